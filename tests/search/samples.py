@@ -6,7 +6,7 @@ import random
 
 from thresher.core import Tenant
 from thresher.search import Entry
-from thresher.search.arrays import run
+from thresher.search.queries import run
 from thresher.store import Database
 
 # A text is easier to read than fifty quoted words.

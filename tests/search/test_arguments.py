@@ -12,8 +12,15 @@ import pytest
 from tests.search.encoders import WordEncoder
 from thresher.core import Caller, Settings, Tenant
 from thresher.search import Entry, SearchIndex, Slot
-from thresher.search.arguments import READ, ArgumentWeights, facts_of, fit, packed, supplied
-from thresher.search.terms import query_terms
+from thresher.search.lexical.arguments import (
+    READ,
+    ArgumentWeights,
+    argument_fit,
+    find_values,
+    pack_arguments,
+    unpack_arguments,
+)
+from thresher.search.lexical.terms import query_terms
 from thresher.store import Database
 
 CITY = Slot("city", "The city, such as Berlin.", "The city, such as Berlin.", "string", required=True)
@@ -22,7 +29,12 @@ MISSING = ArgumentWeights(missing=-1.0)
 
 def missing(message: str, *slots: Slot) -> bool:
     """Whether a message leaves something out that a tool with these arguments requires."""
-    return fit(facts_of(packed(slots, lambda _: 1.0)), supplied(message, query_terms(message)), MISSING) < 0
+    return (
+        argument_fit(
+            unpack_arguments(pack_arguments(slots, lambda _: 1.0)), find_values(message, query_terms(message)), MISSING
+        )
+        < 0
+    )
 
 
 def required(name: str, kind: str = "string", *values: str) -> Slot:
@@ -87,10 +99,10 @@ def test_two_numbers_are_not_three() -> None:
 
 def test_fewer_requirements_used_words_and_dates_that_fit_count() -> None:
     """Each figure moves the sum its own way."""
-    given = supplied("weather in Oslo on 2024-05-01", query_terms("weather in Oslo on 2024-05-01"))
+    given = find_values("weather in Oslo on 2024-05-01", query_terms("weather in Oslo on 2024-05-01"))
 
     def figure(weights: ArgumentWeights, *slots: Slot) -> float:
-        return fit(facts_of(packed(slots, lambda _: 1.0)), given, weights)
+        return argument_fit(unpack_arguments(pack_arguments(slots, lambda _: 1.0)), given, weights)
 
     assert figure(ArgumentWeights(required=-1.0), CITY) > figure(ArgumentWeights(required=-1.0), CITY, required("zip"))
     assert figure(ArgumentWeights(dated=1.0), Slot("date")) == 1.0
@@ -102,19 +114,19 @@ def test_fewer_requirements_used_words_and_dates_that_fit_count() -> None:
 
 def test_an_item_without_arguments_is_left_alone() -> None:
     """It gains nothing and loses nothing, and takes no place."""
-    assert packed((), lambda _: 1.0) == ""
-    assert fit(facts_of(""), supplied("x", ()), ArgumentWeights(-1, -1, 1, 1)) == 0.0
+    assert pack_arguments((), lambda _: 1.0) == ""
+    assert argument_fit(unpack_arguments(""), find_values("x", ()), ArgumentWeights(-1, -1, 1, 1)) == 0.0
 
 
 def test_a_huge_schema_is_packed_small() -> None:
     """Thousands of arguments, values and words are cut."""
     slot = Slot("n" * 500, "word " * 5000, "a " * 5000, "string", required=True, values=tuple(map(str, range(5000))))
 
-    text = packed([slot] * 1000, lambda _: 1.0)
+    text = pack_arguments([slot] * 1000, lambda _: 1.0)
 
     assert len(text) < 20_000
     assert json.loads(text)
-    assert facts_of(text) is not None
+    assert unpack_arguments(text) is not None
 
 
 @pytest.mark.parametrize(
@@ -123,7 +135,7 @@ def test_a_huge_schema_is_packed_small() -> None:
 def test_a_huge_message_is_looked_through_in_no_time(text: str) -> None:
     """Both ends are read, and no pattern wanders."""
     started = time.thread_time()
-    found = supplied(text, ())
+    found = find_values(text, ())
 
     assert time.thread_time() - started < 0.5
     assert found.numbers <= READ

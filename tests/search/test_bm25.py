@@ -13,10 +13,19 @@ import pytest
 from tests.search.samples import WORDS, entry
 from thresher.core import Caller, Tenant
 from thresher.search import SearchIndex, queries
-from thresher.search.arrays import run
-from thresher.search.bm25 import K1, B, Totals, inverse_frequency, matched_terms, postings_of, rows_of, score_texts
+from thresher.search.lexical.bm25 import (
+    K1,
+    B,
+    Totals,
+    inverse_frequency,
+    matched_terms,
+    postings_of,
+    rows_of,
+    score_texts,
+)
+from thresher.search.lexical.terms import query_terms, terms
+from thresher.search.queries import run
 from thresher.search.reading import EVERYWHERE
-from thresher.search.terms import query_terms, terms
 from thresher.store import Database
 
 

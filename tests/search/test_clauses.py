@@ -7,7 +7,7 @@ import time
 import pytest
 
 from thresher.search import clauses
-from thresher.search.clauses import MAX_CLAUSES, prose
+from thresher.search.lexical.clauses import MAX_CLAUSES, prose
 
 
 @pytest.mark.parametrize(

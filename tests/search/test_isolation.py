@@ -12,7 +12,7 @@ from tests.search.encoders import DIMENSION, WordEncoder, vector_of
 from tests.search.samples import WORDS, entry, random_entries
 from thresher.core import Caller, Settings, Tenant
 from thresher.search import Filter, SearchIndex, queries
-from thresher.search.arrays import run
+from thresher.search.queries import run
 from thresher.store import Database
 
 KIND = "tool"

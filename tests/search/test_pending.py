@@ -17,7 +17,7 @@ from thresher.store import Database
 KIND = "document"
 
 
-class Shelf:
+class EntrySource:
     """Gives entries back by their ids, and remembers which were asked for.
 
     Args:
@@ -50,7 +50,7 @@ async def test_everything_that_lacks_vectors_gets_them(
     index: SearchIndex, encoder: WordEncoder, database: Database, tenant: Tenant, caller: Caller
 ) -> None:
     """Each text is embedded once, progress tells how far it is, and a second run finds nothing to do."""
-    shelf = Shelf(random_entries(300))
+    shelf = EntrySource(random_entries(300))
     await index.put(tenant, KIND, shelf.entries.values(), embed=False)
     reports: list[tuple[int, int]] = []
 
@@ -72,7 +72,7 @@ async def test_texts_of_neighbouring_batches_are_embedded_once(
     index: SearchIndex, encoder: WordEncoder, tenant: Tenant
 ) -> None:
     """Although a batch is prepared before the vectors of the one before are written."""
-    shelf = Shelf([entry(number, f"text {number % 7}") for number in range(500)])
+    shelf = EntrySource([entry(number, f"text {number % 7}") for number in range(500)])
     await index.put(tenant, KIND, shelf.entries.values(), embed=False)
 
     done = await index.embed_pending(tenant, KIND, shelf)
@@ -84,7 +84,7 @@ async def test_texts_of_neighbouring_batches_are_embedded_once(
 async def test_a_filter_leaves_the_others_as_they_are(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
     """So that one repository's job does not do another's."""
     mine = [entry(number, f"text {number}", facets=frozenset({"repository:1"})) for number in range(5)]
-    shelf = Shelf([*mine, entry(9, "other text", facets=frozenset({"repository:2"}))])
+    shelf = EntrySource([*mine, entry(9, "other text", facets=frozenset({"repository:2"}))])
     await index.put(tenant, KIND, shelf.entries.values(), embed=False)
 
     done = await index.embed_pending(tenant, KIND, shelf, filter=Filter(frozenset({"repository:1"})))
@@ -102,7 +102,7 @@ async def test_an_encoder_that_breaks_down_keeps_what_was_done(
     database: Database, settings: Settings, tenant: Tenant, index: SearchIndex, encoder: WordEncoder
 ) -> None:
     """The error is told, and the next run does the rest."""
-    shelf = Shelf([entry(number, f"text {number}") for number in range(400)])
+    shelf = EntrySource([entry(number, f"text {number}") for number in range(400)])
     await index.put(tenant, KIND, shelf.entries.values(), embed=False)
     failing = FailingEncoder(encoder.name, salt="words")
     broken = SearchIndex(database, failing, settings)
@@ -120,7 +120,7 @@ async def test_items_that_go_while_they_are_embedded_are_passed_over(
     index: SearchIndex, database: Database, tenant: Tenant
 ) -> None:
     """A repository may be removed at any time."""
-    shelf = Shelf(random_entries(10))
+    shelf = EntrySource(random_entries(10))
     await index.put(tenant, KIND, shelf.entries.values(), embed=False)
 
     async def removing(ids: Sequence[int]) -> list[Entry]:
@@ -135,7 +135,7 @@ async def test_items_that_go_while_they_are_embedded_are_passed_over(
 
 async def test_entries_that_are_not_given_stay_as_they_are(index: SearchIndex, tenant: Tenant) -> None:
     """Nothing is tried twice in one run, so it ends."""
-    shelf = Shelf([entry(1, "known text")])
+    shelf = EntrySource([entry(1, "known text")])
     await index.put(tenant, KIND, [entry(1, "known text"), entry(2, "lost text")], embed=False)
 
     assert await index.embed_pending(tenant, KIND, shelf) == 1
@@ -144,4 +144,4 @@ async def test_entries_that_are_not_given_stay_as_they_are(index: SearchIndex, t
 
 async def test_an_unknown_kind_has_nothing_pending(index: SearchIndex, tenant: Tenant) -> None:
     """No error."""
-    assert await index.embed_pending(tenant, "never", Shelf([])) == 0
+    assert await index.embed_pending(tenant, "never", EntrySource([])) == 0

@@ -17,7 +17,7 @@ from thresher.core import Caller, InvalidInput, Settings, Tenant
 from thresher.embedding.cache import QueryCache
 from thresher.embedding.openai import OpenAIEncoder
 from thresher.search import Entry, PutCounts, SearchIndex
-from thresher.search.arrays import run
+from thresher.search.queries import run
 from thresher.store import Database
 
 KIND = "tool"

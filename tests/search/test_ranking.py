@@ -8,10 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from thresher.search.answering import best_columns, candidates, filled
-from thresher.search.calibration import BGE_SMALL, UNKNOWN, constants_for, probabilities
-from thresher.search.cut import close, likely
-from thresher.search.fusion import SIBLINGS, Weights, group_support, interleave, rank
+from thresher.search.answer import best_columns, candidates, fill_missing
+from thresher.search.ranking import (
+    BGE_SMALL,
+    SIBLINGS,
+    UNKNOWN,
+    Weights,
+    above_threshold,
+    close_to_best,
+    constants_for,
+    group_support,
+    interleave,
+    probabilities,
+    rank,
+)
 
 PLAIN = Weights(dense=1.0, lexical=1.0, group=0.0, context=0.5)
 matrices = hnp.arrays(
@@ -104,11 +114,11 @@ def test_items_without_vectors_get_a_likely_score() -> None:
     """Neither the worst nor the best of the others."""
     dense = np.array([[np.nan, 0.1, 0.5, 0.9]], np.float32)
 
-    whole, known = filled(dense)
+    whole, known = fill_missing(dense)
 
     assert known.tolist() == [False, True, True, True]
     assert 0.5 < whole[0, 0] < 0.9
-    assert filled(dense[:, 1:])[0] is not None
+    assert fill_missing(dense[:, 1:])[0] is not None
 
 
 def test_probabilities_grow_with_either_arm_and_stay_within_bounds() -> None:
@@ -155,10 +165,10 @@ def test_the_cut_keeps_what_is_close_to_the_best_of_its_text() -> None:
     ranking = rank(dense, np.zeros_like(dense), no_groups(4), PLAIN, whole=True)
     chances = np.linspace(0.9, 0.1, 4).astype(np.float32)
 
-    kept = ranking.candidates[close(ranking, chances, 8, margin=1.0, threshold=0.5)]
+    kept = ranking.candidates[close_to_best(ranking, chances, 8, margin=1.0, threshold=0.5)]
 
     assert kept.tolist() == [0, 3, 1]
-    assert close(ranking, chances, 1, margin=1.0, threshold=0.5).tolist() == [0]
-    assert close(ranking, chances, 8, margin=1.0, threshold=0.95).tolist() == []
-    assert likely(chances, 2, 0.3).tolist() == [0, 1]
-    assert likely(chances, 8, 0.95).tolist() == []
+    assert close_to_best(ranking, chances, 1, margin=1.0, threshold=0.5).tolist() == [0]
+    assert close_to_best(ranking, chances, 8, margin=1.0, threshold=0.95).tolist() == []
+    assert above_threshold(chances, 2, 0.3).tolist() == [0, 1]
+    assert above_threshold(chances, 8, 0.95).tolist() == []

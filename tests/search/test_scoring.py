@@ -340,7 +340,7 @@ async def test_a_hybrid_search_leaves_unknown_words_to_the_meaning(
     assert not scored.lexical.any()
 
 
-class Reader:
+class TextSource:
     """Gives texts back by their ids, and remembers which were asked for.
 
     Args:
@@ -366,7 +366,7 @@ async def test_a_quotation_is_found_word_for_word(
 ) -> None:
     """Only texts that hold its words are read; case, spaces and punctuation do not count."""
     await index.put(tenant, KIND, [entry(number, text) for number, text in enumerate(QUOTABLE, start=1)])
-    read = Reader(QUOTABLE)
+    read = TextSource(QUOTABLE)
 
     scored = await index.score(caller, KIND, f"where are {quotation}?", search_type="text", texts_of=read)
     plain = await index.score(caller, KIND, f"where are {quotation}?", search_type="text")
@@ -382,7 +382,7 @@ async def test_a_quotation_that_stands_nowhere_says_so(index: SearchIndex, tenan
     """And its words are searched."""
     await index.put(tenant, KIND, [entry(number, text) for number, text in enumerate(QUOTABLE, start=1)])
 
-    scored = await index.score(caller, KIND, '"groups weights" "nothing of it"', texts_of=Reader(QUOTABLE))
+    scored = await index.score(caller, KIND, '"groups weights" "nothing of it"', texts_of=TextSource(QUOTABLE))
 
     assert '"groups weights", "nothing of it"' in scored.degraded
     assert scored.tiers.tolist() == [1, 1, 0, 1]
@@ -406,7 +406,7 @@ async def test_nothing_in_a_query_is_syntax(index: SearchIndex, tenant: Tenant, 
     """Odd quotation marks and operators of other search engines are text."""
     await index.put(tenant, KIND, [entry(number, text) for number, text in enumerate(QUOTABLE, start=1)])
 
-    scored = await index.score(caller, KIND, query, search_type="text", texts_of=Reader(QUOTABLE))
+    scored = await index.score(caller, KIND, query, search_type="text", texts_of=TextSource(QUOTABLE))
 
     assert len(scored.lexical) == 4
     assert scored.degraded == ""

@@ -7,19 +7,19 @@ import random
 import numpy as np
 import pytest
 
-from thresher.search.profiles import Profile
-from thresher.search.snapshot import Rows, Snapshot, merged, products, snapshot_of
+from thresher.search.lexical.profiles import KindProfile
+from thresher.search.snapshot import SnapshotRows, VectorSnapshot, merged, products, snapshot_of
 
-PROFILE = Profile(group_prefix="server:")
+PROFILE = KindProfile(group_prefix="server:")
 State = dict[int, tuple[str | None, frozenset[str], list[list[float]]]]
 
 
-def rows_of(state: State) -> Rows:
+def rows_of(state: State) -> SnapshotRows:
     """Items as they would be read."""
     ids = sorted(state)
     holders = [number for number in ids for _ in state[number][2]]
     vectors = [vector for number in ids for vector in state[number][2]]
-    return Rows(
+    return SnapshotRows(
         np.array(ids, np.int64),
         [state[number][0] for number in ids],
         [state[number][1] for number in ids],
@@ -35,7 +35,7 @@ def random_item(chance: random.Random) -> tuple[str | None, frozenset[str], list
     return chance.choice([None, "ann", "bob"]), frozenset(chance.sample(["a", "b", "server:1"], 2)), vectors
 
 
-def same(left: Snapshot, right: Snapshot) -> bool:
+def same(left: VectorSnapshot, right: VectorSnapshot) -> bool:
     """Everything that a search can see of two copies."""
     queries = np.eye(4, dtype=np.float32)[:2]
     return (
@@ -71,7 +71,7 @@ def test_deltas_equal_a_rebuild(seed: int) -> None:
 def test_vectors_of_items_that_have_gone_are_dropped() -> None:
     """Rows are read by several statements; a vector may arrive without its item."""
     rows = rows_of({1: (None, frozenset(), [[1, 0, 0, 0]]), 2: (None, frozenset(), [[0, 1, 0, 0]])})
-    torn = Rows(rows.ids[1:], rows.owners[1:], rows.facets[1:], rows.slots[1:], rows.vector_ids, rows.vectors)
+    torn = SnapshotRows(rows.ids[1:], rows.owners[1:], rows.facets[1:], rows.slots[1:], rows.vector_ids, rows.vectors)
 
     assert snapshot_of("m", 1, torn, PROFILE).scores(np.eye(4, dtype=np.float32)[1:2]).tolist() == [[1.0]]
 
@@ -120,6 +120,6 @@ def test_memory_is_told() -> None:
 
 def test_without_a_group_prefix_nothing_belongs_together() -> None:
     """Other kinds have no groups."""
-    copy = snapshot_of("m", 1, rows_of({1: (None, frozenset({"server:1"}), [])}), Profile())
+    copy = snapshot_of("m", 1, rows_of({1: (None, frozenset({"server:1"}), [])}), KindProfile())
 
     assert copy.groups.tolist() == [-1]

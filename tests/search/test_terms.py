@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from thresher.search.terms import LONGEST, query_terms, split_name, terms
+from thresher.search.lexical.terms import LONGEST, query_terms, split_name, terms
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from thresher.context.variables import joined
 from thresher.core import Caller, HeldBack, NotFound, Scored, Tool, Why
 from thresher.knowledge.intents import Pack
 from thresher.knowledge.tools import Definition, Descriptions, FindResult, FoundTool, ToolService, line
-from thresher.search import Ahead
+from thresher.search import Prefetch
 
 EVERY_SERVER = "*"
 """What a pack names as its server when its tools are those of all servers."""
@@ -37,9 +37,9 @@ class ToolOffers:
         """Have the caller's packs say what they offer, and whether they are of use, before any is chosen."""
         await self._tools.ready(caller)
 
-    def read_ahead(self, caller: Caller, asked: Asked) -> Ahead | None:
+    def prefetch(self, caller: Caller, asked: Asked) -> Prefetch | None:
         """Begin to read what the search for tools needs, while the packs are being chosen; to be closed."""
-        return self._tools.read_ahead(caller, **_searched(asked))
+        return self._tools.prefetch(caller, **_searched(asked))
 
     async def within_reach(self, caller: Caller, packs: Sequence[Pack]) -> tuple[tuple[Pack, ...], tuple[Note, ...]]:
         """The packs whose tools can be called, who bring their own or need none; and a note on each of the others.
@@ -63,7 +63,9 @@ class ToolOffers:
         """Whether a tool that a pack names is there."""
         return bool((await self._described(caller, pack.tools[:NAMED_TOOLS])).tools)
 
-    async def of_packs(self, caller: Caller, asked: Asked, packs: Sequence[Pack], ahead: Ahead | None = None) -> Offers:
+    async def of_packs(
+        self, caller: Caller, asked: Asked, packs: Sequence[Pack], prefetched: Prefetch | None = None
+    ) -> Offers:
         """The tools of these packs: of their servers those that fit the message, and those they name."""
         known = await self._tools.server_names(caller)
         own = {name: None for pack in packs for name in _servers(pack)}
@@ -72,7 +74,7 @@ class ToolOffers:
         missing = [name for pack in packs for name in pack.servers if name not in known and name != EVERY_SERVER]
         found = None
         if everywhere or there:
-            found = await self._find(caller, asked, None if everywhere else there, ahead)
+            found = await self._find(caller, asked, None if everywhere else there, prefetched)
         servers = sorted(known)[:SHOWN_SERVERS] if everywhere else there
         return await self._offers(caller, found, packs, tuple(servers), missing)
 
@@ -81,10 +83,10 @@ class ToolOffers:
         return await self._offers(caller, await self._find(caller, asked, None, None), packs, (), [])
 
     async def _find(
-        self, caller: Caller, asked: Asked, servers: Sequence[str] | None, ahead: Ahead | None
+        self, caller: Caller, asked: Asked, servers: Sequence[str] | None, prefetched: Prefetch | None
     ) -> FindResult:
         return await self._tools.find_tools(
-            caller, **_searched(asked), servers=servers, include_core_tools=False, ahead=ahead
+            caller, **_searched(asked), servers=servers, include_core_tools=False, prefetched=prefetched
         )
 
     async def _offers(

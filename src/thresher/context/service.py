@@ -27,7 +27,7 @@ from thresher.context.variables import Situation, Variables
 from thresher.core import Caller, ContextPack, NotFound, event, traced
 from thresher.knowledge.intents import Decision, IntentService, Pack
 from thresher.knowledge.tools import ToolService
-from thresher.search import Ahead
+from thresher.search import Prefetch
 
 logger = logging.getLogger("thresher.context")
 
@@ -88,12 +88,12 @@ class ContextService:
         started = time.perf_counter()
         with traced() as trace:
             await self._offers.ready(caller)
-            with self._reading_ahead(caller, asked) as ahead:
+            with self._prefetching(caller, asked) as prefetched:
                 decision, packs, missing = await self._decide(caller, asked)
                 routed = time.perf_counter()
                 answer = Prompt(asked.message, decision, notes=(*_notes(decision), *missing), trace_id=trace)
                 if packs:
-                    answer = await self._enriched(caller, asked, packs, answer, ahead)
+                    answer = await self._enriched(caller, asked, packs, answer, prefetched)
             ended = time.perf_counter()
             answer = replace(answer, timings=_timings(decision, started, routed, ended))
             answer = replace(answer, text=prompt_text(answer))
@@ -230,21 +230,21 @@ class ContextService:
         return _without(decision, unready)
 
     @contextmanager
-    def _reading_ahead(self, caller: Caller, asked: Asked) -> Generator[Ahead | None]:
+    def _prefetching(self, caller: Caller, asked: Asked) -> Generator[Prefetch | None]:
         """What the search for tools needs is read while the encoder works, before the packs are known."""
-        ahead = self._offers.read_ahead(caller, asked)
+        prefetched = self._offers.prefetch(caller, asked)
         try:
-            yield ahead
+            yield prefetched
         finally:
-            if ahead is not None:
-                ahead.close()
+            if prefetched is not None:
+                prefetched.close()
 
     async def _enriched(
-        self, caller: Caller, asked: Asked, packs: Sequence[Pack], answer: Prompt, ahead: Ahead | None
+        self, caller: Caller, asked: Asked, packs: Sequence[Pack], answer: Prompt, prefetched: Prefetch | None
     ) -> Prompt:
         book, offers, values = await asyncio.gather(
             self._rulebooks.of(caller, packs, asked.files, most=PROMPT_TOKENS),
-            self._offers.of_packs(caller, asked, packs, ahead),
+            self._offers.of_packs(caller, asked, packs, prefetched),
             self.variables.values(Situation(caller, asked.files), ("PROJECT_NAME", "ACTIVE_SOLUTION")),
         )
         facts = Facts(values["PROJECT_NAME"] or "", values["ACTIVE_SOLUTION"] or "", offers.servers)

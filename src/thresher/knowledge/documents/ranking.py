@@ -1,6 +1,6 @@
 """From the figures of both arms to one order: of chunks, and of documents by their best chunks.
 
-The score is a weighted sum of inner product and BM25, both raw, as for every kind (`search/fusion.py`): scores of one
+The score is a weighted sum of inner product and BM25, both raw, as for every kind (`search/ranking.py`): scores of one
 question are comparable over all documents. Inside a document each chunk is then seen in the light of its neighbours,
 since an answer seldom ends where a chunk does.
 

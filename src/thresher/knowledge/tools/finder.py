@@ -20,7 +20,7 @@ from thresher.knowledge.tools.models import KIND, UNCHOSEN_CAP, FindResult, Foun
 from thresher.knowledge.tools.queries import Discovery
 from thresher.knowledge.tools.question import Question
 from thresher.knowledge.tools.withheld import withheld
-from thresher.search import Ahead, Filter, SearchIndex, SearchResult
+from thresher.search import Filter, Prefetch, SearchIndex, SearchResult
 from thresher.store import clean, message_of
 
 logger = logging.getLogger("thresher.knowledge")
@@ -55,7 +55,7 @@ class Finder:
         *,
         core: bool,
         unchosen: bool = False,
-        ahead: Ahead | None = None,
+        prefetched: Prefetch | None = None,
     ) -> FindResult:
         """Answer one question.
 
@@ -65,7 +65,7 @@ class Finder:
             servers: Only tools of these servers.
             core: Whether core tools are always part of the answer.
             unchosen: Whether the answer shows, where clients see all tools, those that were not chosen too.
-            ahead: What `read_ahead` began to read for the same question.
+            prefetched: What `prefetch` began to read for the same question.
 
         Raises:
             NotFound: A server of the filter does not exist.
@@ -79,7 +79,7 @@ class Finder:
             if selection == "off":
                 answer = _Answer(_nothing(question, _OFF), (), fallback=False, searched=0)
             else:
-                search = await self._search(caller, catalogue, question, scope, ahead)
+                search = await self._search(caller, catalogue, question, scope, prefetched)
                 answer = self._choose(catalogue, search, question, scope, core=core)
             result = _result(catalogue, answer, trace, selection)
             if question.message:
@@ -93,11 +93,11 @@ class Finder:
             self._note(caller, catalogue, question, answer, result)
         return result
 
-    def read_ahead(self, caller: Caller, question: Question) -> Ahead | None:
+    def prefetch(self, caller: Caller, question: Question) -> Prefetch | None:
         """Begin to read what the answer to a question needs; None where nothing is searched."""
         if self._settings.selection == "off":
             return None
-        return self._index.read_ahead(caller, KIND, question.texts, split=question.split, message=question.message)
+        return self._index.prefetch(caller, KIND, question.texts, split=question.split, message=question.message)
 
     def _note(
         self, caller: Caller, catalogue: Catalogue, question: Question, answer: _Answer, result: FindResult
@@ -114,7 +114,7 @@ class Finder:
         catalogue: Catalogue,
         question: Question,
         scope: Collection[int] | None,
-        ahead: Ahead | None,
+        prefetched: Prefetch | None,
     ) -> SearchResult | ThresherError:
         try:
             return await self._index.search(
@@ -126,7 +126,7 @@ class Finder:
                 threshold=question.threshold,
                 split=question.split,
                 message=question.message,
-                ahead=ahead,
+                prefetched=prefetched,
             )
         except ThresherError as error:
             return error

@@ -40,7 +40,7 @@ from thresher.knowledge.tools.refreshing import Refresher
 from thresher.knowledge.tools.retention import Purged, prune, purge
 from thresher.knowledge.tools.servers import Servers, own
 from thresher.knowledge.tools.statistics import Statistics, measure
-from thresher.search import Ahead, Progress, PutCounts, SearchIndex
+from thresher.search import Prefetch, Progress, PutCounts, SearchIndex
 from thresher.store import Database, SecretBox, run_retrying
 from thresher.upstream import Changed, GuardedSql, ServerConfig, Upstreams
 
@@ -87,7 +87,7 @@ class ToolService:
         threshold: float | None = None,
         include_core_tools: bool = True,
         include_unchosen: bool = False,
-        ahead: Ahead | None = None,
+        prefetched: Prefetch | None = None,
     ) -> FindResult:
         """Pick the tools that fit.
 
@@ -102,7 +102,7 @@ class ToolService:
             threshold: The least probability, 0 to 1, that anything fits; the fitted one unless told.
             include_core_tools: Whether core tools are always part of the answer.
             include_unchosen: Whether the answer shows, where clients see all tools, those that were not chosen too.
-            ahead: What `read_ahead` began to read for the same queries, message and history.
+            prefetched: What `prefetch` began to read for the same queries, message and history.
 
         Raises:
             InvalidInput: An argument is out of bounds.
@@ -111,18 +111,18 @@ class ToolService:
         question = ask(queries, message, history, self._settings.find_limit if limit is None else limit, threshold)
         missing = await self.ready(caller, searching=True)
         found = await self._finder.find(
-            caller, question, servers, core=include_core_tools, unchosen=include_unchosen, ahead=ahead
+            caller, question, servers, core=include_core_tools, unchosen=include_unchosen, prefetched=prefetched
         )
         return replace(found, degraded="; ".join(filter(None, (found.degraded, missing)))) if missing else found
 
-    def read_ahead(
+    def prefetch(
         self,
         caller: Caller,
         *,
         queries: Sequence[str] | str | None = None,
         message: str | None = None,
         history: Sequence[str] = (),
-    ) -> Ahead | None:
+    ) -> Prefetch | None:
         """Begin to read what `find_tools` with these arguments needs, while its servers are not known yet.
 
         Whoever does not hand it to `find_tools` closes it. None where nothing is searched.
@@ -130,7 +130,7 @@ class ToolService:
         Raises:
             InvalidInput: An argument is out of bounds.
         """
-        return self._finder.read_ahead(caller, ask(queries, message, history, self._settings.find_limit, None))
+        return self._finder.prefetch(caller, ask(queries, message, history, self._settings.find_limit, None))
 
     def take_local(self, source: Source) -> Callable[[], None]:
         """Have a source offer the servers inside this process before any face gives an answer about tools.

@@ -11,16 +11,23 @@ from tests.search.samples import entry
 from thresher.core import Caller, Tenant
 from thresher.demo.catalogue import read_catalogue
 from thresher.search import SearchIndex
-from thresher.search.background import NOTHING_KNOWN, REFERENCE, TOOL_WORDS, TOOLS, Background, shares_of
-from thresher.search.bm25 import inverse_frequency
+from thresher.search.lexical.bm25 import inverse_frequency
+from thresher.search.lexical.profiles import (
+    NO_BACKGROUND,
+    REFERENCE,
+    TOOL_BACKGROUND,
+    TOOL_WORDS,
+    Background,
+    shares_of,
+)
 
 HALF = Background({"usual": 0.5})
 
 
 def test_a_word_in_every_item_of_a_small_collection_still_says_something() -> None:
     """Among the two tools of a time server "time" stands in both; among tools at large it is not common."""
-    assert TOOLS.idf("timezon", 2, 2) > 20 * inverse_frequency(2, 2)
-    assert TOOLS.idf("timezon", 2, 2) > TOOLS.idf("time", 2, 2) > TOOLS.idf("api", 2, 2)
+    assert TOOL_BACKGROUND.idf("timezon", 2, 2) > 20 * inverse_frequency(2, 2)
+    assert TOOL_BACKGROUND.idf("timezon", 2, 2) > TOOL_BACKGROUND.idf("time", 2, 2) > TOOL_BACKGROUND.idf("api", 2, 2)
 
 
 @pytest.mark.parametrize("items", [REFERENCE, 5 * REFERENCE, 100 * REFERENCE])
@@ -54,8 +61,8 @@ def test_the_shipped_table_is_what_the_catalogue_gives() -> None:
 
 def test_a_kind_without_sample_has_no_usual_words() -> None:
     """Its small collections are filled up with items that share nothing with them."""
-    assert NOTHING_KNOWN.idf("api", 10, 10) == inverse_frequency(REFERENCE, 10)
-    assert NOTHING_KNOWN.idf("api", 10, 10) > TOOLS.idf("api", 10, 10)
+    assert NO_BACKGROUND.idf("api", 10, 10) == inverse_frequency(REFERENCE, 10)
+    assert NO_BACKGROUND.idf("api", 10, 10) > TOOL_BACKGROUND.idf("api", 10, 10)
 
 
 async def test_few_items_are_as_likely_as_many(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from tests.search.test_snapshot import State, rows_of, same
-from thresher.search.growth import grown
-from thresher.search.profiles import Profile
-from thresher.search.snapshot import snapshot_of
+from thresher.search.lexical.profiles import KindProfile
+from thresher.search.snapshot import grown, snapshot_of
 
-PLAIN = Profile()
+PLAIN = KindProfile()
 
 
 def item(chance: random.Random, vectors: int) -> tuple[str | None, frozenset[str], list[list[float]]]:
@@ -92,7 +91,7 @@ def test_other_changes_are_left_to_a_merge(changed: State) -> None:
 
 def test_kinds_with_groups_are_left_to_a_merge() -> None:
     """Their groups are numbered anew."""
-    profile = Profile(group_prefix="server:")
+    profile = KindProfile(group_prefix="server:")
     copy = snapshot_of("m", 1, rows_of(STANDING), profile)
 
     assert grown(copy, 2, rows_of({9: (None, frozenset(), [])}), profile) is None

@@ -1,7 +1,7 @@
-"""Text to index terms: words and identifiers cut, folded and stemmed; scripts without spaces in pairs of characters.
+"""Text to index terms: words and identifiers split, folded and stemmed; scripts without spaces in character pairs.
 
-Invariant: pure, and the same for what is stored and what is asked; a term is never empty, holds no space, and is no
-longer than `LONGEST` characters.
+Invariant: pure, and the same for stored texts and queries; a term is never empty, contains no space, and is no longer
+than `LONGEST` characters.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Stems(Protocol):
 
 
 class _Stemmer(threading.local):
-    """English Snowball stemmer, one a thread: PyStemmer's objects are not to be shared."""
+    """English Snowball stemmer, one per thread: PyStemmer's objects must not be shared."""
 
     def __init__(self) -> None:
         self.english = cast("_Stems", Stemmer.Stemmer("english"))  # pyright: ignore[reportUnknownMemberType] - no stubs
@@ -47,9 +47,10 @@ _stemmer = _Stemmer()
 
 
 def terms(text: str) -> list[str]:
-    """Index terms of a text, in order and with repeats.
+    """Return the index terms of a text, in order and with repeats.
 
-    Words are cut at case changes and between letters and digits, case-folded, freed of stop words and stemmed. Scripts
+    Words are split at case changes and between letters and digits, case-folded, freed of stop words and stemmed.
+    Scripts
     written without spaces give overlapping pairs of characters.
     """
     stem = _stemmer.english.stemWord
@@ -57,12 +58,12 @@ def terms(text: str) -> list[str]:
 
 
 def query_terms(text: str) -> list[str]:
-    """Distinct terms of a query, in order of first appearance: a repeat in a message is no evidence."""
+    """Return the distinct terms of a query, in order of first occurrence: a repeat in a message is no evidence."""
     return list(dict.fromkeys(terms(text)))
 
 
 def query_words(text: str) -> dict[str, str]:
-    """Distinct terms of a query, each with the folded word that it was first cut from."""
+    """Return the distinct terms of a query, each with the folded word of its first occurrence."""
     stem = _stemmer.english.stemWord
     words: dict[str, str] = {}
     for word, whole in _words(text):
@@ -71,17 +72,17 @@ def query_words(text: str) -> dict[str, str]:
 
 
 def stemmed(word: str) -> str:
-    """The term of a folded word."""
+    """Return the term of a folded word."""
     return _stemmer.english.stemWord(word)
 
 
 def split_name(name: str) -> str:
-    """An identifier as words: `getUserByID_v2` becomes `get User By ID v 2`."""
+    """Return an identifier as words: `getUserByID_v2` becomes `get User By ID v 2`."""
     return " ".join(re.sub(r"[\W_]+", " ", _HUMP.sub(" ", _normal(name))).split())
 
 
 def _words(text: str) -> Iterator[tuple[str, bool]]:
-    """Each word that is no stop word, and whether it is a pair of characters, which has no stem."""
+    """Each word that is not a stop word, and whether it is a pair of characters, which has no stem."""
     for word in _WORD.findall(_POSSESSIVE.sub("", _normal(text))):
         spaced = word
         for run in _UNSPACED.findall(word):
@@ -93,7 +94,7 @@ def _words(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _normal(text: str) -> str:
-    """Compatibility form (full-width letters, ligatures); lone surrogates, which UTF-8 cannot hold, go."""
+    """Compatibility form (full-width letters, ligatures); lone surrogates become question marks."""
     return unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode("utf-8"))
 
 

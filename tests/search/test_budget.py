@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher.search import Units, select
-from thresher.search.selection import spent
+from thresher.search.budget import spent
 
 
 def units(

@@ -1,6 +1,6 @@
 """From scores to hits: candidates of both arms, the fused order, probabilities, the cut, and the reasons.
 
-Invariant: pure; every candidate has the exact score of both arms, whichever arm brought it.
+Invariant: pure; every candidate has the exact score of both arms, whichever arm found it.
 """
 
 from __future__ import annotations
@@ -12,33 +12,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core import Arm, Why
-from thresher.search.arguments import ArgumentWeights, Supplied, facts_of, fit, lacks, supplied
-from thresher.search.arrays import Floats, Ids
-from thresher.search.background import Background
-from thresher.search.bm25 import Postings, matched_terms, score_texts
-from thresher.search.calibration import Constants, probabilities
-from thresher.search.cut import close, likely
-from thresher.search.fusion import Ranking, rank
-from thresher.search.planning import Plan
-from thresher.search.reading import Traits
-from thresher.search.records import Hit
+from thresher.search.lexical.arguments import (
+    ArgumentWeights,
+    SuppliedValues,
+    argument_fit,
+    find_values,
+    lacks_required,
+    unpack_arguments,
+)
+from thresher.search.lexical.bm25 import Postings, matched_terms, score_texts
+from thresher.search.lexical.profiles import Background
+from thresher.search.plan import SearchPlan
+from thresher.search.ranking import Calibration, Ranking, above_threshold, close_to_best, probabilities, rank
+from thresher.search.reading import CandidateTraits
+from thresher.search.records import Floats, Hit, Ids
 
 CANDIDATES = 100
 """Best items of each arm and text that are fused; the constants were fitted with this number."""
 
 FITTED = 40
-"""Candidates of which the arguments are looked at; 30, 50 and 80 give the same recall within 0.1 points."""
+"""Candidates whose arguments are examined; 30, 50 and 80 give the same recall within 0.1 points."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class CandidateScores:
     """Exact scores of every item that may be returned.
 
     Attributes:
         ids: int64 (n,), sorted.
         dense: float32 (texts, n); a likely value for an item without vectors.
         lexical: float32 (texts, n).
-        known: bool (n,), the item has vectors and the dense arm ran.
+        known: bool (n,), whether the item has vectors and the dense arm ran.
         columns: int64 (m,), sorted, the candidates.
     """
 
@@ -50,7 +54,7 @@ class Scores:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RankedHits:
     """Hits, whether nothing fits, and the probability that something does."""
 
     hits: tuple[Hit, ...]
@@ -58,51 +62,50 @@ class Answer:
     probability: float
 
 
-def scores_of(ids: Ids, dense: Floats | None, lexical: Floats) -> Scores:
-    """Bring both arms together and choose the candidates.
+def scores_of(ids: Ids, dense: Floats | None, lexical: Floats) -> CandidateScores:
+    """Combine both arms and choose the candidates.
 
     Args:
         ids: int64 (n,), sorted, the items that may be returned.
-        dense: float32 (texts, n), NaN for an item without vectors, of which some have them; None where the arm did
-            not run.
+        dense: float32 (texts, n), NaN for an item without vectors, at least one not NaN; None if the arm did not run.
         lexical: float32 (texts, n).
     """
     if dense is None:
         columns = candidates([], lexical, CANDIDATES)
-        return Scores(ids, np.zeros_like(lexical), lexical, np.zeros(len(ids), np.bool_), columns)
-    whole, known = filled(dense)
-    return Scores(ids, whole, lexical, known, candidates(whole, lexical, CANDIDATES))
+        return CandidateScores(ids, np.zeros_like(lexical), lexical, np.zeros(len(ids), np.bool_), columns)
+    whole, known = fill_missing(dense)
+    return CandidateScores(ids, whole, lexical, known, candidates(whole, lexical, CANDIDATES))
 
 
 def answer(
-    plan: Plan,
+    plan: SearchPlan,
     postings: Mapping[str, Postings],
-    scores: Scores,
-    traits: Traits,
-    constants: Constants,
+    scores: CandidateScores,
+    traits: CandidateTraits,
+    constants: Calibration,
     *,
     background: Background,
     items: int,
     limit: int,
     threshold: float | None,
-) -> Answer:
+) -> RankedHits:
     """Rank, cut and explain.
 
     Args:
         plan: What was searched.
-        postings: Of the plan's terms.
-        scores: Of the items that may be returned.
-        traits: Of the candidates.
-        constants: Fitted for the model that serves.
-        background: Of the kind; probabilities count words against it.
-        items: Size of the whole collection.
-        limit: Hits at most.
-        threshold: Least probability of a hit, 0 to 1; None for the fitted decision and the adaptive cut.
+        postings: The postings of the plan's terms.
+        scores: The scores of the items that may be returned.
+        traits: The traits of the candidates.
+        constants: Fitted for the model in use.
+        background: The kind's word statistics, against which probabilities count words.
+        items: The size of the whole collection.
+        limit: The maximum number of hits.
+        threshold: The minimum probability of a hit, 0 to 1; None for the fitted decision and the adaptive cut.
     """
     if not len(scores.columns):
-        return Answer((), True, 0.0)
+        return RankedHits((), True, 0.0)
     weights = constants.weights if plan.split else replace(constants.weights, context=constants.query_context)
-    given = _given(plan, traits)
+    given = _supplied_values(plan, traits)
     ranking = rank(
         scores.dense[:, scores.columns],
         scores.lexical[:, scores.columns],
@@ -120,33 +123,35 @@ def answer(
     lacking = _lacking(given, traits, ranking.candidates)
     chances = probabilities(ranking.dense, usual[ranking.rows, ranking.candidates], lacking, constants.head)
     if threshold is None:
-        places = close(ranking, chances, limit, margin=constants.margin, threshold=constants.threshold)
+        places = close_to_best(ranking, chances, limit, margin=constants.margin, threshold=constants.threshold)
     else:
-        places = likely(chances, limit, threshold)
+        places = above_threshold(chances, limit, threshold)
     best = float(chances.max())
     needed = constants.threshold if threshold is None else threshold
     hits = tuple(_hit(plan, postings, scores, ranking, chances, place) for place in places.tolist())
-    return Answer(hits, best < needed, best)
+    return RankedHits(hits, best < needed, best)
 
 
-def _given(plan: Plan, traits: Traits) -> Supplied | None:
-    """What the message supplies; None where no argument is to be looked at.
+def _supplied_values(plan: SearchPlan, traits: CandidateTraits) -> SuppliedValues | None:
+    """The values that the message supplies; None if arguments do not count.
 
-    Phrases that a calling model wrote for a task hold no values, so without the message itself nothing is missing.
+    Phrases that a calling model wrote contain no values, so nothing is missing unless the message itself is known.
     """
-    return supplied(plan.phrases[0], plan.terms[0]) if plan.whole and any(traits.slots) else None
+    return find_values(plan.phrases[0], plan.terms[0]) if plan.whole and any(traits.slots) else None
 
 
 def _argument_fit(
-    given: Supplied | None, traits: Traits, weights: ArgumentWeights
+    given: SuppliedValues | None, traits: CandidateTraits, weights: ArgumentWeights
 ) -> Callable[[Floats], Floats] | None:
-    """What argument fit adds to the best candidates' scores; the others get the least of it."""
+    """What argument fit adds to the scores of the best candidates; the others get the minimum of it."""
     if given is None or not weights:
         return None
 
     def adjust(behind: Floats) -> Floats:
         best = np.argsort(behind, kind="stable")[:FITTED]
-        fits = np.array([fit(facts_of(traits.slots[place]), given, weights) for place in best.tolist()], np.float32)
+        fits = np.array(
+            [argument_fit(unpack_arguments(traits.slots[place]), given, weights) for place in best.tolist()], np.float32
+        )
         added = np.full(len(behind), fits.min(), np.float32)
         added[best] = fits
         return added
@@ -154,22 +159,22 @@ def _argument_fit(
     return adjust
 
 
-def _lacking(given: Supplied | None, traits: Traits, order: Ids) -> NDArray[np.bool_]:
-    """Which candidates require something that is missing, best first; far down the order all that take anything."""
+def _lacking(given: SuppliedValues | None, traits: CandidateTraits, order: Ids) -> NDArray[np.bool_]:
+    """Which candidates lack something required, best first; beyond `FITTED` every one that takes arguments."""
     if given is None:
         return np.zeros(len(order), np.bool_)
     slots = [traits.slots[place] for place in order.tolist()]
-    looked_at = [lacks(facts_of(text), given) for text in slots[:FITTED]]
+    looked_at = [lacks_required(unpack_arguments(text), given) for text in slots[:FITTED]]
     return np.array([*looked_at, *(bool(text) for text in slots[FITTED:])], np.bool_)
 
 
 def candidates(dense: Iterable[Floats], lexical: Iterable[Floats], most: int) -> Ids:
-    """Columns of the best items of each arm and text.
+    """Return the columns of the best items of each arm and text.
 
     Args:
-        dense: float32 (n,) a text; empty where the arm did not run.
-        lexical: float32 (n,) a text; at 0 no term matched, and such an item is no candidate of this arm.
-        most: Items of each arm and text.
+        dense: float32 (n,) per text; empty if the arm did not run.
+        lexical: float32 (n,) per text; 0 means that no term matched, and the item is no candidate of this arm.
+        most: The number of items per arm and text.
 
     Returns:
         int64 (m,), sorted.
@@ -180,7 +185,7 @@ def candidates(dense: Iterable[Floats], lexical: Iterable[Floats], most: int) ->
 
 
 def best_columns(row: Floats, most: int) -> Ids:
-    """Columns of the highest scores, unsorted; of equal ones at the edge the lowest, so that answers do not waver."""
+    """Return the columns of the highest scores, unsorted; of equal ones at the edge the lowest, for stability."""
     if len(row) <= most:
         return np.arange(len(row))
     edge = np.partition(row, len(row) - most)[len(row) - most]
@@ -189,10 +194,10 @@ def best_columns(row: Floats, most: int) -> Ids:
     return np.concatenate([above, level[: most - len(above)]])
 
 
-def filled(dense: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def fill_missing(dense: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Give items without vectors the score that one item in ten reaches, so that their words decide.
 
-    Less would bury an item that matches by its words, since those that do mostly have a high score in both arms.
+    A lower value would bury an item that matches by its words, since such items mostly score high in both arms.
 
     Returns:
         float32 (texts, n), and which items have vectors.
@@ -205,7 +210,12 @@ def filled(dense: Floats) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def _hit(
-    plan: Plan, postings: Mapping[str, Postings], scores: Scores, ranking: Ranking, chances: Floats, place: int
+    plan: SearchPlan,
+    postings: Mapping[str, Postings],
+    scores: CandidateScores,
+    ranking: Ranking,
+    chances: Floats,
+    place: int,
 ) -> Hit:
     column, row = int(scores.columns[ranking.candidates[place]]), int(ranking.rows[place])
     number = int(scores.ids[column])
@@ -220,7 +230,7 @@ def _arm(row: Floats, column: int) -> Arm:
 
 
 def _source(dense: Arm, lexical: Arm) -> str:
-    """What brought a hit: an arm counts where the item is among its candidates."""
+    """The arms that found a hit: an arm counts if the item is among its candidates."""
     near = dense.rank is not None and dense.rank <= CANDIDATES
     matched = lexical.rank is not None and lexical.rank <= CANDIDATES
     if near and matched:

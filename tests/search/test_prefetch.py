@@ -32,8 +32,10 @@ async def test_what_was_read_ahead_gives_the_same_hits(
     await index.search(caller, KIND, QUESTION, limit=1)
     await index.settle()
 
-    ahead = index.read_ahead(caller, KIND, QUESTION)
-    told = await index.search(caller, KIND, QUESTION, limit=9, filter=Filter(facets=facets), threshold=0, ahead=ahead)
+    prefetched = index.prefetch(caller, KIND, QUESTION)
+    told = await index.search(
+        caller, KIND, QUESTION, limit=9, filter=Filter(facets=facets), threshold=0, prefetched=prefetched
+    )
     plain = await index.search(caller, KIND, QUESTION, limit=9, filter=Filter(facets=facets), threshold=0)
 
     assert same(told.hits, plain.hits)
@@ -47,7 +49,7 @@ async def test_what_is_read_ahead_for_nothing_costs_no_connection(
     await index.search(caller, KIND, QUESTION, limit=1)
     before = await _connections(database, tenant)
     for _ in range(20):
-        begun, done = (index.read_ahead(caller, KIND, QUESTION) for _ in range(2))
+        begun, done = (index.prefetch(caller, KIND, QUESTION) for _ in range(2))
         await asyncio.sleep(0)
         begun.close()
         await asyncio.wait([begun.reading, done.reading])

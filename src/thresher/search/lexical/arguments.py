@@ -1,15 +1,15 @@
-"""Argument fit: does a message supply what an item wants to be given?
+"""Argument fit: how well a message supplies the arguments that an item takes.
 
 "Will it rain in Berlin on Friday" supplies a place and a day. A tool that takes a city and perhaps a date fits it
-better than one whose coordinates or order number nobody has named, however alike their descriptions are. Four figures
-tell it, and none needs a model:
+better than one whose coordinates or order number are not in the message, however similar their descriptions are. Four
+figures measure it, and none needs a model:
 
-- something that is required is missing: a number, a date, a name, a web address, a list, one of fixed values;
-- how many arguments are required, ln(1 + n): the more there are, the likelier one is missing unseen;
+- whether something required is missing: a number, a date, a name, a web address, a list, one of fixed values;
+- how many arguments are required, ln(1 + n): the more there are, the more likely an undetected one is missing;
 - dates in the message that optional arguments can take;
-- how much of the words of an argument (its name and what is said of it) the message uses, the mean of the best two.
+- how many of an argument's words (its name and description) the message uses, the mean of the best two.
 
-Invariant: pure; an item that names no arguments gets no more and no less than it would without them.
+Invariant: pure; argument fit does not change the score of an item without arguments.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from thresher.search.lexical.clauses import UNSPACED
+from thresher.search.lexical.terms import terms
 from thresher.search.records import Slot
-from thresher.search.terms import terms
-from thresher.search.wording import UNSPACED
 
 READ: Final = 4_000
-"""Characters of a message that are looked through for values, half from each end."""
+"""Characters of a message that are searched for values, half from each end."""
 _MOST_SLOTS, _MOST_VALUES, _MOST_WORDS, _BRIEF_WORDS = 50, 24, 40, 12
 _FOREIGN_NAMES: Final = 9
-"""Names that a message in a script without capitals or spaces is taken to hold, since none can be seen in it."""
+"""The number of names assumed in a message whose script has no capitals or spaces, since none can be detected."""
 
 _NUMBERS: Final = frozenset({"integer", "float", "number", "int", "double"})
 _LISTS: Final = frozenset({"array", "list", "tuple", "set"})
@@ -44,7 +44,7 @@ _FREE: Final = frozenset(
         " sentence input data value title"
     )
 )
-"""Words of a name that tell what an argument takes; free text can be taken from any message."""
+"""Words of a name that indicate what an argument takes; free text can be taken from any message."""
 
 _MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _A_DATE: Final = re.compile(
@@ -63,20 +63,20 @@ _A_NUMBER: Final = re.compile(
 )
 _A_QUOTATION: Final = re.compile(r"\"[^\"\n]{1,200}\"|(?<!\w)'[^'\n]{1,200}'(?!\w)|“[^”]{1,200}”|`[^`]{1,200}`")
 _A_NAME: Final = re.compile(r"(?<![.!?:\n\"'] )(?<!^)\b[A-Z][\w&.-]*(?: (?:(?:of|the|de|la|and) )?[A-Z][\w&.-]*)*")
-"""Words with capitals, but for the first of a sentence."""
+"""Capitalised words, except the first of a sentence."""
 _AN_ADDRESS: Final = re.compile(r"https?://|www\.|\b[\w.+-]{1,64}@[\w-]+\.\w|\b\w{1,64}\.(?:com|org|net|io)\b")
 _A_LIST: Final = re.compile(r"\[[^\]]{0,400}\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What an item wants to be given.
+class ArgumentNeeds:
+    """The arguments that an item takes.
 
     Attributes:
-        required: Kind of argument to how many are required; fixed values stand in `choices`.
-        dates: Optional arguments that take a date.
-        choices: For each required argument of fixed values: the terms of each value.
-        words: For each argument: its words, and the share of each by how rare it is, adding up to 1.
+        required: Kind of argument to how many are required; those with fixed values are in `choices`.
+        dates: The number of optional arguments that take a date.
+        choices: For each required argument with fixed values: the terms of each value.
+        words: For each argument: its words, and the share of each by rarity, adding up to 1.
     """
 
     required: Mapping[str, int]
@@ -86,8 +86,8 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Supplied:
-    """What a message supplies, as counts, and its terms."""
+class SuppliedValues:
+    """The values that a message supplies, as counts, and its terms."""
 
     numbers: int
     dates: int
@@ -103,10 +103,10 @@ class ArgumentWeights:
     """Weights of the four figures, in units of the fused score.
 
     Attributes:
-        missing: Of something required that is missing.
-        required: Of ln(1 + required arguments).
-        dated: Of each date that an optional argument takes, two at most.
-        words: Of the share of an argument's words that the message uses, the mean of the best two.
+        missing: If something required is missing.
+        required: For ln(1 + required arguments).
+        dated: For each date that an optional argument takes, two at most.
+        words: For the share of an argument's words that the message uses, the mean of the best two.
     """
 
     missing: float = 0.0
@@ -115,7 +115,7 @@ class ArgumentWeights:
     words: float = 0.0
 
     def __bool__(self) -> bool:
-        """Whether any figure counts."""
+        """Return whether any figure counts."""
         return any((self.missing, self.required, self.dated, self.words))
 
 
@@ -123,12 +123,12 @@ NO_ARGUMENTS: Final = ArgumentWeights()
 """Argument fit does not count."""
 
 
-def packed(slots: Sequence[Slot], idf: Callable[[str], float]) -> str:
-    """The facts of an item as they are stored; empty for an item without arguments.
+def pack_arguments(slots: Sequence[Slot], idf: Callable[[str], float]) -> str:
+    """Encode the needs of an item for storage; empty for an item without arguments.
 
     Args:
-        slots: Its arguments; of very many the first count.
-        idf: How rare a term is at large.
+        slots: Its arguments; only the first of very many count.
+        idf: The rarity of a term in general.
     """
     if not slots:
         return ""
@@ -145,12 +145,12 @@ def packed(slots: Sequence[Slot], idf: Callable[[str], float]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def facts_of(text: str) -> Facts | None:
-    """Read what `packed` wrote; None for an item without arguments."""
+def unpack_arguments(text: str) -> ArgumentNeeds | None:
+    """Decode what `pack_arguments` encoded; None for an item without arguments."""
     if not text:
         return None
     required, dates, choices, words = json.loads(text)
-    return Facts(
+    return ArgumentNeeds(
         required,
         dates,
         tuple(tuple(frozenset(value.split()) for value in values) for values in choices),
@@ -158,17 +158,17 @@ def facts_of(text: str) -> Facts | None:
     )
 
 
-def supplied(message: str, message_terms: Collection[str]) -> Supplied:
-    """Look a message through for values: quotations first, then dates, then numbers in what is left.
+def find_values(message: str, message_terms: Collection[str]) -> SuppliedValues:
+    """Search a message for values: quotations first, then dates, then numbers in the rest.
 
     Args:
-        message: What the user wrote; of a long one both ends are read.
+        message: The user's message; of a long one both ends are read.
         message_terms: Its index terms.
     """
     text = message if len(message) <= READ else f"{message[: READ // 2]}\n{message[-READ // 2 :]}"
     rest = _A_QUOTATION.sub(" ", text)
     names = _FOREIGN_NAMES if UNSPACED.search(text) else 0
-    return Supplied(
+    return SuppliedValues(
         numbers=len(_A_NUMBER.findall(_A_DATE.sub(" ", rest))),
         dates=len(_A_DATE.findall(rest)),
         names=names + len(_A_NAME.findall(rest)),
@@ -179,31 +179,31 @@ def supplied(message: str, message_terms: Collection[str]) -> Supplied:
     )
 
 
-def fit(facts: Facts | None, given: Supplied, weights: ArgumentWeights) -> float:
-    """What argument fit adds to the score of an item.
+def argument_fit(needs: ArgumentNeeds | None, given: SuppliedValues, weights: ArgumentWeights) -> float:
+    """Return what argument fit adds to the score of an item.
 
     Args:
-        facts: Of the item; None where it names no arguments.
-        given: Of the message.
-        weights: The model's.
+        needs: The needs of the item; None if it takes no arguments.
+        given: The values of the message.
+        weights: The weights of the model.
     """
-    if facts is None:
+    if needs is None:
         return 0.0
-    required = sum(facts.required.values()) + len(facts.choices)
-    spare = max(0, given.dates - facts.required.get("date", 0))
+    required = sum(needs.required.values()) + len(needs.choices)
+    spare = max(0, given.dates - needs.required.get("date", 0))
     return (
-        weights.missing * lacks(facts, given)
+        weights.missing * lacks_required(needs, given)
         + weights.required * math.log1p(required)
-        + weights.dated * min(2, facts.dates, spare)
-        + weights.words * _used(facts, given.terms)
+        + weights.dated * min(2, needs.dates, spare)
+        + weights.words * _word_use(needs, given.terms)
     )
 
 
-def lacks(facts: Facts | None, given: Supplied) -> bool:
-    """Whether anything required is missing; a number or date that is left over may be a name, a date a number."""
-    if facts is None:
+def lacks_required(needs: ArgumentNeeds | None, given: SuppliedValues) -> bool:
+    """Return whether anything required is missing; a spare number or date may be a name, a date a number."""
+    if needs is None:
         return False
-    wanted = facts.required
+    wanted = needs.required
     numbers, dates, named = wanted.get("number", 0), wanted.get("date", 0), wanted.get("name", 0)
     names = given.names + given.quotations
     over = max(0, given.numbers - numbers) + max(0, given.dates - dates)
@@ -214,12 +214,12 @@ def lacks(facts: Facts | None, given: Supplied) -> bool:
         or wanted.get("address", 0) > given.addresses + given.quotations
         or (wanted.get("list", 0) > 0 and not given.lists and given.numbers < 2 and names < 2)
         or (wanted.get("object", 0) > 0 and not names and not given.numbers)
-        or any(not any(value <= given.terms for value in values) for values in facts.choices)
+        or any(not any(value <= given.terms for value in values) for values in needs.choices)
     )
 
 
-def _used(facts: Facts, given: frozenset[str]) -> float:
-    best = sorted(sum(words[term] for term in words.keys() & given) for words in facts.words)[-2:]
+def _word_use(needs: ArgumentNeeds, given: frozenset[str]) -> float:
+    best = sorted(sum(words[term] for term in words.keys() & given) for words in needs.words)[-2:]
     return sum(best) / len(best) if best else 0.0
 
 
@@ -242,7 +242,7 @@ def _kind(slot: Slot) -> str:
 
 
 def _shares(slot: Slot, idf: Callable[[str], float]) -> dict[str, float]:
-    """The words of an argument's name and description, of a long one its first sentence, by their share."""
+    """The words of an argument's name and description (of a long one its first sentence), by their share."""
     told = dict.fromkeys(terms(slot.text))
     if len(told) >= _BRIEF_WORDS:
         told = dict.fromkeys(terms(slot.brief))

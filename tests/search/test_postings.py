@@ -5,26 +5,26 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thresher.search.bm25 import Postings
-from thresher.search.words import ABSENT, Word, Words, within
+from thresher.search.lexical.bm25 import Postings
+from thresher.search.lexical.postings import ABSENT, PostingsCache, TermPostings, within_budget
 
 KEY = (1, "tool", None, 0, 9)
 
 
-def word(documents: int) -> Word:
+def word(documents: int) -> TermPostings:
     """A term that so many items hold: 12 bytes each."""
-    return Word(documents, Postings(1.0, 1.0, np.arange(documents), np.ones(documents, np.float32)))
+    return TermPostings(documents, Postings(1.0, 1.0, np.arange(documents), np.ones(documents, np.float32)))
 
 
 def test_what_was_kept_is_known_with_its_version() -> None:
     """Terms that nobody asked for are not."""
-    words = Words(10_000)
+    words = PostingsCache(10_000)
     words.keep(KEY, 3, {"open": word(2), "nothing": ABSENT})
 
-    version, known = words.known(KEY, ["open", "nothing", "issue"])
+    version, get = words.get(KEY, ["open", "nothing", "issue"])
 
     assert version == 3
-    assert set(known) == {"open", "nothing"}
+    assert set(get) == {"open", "nothing"}
 
 
 @pytest.mark.parametrize(
@@ -33,58 +33,58 @@ def test_what_was_kept_is_known_with_its_version() -> None:
 )
 def test_another_tenant_kind_user_or_span_knows_nothing_of_it(other: tuple[int, str, str | None, int, int]) -> None:
     """What one may see is never handed to another."""
-    words = Words(10_000)
+    words = PostingsCache(10_000)
     words.keep(KEY, 3, {"open": word(2)})
 
-    assert words.known(other, ["open"]) == (-1, {})
+    assert words.get(other, ["open"]) == (-1, {})
 
 
 def test_a_newer_version_replaces_what_was_kept_and_an_older_one_does_not() -> None:
     """A late reader of an old version must not bring it back."""
-    words = Words(10_000)
+    words = PostingsCache(10_000)
     words.keep(KEY, 3, {"open": word(2)})
     words.keep(KEY, 4, {"issue": word(1)})
     words.keep(KEY, 3, {"open": word(2)})
 
-    assert words.known(KEY, ["open", "issue"])[0] == 4
-    assert set(words.known(KEY, ["open", "issue"])[1]) == {"issue"}
+    assert words.get(KEY, ["open", "issue"])[0] == 4
+    assert set(words.get(KEY, ["open", "issue"])[1]) == {"issue"}
 
 
 def test_memory_stays_within_the_bound() -> None:
     """The least recently used shelf leaves first; one that outgrows the bound begins anew."""
-    words = Words(1_000)
+    words = PostingsCache(1_000)
     for tenant in range(20):
         words.keep((tenant, "tool", None, 0, 9), 1, {"open": word(10)})
     for number in range(50):
         words.keep((19, "tool", None, 0, 9), 1, {f"word{number}": word(10)})
 
     assert words.nbytes <= 1_000
-    assert words.known((0, "tool", None, 0, 9), ["open"]) == (-1, {})
+    assert words.get((0, "tool", None, 0, 9), ["open"]) == (-1, {})
 
 
 def test_words_that_no_item_holds_take_memory_too() -> None:
     """Or every misspelt word of every message would stay for ever."""
-    words = Words(10_000)
+    words = PostingsCache(10_000)
     names = [f"word{number}" for number in range(1_000)]
     for name in names:
         words.keep(KEY, 1, {name: ABSENT})
 
-    assert len(words.known(KEY, names)[1]) < 100
+    assert len(words.get(KEY, names)[1]) < 100
 
 
 def test_no_memory_keeps_nothing() -> None:
     """A bound of 0 switches the shelves off."""
-    words = Words(0)
+    words = PostingsCache(0)
     words.keep(KEY, 1, {"open": word(2)})
 
-    assert words.known(KEY, ["open"]) == (-1, {})
+    assert words.get(KEY, ["open"]) == (-1, {})
 
 
 def test_the_rarest_terms_are_taken_until_the_budget_and_the_rarest_always() -> None:
     """The same rule as in the database, over kept and fresh words together."""
     words = {"common": word(90), "rare": word(5), "middling": word(20), "nothing": ABSENT}
 
-    assert set(within(words, 1_000, 1_000)) == {"common", "rare", "middling"}
-    assert set(within(words, 25, 1_000)) == {"rare", "middling"}
-    assert set(within(words, 1, 1_000)) == {"rare"}
-    assert set(within(words, 25, 10)) == {"common", "rare", "middling"}
+    assert set(within_budget(words, 1_000, 1_000)) == {"common", "rare", "middling"}
+    assert set(within_budget(words, 25, 1_000)) == {"rare", "middling"}
+    assert set(within_budget(words, 1, 1_000)) == {"rare"}
+    assert set(within_budget(words, 25, 10)) == {"common", "rare", "middling"}
