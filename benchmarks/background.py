@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from thresher.demo.catalogue import Catalogue, read_catalogue
-from thresher.knowledge.tools.enrichment import enrich
+from thresher.knowledge.tools.definitions import enrich
 from thresher.search.lexical.profiles import TOOL_WORDS
 from thresher.search.lexical.terms import terms
 

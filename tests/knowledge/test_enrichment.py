@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from thresher.core import Tool
-from thresher.knowledge.tools.enrichment import enrich, slots_of, split_name
-from thresher.knowledge.tools.reader import cleaned, definition_hash, write_of
-from thresher.search import Slot
+from thresher.knowledge.tools.definitions import cleaned, definition_hash, enrich, slots_of
+from thresher.knowledge.tools.indexer import write_of
+from thresher.search import Slot, split_name
 
 
 @pytest.mark.parametrize(

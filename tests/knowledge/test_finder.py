@@ -13,8 +13,8 @@ from tests.support.product import CATALOGUE, opened
 from thresher.core import Caller, Settings, StoreUnavailable, Tenant, Why
 from thresher.embedding import Encoder, open_encoder
 from thresher.knowledge.tools import queries as sql
-from thresher.knowledge.tools.catalogue import Catalogue, Catalogues, snapshot
-from thresher.knowledge.tools.choice import choose, fall_back
+from thresher.knowledge.tools.catalogue import CatalogueCache, ToolCatalogue, snapshot
+from thresher.knowledge.tools.finder import choose, fall_back
 from thresher.knowledge.tools.queries import NameRow, ServerRow
 from thresher.search import MAX_QUERIES, Hit
 from thresher.services import Services
@@ -53,7 +53,7 @@ def hits(*ids: int) -> list[Hit]:
 
 
 def chosen(
-    catalogue: Catalogue, *ids: int, limit: int = 8, core: bool = True, scope: set[int] | None = None
+    catalogue: ToolCatalogue, *ids: int, limit: int = 8, core: bool = True, scope: set[int] | None = None
 ) -> list[int]:
     """The ids of a choice."""
     return [choice.tool.row.id for choice in choose(catalogue, hits(*ids), scope=scope, limit=limit, core=core)]
@@ -157,7 +157,7 @@ async def test_a_late_log_row_does_not_confirm_what_this_process_has_changed(
     database: Database, tenant: Tenant
 ) -> None:
     """Its version may have been read before the change was written."""
-    catalogues, caller = Catalogues(database), Caller(tenant)
+    catalogues, caller = CatalogueCache(database), Caller(tenant)
     before = await catalogues.current(caller)
     async with database.transaction(tenant) as connection:
         await sql.raise_version(connection, tenant)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from thresher.core import Tool, first_sentence
 from thresher.knowledge.tools import compact, definition_text, line
-from thresher.knowledge.tools.formatting import signature, type_name
+from thresher.knowledge.tools.definitions import signature, type_name
 
 
 def test_a_line_holds_signature_and_first_sentence() -> None:

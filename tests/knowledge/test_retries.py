@@ -10,15 +10,15 @@ import pytest
 from tests.support.product import ListedServer, listed
 from tests.support.waiting import eventually
 from thresher.core import Caller
-from thresher.knowledge.tools import ToolService, retries
-from thresher.knowledge.tools.retries import LONGEST_SECONDS, pause
+from thresher.knowledge.tools import ToolService, refresh_schedule
+from thresher.knowledge.tools.refresh_schedule import MAX_PAUSE_SECONDS, pause
 from thresher.services import Services
 
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries begin after hundredths of a second."""
-    monkeypatch.setattr(retries, "FIRST_SECONDS", 0.05)
+    monkeypatch.setattr(refresh_schedule, "FIRST_SECONDS", 0.05)
 
 
 async def _states(tools: ToolService, caller: Caller) -> dict[str, str]:
@@ -103,7 +103,14 @@ async def test_a_removed_server_is_not_tried_again(tools: ToolService, caller: C
 
 def test_pauses_double_up_to_ten_minutes() -> None:
     """However often it failed."""
-    assert [pause(failures) for failures in (1, 2, 3, 7, 8, 1000)] == [5, 10, 20, 320, LONGEST_SECONDS, LONGEST_SECONDS]
+    assert [pause(failures) for failures in (1, 2, 3, 7, 8, 1000)] == [
+        5,
+        10,
+        20,
+        320,
+        MAX_PAUSE_SECONDS,
+        MAX_PAUSE_SECONDS,
+    ]
 
 
 async def test_a_listing_that_was_judged_before_counts_no_change(

@@ -11,7 +11,7 @@ from tests.support.product import CATALOGUE, opened
 from thresher.core import Caller, InvalidInput, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.knowledge.tools import ToolService, purge_logs
-from thresher.knowledge.tools.retention import prune
+from thresher.knowledge.tools.log import prune
 from thresher.services import Services
 from thresher.store import Database
 

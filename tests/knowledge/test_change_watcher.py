@@ -12,7 +12,7 @@ import pytest
 from tests.support.product import ListedServer, listed
 from thresher.core import Caller, UpstreamError
 from thresher.knowledge.tools import Refreshed, ToolService
-from thresher.knowledge.tools.changes import Changes
+from thresher.knowledge.tools.refresh_schedule import ChangeWatcher
 from thresher.upstream import Changed, ServerConfig
 
 BOX = ServerConfig("box", "stdio", command="x", tenant=7, identity="ann")
@@ -49,7 +49,7 @@ def lists() -> Listed:
 
 async def test_many_announcements_make_one_listing_of_that_server(lists: Listed) -> None:
     """For the tenant and user whose session announced it."""
-    changes = Changes(lists.refresh)
+    changes = ChangeWatcher(lists.refresh)
 
     for _ in range(50):
         changes.note(BOX, TOOLS)
@@ -61,7 +61,7 @@ async def test_many_announcements_make_one_listing_of_that_server(lists: Listed)
 
 async def test_the_content_of_a_resource_lists_nothing(lists: Listed) -> None:
     """It is no part of the catalogue."""
-    changes = Changes(lists.refresh)
+    changes = ChangeWatcher(lists.refresh)
 
     changes.note(BOX, Changed("resource", "file:///a"))
     changes.note(BOX, Changed("prompts"))
@@ -73,7 +73,7 @@ async def test_the_content_of_a_resource_lists_nothing(lists: Listed) -> None:
 
 async def test_an_announcement_during_a_listing_is_not_lost_and_a_failure_ends_nothing(lists: Listed) -> None:
     """The server is listed once more."""
-    changes = Changes(lists.refresh)
+    changes = ChangeWatcher(lists.refresh)
 
     def once_more() -> None:
         if len(lists.asked) == 1:
@@ -90,7 +90,7 @@ async def test_an_announcement_during_a_listing_is_not_lost_and_a_failure_ends_n
 
 async def test_a_server_that_announces_after_every_listing_is_asked_ever_more_seldom(lists: Listed) -> None:
     """Its own listings must not keep it busy for ever."""
-    changes = Changes(lists.refresh)
+    changes = ChangeWatcher(lists.refresh)
     lists.then = lambda: changes.note(BOX, TOOLS)
     loop, times = asyncio.get_running_loop(), list[float]()
 

@@ -1,7 +1,7 @@
 """Servers inside this process: tools whose code runs here, under the same names, switches and search as all others.
 
-Invariant: a stored local server is visible to exactly those callers to whom this process offers it now. What is
-switched off stays so while a server is gone, since its row stays.
+Invariant: a stored local server is visible to exactly those callers to whom this process offers it now. A disabled tool
+stays disabled while its server is not offered, since its row stays.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from thresher.core import JSON, Caller, NotFound
 from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.catalogue import Catalogues
+from thresher.knowledge.tools.catalogue import CatalogueCache
 from thresher.knowledge.tools.definitions import definition_hash
 from thresher.knowledge.tools.indexer import Indexer
 from thresher.knowledge.tools.models import LOCAL, LocalServer
@@ -23,25 +23,26 @@ from thresher.knowledge.tools.queries import ServerRow
 from thresher.search import PutCounts
 from thresher.store import Database, run_retrying
 
-Source: TypeAlias = Callable[[Caller, bool], Awaitable[str]]
+OfferSource: TypeAlias = Callable[[Caller, bool], Awaitable[str]]
 """Offers a caller its local servers, unless it has them already, and waits for a bounded time until their tools can be
-called, or, if the second argument says so, until a search can find them. Returns what is still missing, in words; an
-empty text if nothing is."""
+called, or, if the second argument is true, until a search can find them. Returns what is still missing; empty if
+nothing
+is."""
 
 
 class LocalServers:
     """Stores and shows the servers that faces of this process offer; one per process.
 
     Attributes:
-        sources: Who offers servers; the last one is asked before each answer about tools, whatever face it is for.
+        sources: The offering sources; the last one is called before each answer about tools, whatever the face.
     """
 
-    def __init__(self, database: Database, indexer: Indexer, catalogues: Catalogues) -> None:
+    def __init__(self, database: Database, indexer: Indexer, catalogues: CatalogueCache) -> None:
         self._database = database
         self._indexer = indexer
         self._catalogues = catalogues
         self._storing: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self.sources: list[Source] = []
+        self.sources: list[OfferSource] = []
 
     def mirror(self, other: LocalServers) -> None:
         """Show each caller the servers that others offer it; nothing is stored for that."""
@@ -54,18 +55,18 @@ class LocalServers:
         self.sources.append(source)
 
     async def ready(self, caller: Caller, *, searching: bool) -> str:
-        """Wait, for a bounded time, for a caller's local servers; see `Source`."""
+        """Wait, for a bounded time, for a caller's local servers; see `OfferSource`."""
         return await self.sources[-1](caller, searching) if self.sources else ""
 
     async def offer(self, caller: Caller, servers: Sequence[LocalServer]) -> None:
-        """Offer a caller these servers, and no others, in the project that it works in.
+        """Offer a caller exactly these servers in its current project.
 
-        What is stored already is not written again. The tools can be called when this returns; `index` puts them into
+        What is stored already is not written again. The tools can be called when this returns; `index` adds them to
         the search.
 
         Args:
-            caller: To whom; other projects, users and tenants see nothing of it.
-            servers: What to offer; whoever offers it vouches for its definitions, and runs its tools.
+            caller: The receiver; other projects, users and tenants see nothing of it.
+            servers: What to offer; the offering code vouches for the definitions and runs the tools.
         """
         shared = replace(caller, user=None)
         async with self._storing[caller.tenant.id]:
@@ -74,7 +75,7 @@ class LocalServers:
         self._catalogues.offer(caller, frozenset(server.name for server in servers))
 
     async def index(self, caller: Caller) -> PutCounts:
-        """Put the tools of all servers that a caller is offered into the index; what is there is kept."""
+        """Index the tools of all servers that a caller is offered; unchanged ones are kept."""
         if not (offered := self._catalogues.offered(caller)):
             return PutCounts()
         shared = replace(caller, user=None)
@@ -108,6 +109,6 @@ class LocalServers:
 
 
 def _digest(server: LocalServer) -> bytes:
-    """Names what a server offers, whatever the order."""
+    """Identifies what a server offers, regardless of order."""
     hashes = sorted(definition_hash(tool) for tool in server.tools)
     return hashlib.sha256(b"".join(hashes)).digest()
