@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.context.records import Facts, Note, Offer, Prompt
+from thresher.context.records import ContextBlock, Note, Offer, Prompt
 from thresher.context.rendering import prompt_data, prompt_text
 from thresher.core import Rule, Scored, Tool, Why, border_of
 from thresher.knowledge.intents.models import Decision, IntentScore
@@ -46,7 +46,7 @@ def test_each_part_stands_under_its_heading() -> None:
         prompt(
             Rule("git", "Never force-push.", "built-in"),
             Rule("deploy", "Ask first.", "user"),
-            facts=Facts("shop", "", ("git",)),
+            facts=ContextBlock("shop", "", ("git",)),
             tools=(tool("git_log"),),
             notes=(Note("ask the person first", "which one?"),),
         )
@@ -112,7 +112,7 @@ def test_the_data_say_what_the_text_says() -> None:
     data = prompt_data(
         prompt(
             Rule("git", "Never force-push.", "built-in"),
-            facts=Facts("shop", "", ("git",)),
+            facts=ContextBlock("shop", "", ("git",)),
             tools=(tool("git_log"),),
             trace_id="t",
         )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.context.composing import Answer, compose
+from thresher.context.composition import ComposedContext, compose
 from thresher.context.cursors import Cursors
 from thresher.core import InvalidInput, Piece, dumps
 from thresher.embedding import count_tokens
@@ -32,7 +32,9 @@ def words(count: int) -> str:
     return " ".join(["word"] * count)
 
 
-def composed(candidates: Sequence[Piece], budget: int, cursor: str = "", about: dict[str, Any] | None = None) -> Answer:
+def composed(
+    candidates: Sequence[Piece], budget: int, cursor: str = "", about: dict[str, Any] | None = None
+) -> ComposedContext:
     """What is delivered."""
     cursors = Cursors.of(["question"], candidates)
     return compose(cursors, cursor, budget, notes=(), about=ABOUT if about is None else about, kinds=KINDS)
