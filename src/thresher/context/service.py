@@ -229,8 +229,7 @@ class ContextService:
     async def _decide(
         self, caller: Caller, request: ContextRequest
     ) -> tuple[Decision, tuple[Pack, ...], tuple[Note, ...]]:
-        """The rules that the message needs, of those that are of use now, and a note on each that fits but is not
-        given.
+        """The rules that the message needs, of those that are of use now, and a note on each that is not given.
 
         The packs come best first; one that was just removed is skipped.
         """
