@@ -21,21 +21,21 @@ ABOUT = {"confidence": 0.9, "timings": {"route": 1.5}, "trace_id": "0123456789ab
 
 
 def piece(kind: str, name: str, text: str, value: float = 0.5) -> Piece:
-    """A piece that costs what its text and data cost."""
+    """A piece with the cost of its text and data."""
     data = {"name": name, "text": text}
     tokens = max(count_tokens(text), count_tokens(dumps(data)))
     return Piece(kind, name, text, f"{kind} of {name}" if kind == "rules" else kind, data, value, "", tokens)
 
 
 def words(count: int) -> str:
-    """A text of about so many tokens."""
+    """A text of about this many tokens."""
     return " ".join(["word"] * count)
 
 
 def composed(
     candidates: Sequence[Piece], budget: int, cursor: str = "", about: dict[str, Any] | None = None
 ) -> ComposedContext:
-    """What is delivered."""
+    """The delivered answer."""
     cursors = Cursors.of(["question"], candidates)
     return compose(cursors, cursor, budget, notes=(), about=ABOUT if about is None else about, kinds=KINDS)
 
@@ -68,7 +68,7 @@ def test_neither_form_is_ever_one_token_over_the_budget(candidates: list[Piece],
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=20), st.integers(150, 3000))
 def test_every_candidate_is_given_or_listed(sizes: list[int], budget: int) -> None:
-    """Nothing is lost: what was not taken is in the list, by itself or in a count."""
+    """Nothing is lost: a piece that was not taken is in the list, by itself or in a count."""
     candidates = [piece("tools", f"tool{number}", words(size)) for number, size in enumerate(sizes)]
 
     try:
@@ -82,7 +82,7 @@ def test_every_candidate_is_given_or_listed(sizes: list[int], budget: int) -> No
 
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=12), st.integers(600, 1200))
 def test_following_the_cursors_gives_everything_once(sizes: list[int], budget: int) -> None:
-    """`next` after `next`, each piece comes exactly once."""
+    """Following `next` returns each piece exactly once."""
     candidates = [piece("tools", f"tool{number}", words(size)) for number, size in enumerate(sizes)]
 
     given_names: list[str] = []
@@ -109,7 +109,7 @@ def test_the_cursor_of_one_piece_fetches_that_piece() -> None:
 
 
 def test_one_of_each_kind_comes_before_the_second_of_any() -> None:
-    """A tool is not crowded out by the rules of a second pack."""
+    """The rules of a second pack do not crowd out a tool."""
     candidates = [piece("rules", "a", words(200), 0.9), piece("rules", "b", words(200), 0.8), piece("tools", "t", "x")]
 
     answer = composed(candidates, 480)
@@ -118,7 +118,7 @@ def test_one_of_each_kind_comes_before_the_second_of_any() -> None:
 
 
 def test_a_piece_that_is_too_large_does_not_keep_smaller_ones_out() -> None:
-    """Filling goes on behind it."""
+    """Filling continues after it."""
     candidates = [piece("tools", "large", words(5000), 0.9), piece("tools", "small", words(5), 0.1)]
 
     answer = composed(candidates, 400)
@@ -140,7 +140,7 @@ def test_where_names_would_take_too_much_kinds_are_counted() -> None:
 
 @pytest.mark.parametrize("sizes", [[10], [500, 300], [40, 41, 42, 3000]])
 def test_too_small_a_budget_is_refused_with_one_that_gives_something(sizes: list[int]) -> None:
-    """The budget that the hint names gives something."""
+    """The budget that the hint names is large enough."""
     candidates = [piece("tools", f"t{number}", words(size)) for number, size in enumerate(sizes)]
 
     with pytest.raises(InvalidInput) as refused:
@@ -152,7 +152,7 @@ def test_too_small_a_budget_is_refused_with_one_that_gives_something(sizes: list
 
 
 def test_where_nothing_fits_the_message_the_answer_says_so() -> None:
-    """No candidates, no error: an answer without pieces."""
+    """Without candidates the answer has no pieces, and there is no error."""
     answer = composed([], 200)
 
     assert (answer.pieces, answer.left_out, answer.next) == ((), (), "")
@@ -160,7 +160,7 @@ def test_where_nothing_fits_the_message_the_answer_says_so() -> None:
 
 
 def test_a_short_form_comes_first_and_the_whole_where_the_budget_allows() -> None:
-    """Everything else comes before the whole; what is taken whole counts as given in short."""
+    """Everything else comes before the full form; what is taken in full counts as given in short."""
     whole = piece("rules", "git", words(300))
     short = replace(piece("rules", "git", words(50), 0.9), whole=whole)
     tool = piece("tools", "log", words(40))
@@ -174,7 +174,7 @@ def test_a_short_form_comes_first_and_the_whole_where_the_budget_allows() -> Non
 
 
 def test_a_short_form_is_given_before_none() -> None:
-    """Where a tool and the whole would not fit together, and the short form does."""
+    """A tool and the full form would not fit together, but the short form does."""
     short = replace(piece("rules", "git", words(60), 0.9), whole=piece("rules", "git", words(900)))
     others = [piece("tools", f"tool{number}", words(100)) for number in range(4)]
 

@@ -17,20 +17,20 @@ def tables(*names: str, schema: str = "public") -> list[TableBrief]:
 
 
 class Slow:
-    """A service in which one connection's tables come late, and one has gone."""
+    """A service in which one connection's tables come late, and one is gone."""
 
     def __init__(self) -> None:
         self.late = asyncio.Event()
 
     async def list_connections(self, caller: Caller) -> tuple[Connection, ...]:
-        """Three of them."""
+        """Three connections."""
         return tuple(
             Connection(number, name, "sqlite", "", "", None, True, "", "ready", "", "", 9_000, None)
             for number, name in enumerate(("gone", "huge", "shop"))
         )
 
     async def list_tables(self, caller: Caller, name: str, **_: Any) -> TableList:
-        """One table, or what is in the way of it."""
+        """One table, a delay or an error."""
         if name == "gone":
             raise NotFound("It has gone.")
         if name == "huge":
@@ -39,7 +39,7 @@ class Slow:
 
 
 async def test_a_large_schema_keeps_no_other_from_being_named() -> None:
-    """It is named without its tables, and goes on being read for the next time."""
+    """It is named without its tables, which continue to load for the next time."""
     variables, slow = Variables(), Slow()
     name_datasources(variables, cast("DatabaseService", slow))
     asker = Situation(Caller(Tenant(1, "local"), None))
@@ -53,7 +53,7 @@ async def test_a_large_schema_keeps_no_other_from_being_named() -> None:
 
 
 def test_connections_are_named_with_their_engines() -> None:
-    """And none is nothing."""
+    """Without any there is no value."""
     shop = Connection(1, "shop", "mysql", "mysql://h/shop", "", None, True, "", "ready", "", "", 2, None)
 
     assert servers_line([shop]) == "shop (mysql)"
@@ -61,7 +61,7 @@ def test_connections_are_named_with_their_engines() -> None:
 
 
 def test_tables_are_paths() -> None:
-    """With their schema only where there are several."""
+    """With their schema only if there are several."""
     one = ("shop", tables("orders", "customers"), 2)
     two = ("erp", [*tables("a"), *tables("b", schema="hr")], 2)
 
@@ -71,7 +71,7 @@ def test_tables_are_paths() -> None:
 
 
 def test_many_tables_share_the_line() -> None:
-    """Each connection has its share, and says how many more there are."""
+    """Each connection has its share, and reports how many more there are."""
     many = [(f"c{number}", tables(*(f"table_{at}" for at in range(40))), 2_000) for number in range(8)]
     line = sources_line(many)
     long = sources_line([("x", tables("t" * 600), 1)])

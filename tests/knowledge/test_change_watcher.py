@@ -1,4 +1,4 @@
-"""What a server announces is followed soon, once, and for that server alone."""
+"""A server's announcement causes one listing of that server, soon."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class Listed:
         return Refreshed()
 
     async def times(self, count: int) -> None:
-        """Wait until so many listings have begun."""
+        """Wait until this many listings have begun."""
         async with asyncio.timeout(20), self.changed:
             await self.changed.wait_for(lambda: len(self.asked) >= count)
 
 
 @pytest.fixture
 def lists() -> Listed:
-    """What stands in for the listing: a function of the caller and the server's name."""
+    """A stand-in for the listing: a function of the caller and the server's name."""
     return Listed()
 
 
@@ -60,7 +60,7 @@ async def test_many_announcements_make_one_listing_of_that_server(lists: Listed)
 
 
 async def test_the_content_of_a_resource_lists_nothing(lists: Listed) -> None:
-    """It is no part of the catalogue."""
+    """It is not part of the catalogue."""
     changes = ChangeWatcher(lists.refresh)
 
     changes.note(BOX, Changed("resource", "file:///a"))
@@ -89,7 +89,7 @@ async def test_an_announcement_during_a_listing_is_not_lost_and_a_failure_ends_n
 
 
 async def test_a_server_that_announces_after_every_listing_is_asked_ever_more_seldom(lists: Listed) -> None:
-    """Its own listings must not keep it busy for ever."""
+    """Its own listings must not keep it busy permanently."""
     changes = ChangeWatcher(lists.refresh)
     lists.then = lambda: changes.note(BOX, TOOLS)
     loop, times = asyncio.get_running_loop(), list[float]()
@@ -106,7 +106,7 @@ async def test_a_server_that_announces_after_every_listing_is_asked_ever_more_se
 
 
 async def test_a_real_servers_change_reaches_the_catalogue(tools: ToolService, caller: Caller, tmp_path: Path) -> None:
-    """New tools are found; nobody has asked for a refresh."""
+    """New tools are found without a requested refresh."""
     box = ListedServer.at(tmp_path, "box", listed("open_box"))
     await tools.add_server(caller, box.config)
     await tools.refresh(caller)

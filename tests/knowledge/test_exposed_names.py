@@ -17,12 +17,12 @@ pairs = st.lists(st.tuples(st.text(max_size=90), st.text(min_size=1, max_size=20
 
 
 def test_a_name_is_server_and_tool() -> None:
-    """The usual case needs no change at all."""
+    """The usual case needs no change."""
     assert expose([("git", "git_log"), ("time-2", "convert.time")]) == ["git_git_log", "time-2_convert.time"]
 
 
 def test_a_long_name_is_cut_and_stays_apart_from_its_neighbours() -> None:
-    """Two names that agree in the first 64 characters differ after the cut."""
+    """Two names with the same first 64 characters differ after the cut."""
     names = expose([("server", "x" * 100 + "a"), ("server", "x" * 100 + "b")])
 
     assert [len(name) for name in names] == [NAME_LIMIT, NAME_LIMIT]
@@ -30,7 +30,7 @@ def test_a_long_name_is_cut_and_stays_apart_from_its_neighbours() -> None:
 
 
 def test_the_first_of_two_clashing_tools_keeps_the_plain_name() -> None:
-    """`a` + `b c` and `a` + `b_c` meet; a newcomer never renames an older tool."""
+    """`a` + `b c` and `a` + `b_c` clash; a new tool never renames an older one."""
     alone = expose([("a", "b c")])
     both = expose([("a", "b c"), ("a", "b_c")])
 
@@ -62,7 +62,7 @@ def test_no_tool_takes_a_name_of_the_gateway() -> None:
 
 
 def test_a_name_in_another_script_still_gets_a_usable_one() -> None:
-    """Letters that clients refuse are replaced, and a hash keeps the names apart."""
+    """Letters that clients refuse are replaced, and a hash keeps the names distinct."""
     names = expose([("翻訳", "日本語"), ("翻訳", "中文化")])
 
     assert len(set(names)) == 2
@@ -71,7 +71,7 @@ def test_a_name_in_another_script_still_gets_a_usable_one() -> None:
 
 @given(pairs)
 def test_names_are_valid_unique_and_always_the_same(tools: list[tuple[str, str]]) -> None:
-    """Whatever servers call themselves and their tools."""
+    """Whatever the names of servers and tools."""
     names = expose(tools, META_TOOLS)
 
     assert names == expose(tools, META_TOOLS)
@@ -82,7 +82,7 @@ def test_names_are_valid_unique_and_always_the_same(tools: list[tuple[str, str]]
 
 @given(pairs, st.tuples(st.text(max_size=9), st.text(min_size=1, max_size=9)))
 def test_a_newcomer_renames_nobody(tools: list[tuple[str, str]], newcomer: tuple[str, str]) -> None:
-    """Names stay what they are when a tool is added at the end, unless they began with the name of its server."""
+    """Names do not change when a tool is added at the end, unless they began with the name of its server."""
     before, prefix = expose(tools), re.sub(r"[^A-Za-z0-9_.-]", "_", newcomer[0].partition(":")[0]) + "_"
 
     after = expose([*tools, newcomer])
@@ -104,7 +104,7 @@ def test_near_names_are_found_in_ten_thousand_in_a_moment() -> None:
 
 
 def test_nothing_near_is_said_as_such() -> None:
-    """Without a near name there is no sentence."""
+    """Without a similar name the hint is empty."""
     assert nearest("zzz", ["git_log"]) == ()
     assert did_you_mean(()) == ""
     assert did_you_mean(("a", "b")) == "Did you mean 'a' or 'b'?"

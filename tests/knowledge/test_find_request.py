@@ -1,4 +1,4 @@
-"""What may be asked."""
+"""What `find_tools` accepts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from thresher.search import MAX_QUERIES
 def asked(
     queries: Any = None, message: str | None = None, history: Any = (), limit: int = 8, threshold: Any = None
 ) -> Any:
-    """A question with the usual rest."""
+    """A request with the usual other arguments."""
     return find_request(queries, message, history, limit, threshold)
 
 
 def test_queries_are_taken_one_by_one_and_a_message_may_be_split() -> None:
-    """The caller's own phrases are not cut."""
+    """The caller's own phrases are not split."""
     assert asked(queries=["a b", " a b ", "", "c"]).texts == ("a b", "c")
     assert asked(queries="just one").texts == ("just one",)
     assert not asked(queries=["a"]).split
@@ -56,14 +56,14 @@ def test_what_is_empty_counts_as_not_given() -> None:
 
 
 def test_queries_are_searched_and_the_message_lends_them_context() -> None:
-    """A model that gives both means the former by the latter."""
+    """A model that gives both wrote the queries for the message."""
     both = asked(queries=["convert time"], message="When is it noon in Tokyo?")
 
     assert (both.texts, both.message, both.split) == (("convert time",), "When is it noon in Tokyo?", False)
 
 
 def test_a_limit_above_the_cap_is_refused() -> None:
-    """In the words that every kind has for it; nothing is lowered in silence."""
+    """With the same message for every kind; nothing is lowered silently."""
     with pytest.raises(InvalidInput, match="limit is 50; it must be 1 to 10"):
         asked(message="x", limit=50)
 

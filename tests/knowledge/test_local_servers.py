@@ -1,4 +1,4 @@
-"""Servers inside this process: who sees them, and what is kept while they are gone."""
+"""Servers inside this process: who sees them, and what is kept while they are not offered."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ DEPLOY = LocalServer("deploy:pack", (SHIP,), "Deployments.")
 
 
 async def names(tools: ToolService, caller: Caller, **more: object) -> list[str]:
-    """What a search for the tool finds."""
+    """The tools that a search finds."""
     found = await tools.find_tools(caller, queries=["ship a release"], **more)  # type: ignore[arg-type]
     return [tool.name for tool in found.tools]
 
 
 async def test_a_local_tool_is_found_described_and_resolved(tools: ToolService, caller: Caller) -> None:
-    """Under the plain name of its server, and without a configuration to reach it by."""
+    """Under the plain name of its server, and without a configuration."""
     await tools.import_tools(caller, CATALOGUE)
     await tools.offer(caller, [DEPLOY])
     await tools.index_offered(caller)
@@ -40,7 +40,7 @@ async def test_a_local_tool_is_found_described_and_resolved(tools: ToolService, 
 
 
 async def test_only_those_see_it_to_whom_it_is_offered(tools: ToolService, caller: Caller) -> None:
-    """Another project, another user and another process have the row and no tool."""
+    """Another project, user or process has the row but no tool."""
     await tools.import_tools(caller, CATALOGUE)
     here = replace(caller, project="/projects/here")
     await tools.offer(here, [DEPLOY])
@@ -55,7 +55,7 @@ async def test_only_those_see_it_to_whom_it_is_offered(tools: ToolService, calle
 
 
 async def test_a_local_server_cannot_be_removed(tools: ToolService, caller: Caller) -> None:
-    """It would come back by itself; it can be switched off."""
+    """It would return; it can be disabled."""
     await tools.offer(caller, [DEPLOY])
 
     with pytest.raises(Conflict, match=r"part of Thresher.*thresher servers disable deploy:pack"):
@@ -64,7 +64,7 @@ async def test_a_local_server_cannot_be_removed(tools: ToolService, caller: Call
 
 
 async def test_a_switch_outlives_the_server(tools: ToolService, caller: Caller) -> None:
-    """What a person has switched off is off when the server comes back, with other code too."""
+    """A disabled tool is still disabled when the server returns, even with other code."""
     await tools.offer(caller, [DEPLOY])
     await tools.set_tool(caller, "deploy_ship_release", enabled=False)
     await tools.offer(caller, [])
@@ -107,7 +107,7 @@ async def test_an_upstream_server_of_that_name_is_another_server(tools: ToolServ
 
 
 async def test_a_refresh_leaves_local_servers_alone(tools: ToolService, caller: Caller) -> None:
-    """There is nothing to list; what is missing in the index is put there."""
+    """There is nothing to list; what the index lacks is added."""
     await tools.offer(caller, [DEPLOY])
 
     done = await tools.refresh(caller)
@@ -117,7 +117,7 @@ async def test_a_refresh_leaves_local_servers_alone(tools: ToolService, caller: 
 
 
 def test_a_server_inside_this_process_is_none_that_an_unknown_address_may_lead_to() -> None:
-    """Its tools go out unchanged, and it has no resources that nobody listed."""
+    """Its tools are exposed unchanged, and it has no unlisted resources."""
     row = ServerRow(1, None, "notes", {"prefix": False}, None, "", True, "ready", "", None, False, False, 0, 0)
     inside = replace(row, id=2, name="ours", config={"prefix": False, "transport": LOCAL})
     offered = Offered(1, {"notes": row, "ours": inside}, {}, {}, {})

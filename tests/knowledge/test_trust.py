@@ -47,14 +47,14 @@ def test_each_definition_gets_its_verdict(
     held: str,
     stored: bool,
 ) -> None:
-    """Trusted at first use, held when changed or dangerous, free when a person or a policy says so."""
+    """Trusted at first use, held if changed or dangerous, free if a person or a policy says so."""
     verdict = judge(standing, digest, findings, policy)
 
     assert (verdict.held, verdict.stored) == (held, stored)
 
 
 def test_what_was_never_in_use_is_replaced_and_never_trusted() -> None:
-    """A poisoned newcomer that changes stays untrusted, whatever it looked like before."""
+    """A poisoned new tool that changes stays untrusted, whatever its earlier form."""
     first = judge(None, OLD, DANGER, "none")
     second = judge(ToolStanding(OLD, None, first.held, OLD), NEW, DANGER, "none")
 

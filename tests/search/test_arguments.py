@@ -1,4 +1,4 @@
-"""Argument fit: what a message supplies against what a tool wants to be given."""
+"""Argument fit: the values of a message against the arguments of a tool."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MISSING = ArgumentWeights(missing=-1.0)
 
 
 def missing(message: str, *slots: Slot) -> bool:
-    """Whether a message leaves something out that a tool with these arguments requires."""
+    """Whether a message lacks something that a tool with these arguments requires."""
     return (
         argument_fit(
             unpack_arguments(pack_arguments(slots, lambda _: 1.0)), find_values(message, query_terms(message)), MISSING
@@ -79,17 +79,17 @@ def test_what_a_message_supplies_is_not_missing(message: str, slot: Slot) -> Non
     ],
 )
 def test_what_a_message_leaves_out_is_missing(slot: Slot) -> None:
-    """Of every kind but free text and switches."""
+    """For every kind except free text and switches."""
     assert missing("please tell me more about this", slot)
 
 
 def test_what_is_optional_is_never_missing() -> None:
-    """A tool can do without."""
+    """Optional arguments are not required."""
     assert not missing("please tell me more", Slot("city"), Slot("count", type="integer"), Slot("unit", values=("a",)))
 
 
 def test_two_numbers_are_not_three() -> None:
-    """Each value serves one argument; a date left over may stand for a number, a number for a name."""
+    """Each value serves one argument; a spare date may be a number, a spare number a name."""
     numbers = [required(name, "number") for name in "abc"]
 
     assert missing("with 2 and 3", *numbers)
@@ -98,7 +98,7 @@ def test_two_numbers_are_not_three() -> None:
 
 
 def test_fewer_requirements_used_words_and_dates_that_fit_count() -> None:
-    """Each figure moves the sum its own way."""
+    """Each figure changes the score in its own direction."""
     given = find_values("weather in Oslo on 2024-05-01", query_terms("weather in Oslo on 2024-05-01"))
 
     def figure(weights: ArgumentWeights, *slots: Slot) -> float:
@@ -113,7 +113,7 @@ def test_fewer_requirements_used_words_and_dates_that_fit_count() -> None:
 
 
 def test_an_item_without_arguments_is_left_alone() -> None:
-    """It gains nothing and loses nothing, and takes no place."""
+    """Its score and rank do not change."""
     assert pack_arguments((), lambda _: 1.0) == ""
     assert argument_fit(unpack_arguments(""), find_values("x", ()), ArgumentWeights(-1, -1, 1, 1)) == 0.0
 
@@ -133,7 +133,7 @@ def test_a_huge_schema_is_packed_small() -> None:
     "text", ["A" * 10**6, "A " * 10**5, "[" * 10**6, "'" * 10**5, "1," * 10**5, "a@" * 10**5, "\n"]
 )
 def test_a_huge_message_is_looked_through_in_no_time(text: str) -> None:
-    """Both ends are read, and no pattern wanders."""
+    """Both ends are read, and no pattern backtracks."""
     started = time.thread_time()
     found = find_values(text, ())
 
@@ -142,7 +142,7 @@ def test_a_huge_message_is_looked_through_in_no_time(text: str) -> None:
 
 
 def test_random_messages_do_no_harm() -> None:
-    """Any characters, any types."""
+    """Any characters and any types are accepted."""
     chance = random.Random(3)
     alphabet = "aA1 .,'\"[]{}()@/:-%$\n\u00e9\u6f22\U0001f600"
     kinds = ["", "string", "integer", "array", "object", "boolean", "null", "what"]
@@ -157,7 +157,7 @@ def test_random_messages_do_no_harm() -> None:
 async def test_the_tool_whose_arguments_are_there_comes_first(
     database: Database, settings: Settings, tenant: Tenant, caller: Caller, memory: int
 ) -> None:
-    """From the copy in the process as from PostgreSQL; phrases of a calling model hold no values, and ask for none."""
+    """From the copy and from PostgreSQL; phrases of a calling model contain no values, and require none."""
     encoder = WordEncoder(f"bge-small-en-v1.5@{secrets.token_hex(4)}", salt="words")
     index = SearchIndex(database, encoder, settings.model_copy(update={"vector_memory_mb": memory}))
     text = {"text": "weather forecast"}
@@ -176,7 +176,7 @@ async def test_the_tool_whose_arguments_are_there_comes_first(
 
 
 async def test_changed_arguments_are_written_again(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """And nothing is embedded for it."""
+    """Nothing is embedded for that."""
     await index.put(tenant, "tool", [Entry(1, ("weather",), slots=(CITY,))])
 
     counts = await index.put(tenant, "tool", [Entry(1, ("weather",), slots=(required("latitude", "number"),))])

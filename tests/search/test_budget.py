@@ -26,7 +26,7 @@ def units(
 
 
 def chosen(sequence: Units, scores: list[float], budget: int, taken: list[bool] | None = None) -> list[int]:
-    """What is selected, in the order of choice."""
+    """The selection, in the order of choice."""
     given_before = None if taken is None else np.array(taken, np.bool_)
     return select(sequence, np.array(scores, np.float32), budget, given_before).tolist()
 
@@ -36,7 +36,7 @@ def chosen(sequence: Units, scores: list[float], budget: int, taken: list[bool] 
     st.integers(0, 600),
 )
 def test_no_selection_costs_more_than_its_budget(rows: list[tuple[int, float, int, bool]], budget: int) -> None:
-    """Marks and labels included; nothing is taken twice, and nothing that was given before."""
+    """Marks and labels included; nothing is taken twice, and nothing that was returned before."""
     sequence = units([row[0] for row in rows], opening=4, labels=[row[2] for row in rows])
     taken = [row[3] for row in rows]
 
@@ -48,7 +48,7 @@ def test_no_selection_costs_more_than_its_budget(rows: list[tuple[int, float, in
 
 
 def test_the_best_come_first_and_small_ones_fill_the_rest() -> None:
-    """A unit that is too large is passed over."""
+    """A unit that is too large is skipped."""
     sequence = units([50, 60, 45, 5])
 
     selection = chosen(sequence, [4.0, 3.0, 2.0, 1.0], 100)
@@ -57,7 +57,7 @@ def test_the_best_come_first_and_small_ones_fill_the_rest() -> None:
 
 
 def test_a_run_is_opened_once() -> None:
-    """The neighbour of a chosen unit costs no mark, so that it fits where a distant one would not."""
+    """The neighbour of a chosen unit costs no mark, so it fits where a distant one would not."""
     sequence = units([40, 40, 40], opening=20)
 
     assert chosen(sequence, [3.0, 2.0, 1.0], 100) == [0, 1]
@@ -65,7 +65,7 @@ def test_a_run_is_opened_once() -> None:
 
 
 def test_a_twin_comes_last() -> None:
-    """What was said is not said again while there is something else, in this answer or after one before it."""
+    """Content is not repeated while there is something else, in this answer or after an earlier one."""
     sequence = units([10, 10, 10], twins=[0, 0, 2])
 
     assert chosen(sequence, [3.0, 2.0, 1.0], 20) == [0, 2]
@@ -83,12 +83,12 @@ def test_one_of_the_last_makes_way_for_one_that_fills_the_room() -> None:
 
 
 def test_a_few_good_units_are_kept_however_much_room_they_leave() -> None:
-    """Fullness is worth less than what fits best."""
+    """A full budget is worth less than the best fit."""
     assert chosen(units([50, 90]), [2.0, 1.0], 100) == [0]
 
 
 def test_a_long_sequence_is_looked_at_only_as_far_as_needed() -> None:
-    """The best of 100,000 units are found without ordering them all, and in the right order."""
+    """The best of 100,000 units are found in the right order without sorting all."""
     count = 100_000
     scores = np.random.default_rng(1).permutation(count).astype(np.float32)
 
@@ -98,6 +98,6 @@ def test_a_long_sequence_is_looked_at_only_as_far_as_needed() -> None:
 
 
 def test_nothing_is_selected_from_nothing() -> None:
-    """An empty sequence, no budget: an empty selection."""
+    """An empty sequence or budget gives an empty selection."""
     assert chosen(units([]), [], 100) == []
     assert chosen(units([5]), [1.0], 0) == []

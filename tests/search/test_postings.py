@@ -1,4 +1,4 @@
-"""Postings of recent words are kept, within bounds, and change no answer."""
+"""Postings of recent words are cached, within limits, and change no answer."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ KEY = (1, "tool", None, 0, 9)
 
 
 def word(documents: int) -> TermPostings:
-    """A term that so many items hold: 12 bytes each."""
+    """A term in this many items, 12 bytes each."""
     return TermPostings(documents, Postings(1.0, 1.0, np.arange(documents), np.ones(documents, np.float32)))
 
 
 def test_what_was_kept_is_known_with_its_version() -> None:
-    """Terms that nobody asked for are not."""
+    """Other terms are not."""
     words = PostingsCache(10_000)
     words.keep(KEY, 3, {"open": word(2), "nothing": ABSENT})
 
@@ -32,7 +32,7 @@ def test_what_was_kept_is_known_with_its_version() -> None:
     [(2, "tool", None, 0, 9), (1, "passage", None, 0, 9), (1, "tool", "ann", 0, 9), (1, "tool", None, 0, 8)],
 )
 def test_another_tenant_kind_user_or_span_knows_nothing_of_it(other: tuple[int, str, str | None, int, int]) -> None:
-    """What one may see is never handed to another."""
+    """What one user may see is never returned to another."""
     words = PostingsCache(10_000)
     words.keep(KEY, 3, {"open": word(2)})
 
@@ -51,7 +51,7 @@ def test_a_newer_version_replaces_what_was_kept_and_an_older_one_does_not() -> N
 
 
 def test_memory_stays_within_the_bound() -> None:
-    """The least recently used shelf leaves first; one that outgrows the bound begins anew."""
+    """The least recently used collection is dropped first; one that exceeds the limit starts again."""
     words = PostingsCache(1_000)
     for tenant in range(20):
         words.keep((tenant, "tool", None, 0, 9), 1, {"open": word(10)})
@@ -63,7 +63,7 @@ def test_memory_stays_within_the_bound() -> None:
 
 
 def test_words_that_no_item_holds_take_memory_too() -> None:
-    """Or every misspelt word of every message would stay for ever."""
+    """Otherwise every misspelt word of every message would stay permanently."""
     words = PostingsCache(10_000)
     names = [f"word{number}" for number in range(1_000)]
     for name in names:
@@ -73,7 +73,7 @@ def test_words_that_no_item_holds_take_memory_too() -> None:
 
 
 def test_no_memory_keeps_nothing() -> None:
-    """A bound of 0 switches the shelves off."""
+    """A limit of 0 switches the cache off."""
     words = PostingsCache(0)
     words.keep(KEY, 1, {"open": word(2)})
 
@@ -81,7 +81,7 @@ def test_no_memory_keeps_nothing() -> None:
 
 
 def test_the_rarest_terms_are_taken_until_the_budget_and_the_rarest_always() -> None:
-    """The same rule as in the database, over kept and fresh words together."""
+    """The same rule as in the database, over cached and new terms together."""
     words = {"common": word(90), "rare": word(5), "middling": word(20), "nothing": ABSENT}
 
     assert set(within_budget(words, 1_000, 1_000)) == {"common", "rare", "middling"}

@@ -1,4 +1,4 @@
-"""Reading ahead: a search whose filter comes later finds the same."""
+"""Prefetching: a search whose filter comes later finds the same."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def test_what_was_read_ahead_gives_the_same_hits(
     kept: bool,
     facets: frozenset[str] | None,
 ) -> None:
-    """With a copy in the process and without, under any filter and none."""
+    """With and without a copy in the process, under any filter and none."""
     index = index if kept else bare_index
     entries = [entry(number, text, facets=frozenset({f"server:{number % 2}"})) for number, text in enumerate(TOOLS, 1)]
     await index.put(tenant, KIND, entries)
@@ -45,7 +45,7 @@ async def test_what_was_read_ahead_gives_the_same_hits(
 async def test_what_is_read_ahead_for_nothing_costs_no_connection(
     index: SearchIndex, database: Database, tenant: Tenant, caller: Caller
 ) -> None:
-    """Let go before it is done, and after: the pool keeps the connections that it has."""
+    """Closed before it is done, and after: the pool keeps its connections."""
     await index.search(caller, KIND, QUESTION, limit=1)
     before = await _connections(database, tenant)
     for _ in range(20):

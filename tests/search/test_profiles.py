@@ -1,4 +1,4 @@
-"""The background of usual words: a probability means the same in every size of collection."""
+"""The background of usual words: a probability means the same for a collection of any size."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ HALF = Background({"usual": 0.5})
 
 
 def test_a_word_in_every_item_of_a_small_collection_still_says_something() -> None:
-    """Among the two tools of a time server "time" stands in both; among tools at large it is not common."""
+    """Both tools of a time server contain "time"; among all tools it is not common."""
     assert TOOL_BACKGROUND.idf("timezon", 2, 2) > 20 * inverse_frequency(2, 2)
     assert TOOL_BACKGROUND.idf("timezon", 2, 2) > TOOL_BACKGROUND.idf("time", 2, 2) > TOOL_BACKGROUND.idf("api", 2, 2)
 
 
 @pytest.mark.parametrize("items", [REFERENCE, 5 * REFERENCE, 100 * REFERENCE])
 def test_a_large_collection_is_brought_to_the_reference(items: int) -> None:
-    """The same share of holders gives the same idf, and the background has no say."""
+    """The same share of items gives the same idf, and the background does not count."""
     assert HALF.idf("usual", items, items // 50) == pytest.approx(inverse_frequency(REFERENCE, REFERENCE // 50))
 
 
 def test_the_idf_does_not_jump_where_filling_up_ends() -> None:
-    """One item more is never a different decision."""
+    """One more item never changes the decision."""
     assert HALF.idf("usual", REFERENCE - 1, 40) == pytest.approx(HALF.idf("usual", REFERENCE, 40), rel=0.02)
 
 
 @given(st.integers(0, 10**6), st.data(), st.sampled_from(["usual", "rare", ""]))
 def test_an_idf_stays_within_its_bounds(items: int, data: st.DataObject, term: str) -> None:
-    """Never negative, never above that of a term that nobody holds; more holders never raise it."""
+    """Never negative, never above that of an absent term; more items never raise it."""
     fewer, more = sorted(data.draw(st.tuples(st.integers(0, items), st.integers(0, items))))
 
     assert 0 <= HALF.idf(term, items, more) <= HALF.idf(term, items, fewer) <= inverse_frequency(REFERENCE, 0)
 
 
 def test_a_table_reads_as_shares() -> None:
-    """A remark and an empty line say nothing."""
+    """Comments and empty lines are skipped."""
     assert shares_of("# remark\n250 api id\n\n15 page\n") == {"api": 0.25, "id": 0.25, "page": 0.015}
 
 
@@ -60,13 +60,13 @@ def test_the_shipped_table_is_what_the_catalogue_gives() -> None:
 
 
 def test_a_kind_without_sample_has_no_usual_words() -> None:
-    """Its small collections are filled up with items that share nothing with them."""
+    """Its small collections are extended with items that share nothing with them."""
     assert NO_BACKGROUND.idf("api", 10, 10) == inverse_frequency(REFERENCE, 10)
     assert NO_BACKGROUND.idf("api", 10, 10) > TOOL_BACKGROUND.idf("api", 10, 10)
 
 
 async def test_few_items_are_as_likely_as_many(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """The probability hardly changes when hundreds of foreign items join, though BM25 grows."""
+    """The probability hardly changes when hundreds of foreign items are added, though BM25 grows."""
     await index.put(tenant, "tool", [entry(1, "get the current time in a zone"), entry(2, "convert a time to a zone")])
 
     alone = await index.search(caller, "tool", ["current time zone"], limit=1, threshold=0.0)
@@ -79,7 +79,7 @@ async def test_few_items_are_as_likely_as_many(index: SearchIndex, tenant: Tenan
 
 
 async def test_the_kind_decides_which_words_are_usual(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """A word that every tool uses says less of a tool than of an item of another kind."""
+    """A word that every tool uses says less about a tool than about an item of another kind."""
     found = {}
     for kind in ("tool", "other"):
         await index.put(tenant, kind, [entry(1, "list the api"), entry(2, "juggle a ball")])

@@ -15,7 +15,7 @@ State = dict[int, tuple[str | None, frozenset[str], list[list[float]]]]
 
 
 def rows_of(state: State) -> SnapshotRows:
-    """Items as they would be read."""
+    """Items as they are read."""
     ids = sorted(state)
     holders = [number for number in ids for _ in state[number][2]]
     vectors = [vector for number in ids for vector in state[number][2]]
@@ -69,7 +69,7 @@ def test_deltas_equal_a_rebuild(seed: int) -> None:
 
 
 def test_vectors_of_items_that_have_gone_are_dropped() -> None:
-    """Rows are read by several statements; a vector may arrive without its item."""
+    """Several statements read the rows; a vector may arrive without its item."""
     rows = rows_of({1: (None, frozenset(), [[1, 0, 0, 0]]), 2: (None, frozenset(), [[0, 1, 0, 0]])})
     torn = SnapshotRows(rows.ids[1:], rows.owners[1:], rows.facets[1:], rows.slots[1:], rows.vector_ids, rows.vectors)
 
@@ -77,7 +77,7 @@ def test_vectors_of_items_that_have_gone_are_dropped() -> None:
 
 
 def test_an_item_without_vectors_scores_nan() -> None:
-    """And an empty copy scores nothing."""
+    """An empty copy gives no scores."""
     copy = snapshot_of("m", 1, rows_of({1: (None, frozenset(), []), 2: (None, frozenset(), [[1, 0, 0, 0]])}), PROFILE)
     query = np.eye(4, dtype=np.float32)[:1]
 
@@ -88,7 +88,7 @@ def test_an_item_without_vectors_scores_nan() -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_some_items_score_as_they_do_among_all(seed: int) -> None:
-    """Whether they lie together or apart, with several vectors or none."""
+    """Contiguous or not, with several vectors or none."""
     chance = random.Random(seed)
     copy = snapshot_of("m", 1, rows_of({number: random_item(chance) for number in range(40)}), PROFILE)
     query = np.random.default_rng(seed).standard_normal((chance.choice([1, 3]), 4)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Copies that grow: equal to a copy made anew, without touching the one before."""
+"""Growing copies: equal to a rebuilt copy, without changing the one before."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLAIN = KindProfile()
 
 
 def item(chance: random.Random, vectors: int) -> tuple[str | None, frozenset[str], list[list[float]]]:
-    """An owner or none, labels, so many vectors."""
+    """An owner or none, labels, and a number of vectors."""
     labels = frozenset(chance.sample(["a", "b", "server:1"], 2))
     return (
         chance.choice([None, "ann", "bob"]),
@@ -26,7 +26,7 @@ def item(chance: random.Random, vectors: int) -> tuple[str | None, frozenset[str
 
 @pytest.mark.parametrize("seed", range(6))
 def test_growth_equals_a_rebuild(seed: int) -> None:
-    """Items come without vectors and get them later, as a repository is indexed; no copy changes afterwards."""
+    """Items arrive without vectors and get them later, as when a repository is indexed; no copy changes afterwards."""
     chance = random.Random(seed)
     state: State = {number: item(chance, chance.choice([1, 1, 2])) for number in range(20)}
     state |= {20: ("ann", frozenset({"a"}), [[1.0, 0, 0, 0]]), 21: ("bob", frozenset({"b"}), [[0, 1.0, 0, 0]])}
@@ -83,14 +83,14 @@ STANDING: State = {
     ],
 )
 def test_other_changes_are_left_to_a_merge(changed: State) -> None:
-    """Items or vectors in the middle, changed labels, new vectors in place of others, new owners."""
+    """Items or vectors in the middle, changed labels, replaced vectors, new owners."""
     copy = snapshot_of("m", 1, rows_of(STANDING), PLAIN)
 
     assert grown(copy, 2, rows_of(changed), PLAIN) is None
 
 
 def test_kinds_with_groups_are_left_to_a_merge() -> None:
-    """Their groups are numbered anew."""
+    """Their groups are numbered again."""
     profile = KindProfile(group_prefix="server:")
     copy = snapshot_of("m", 1, rows_of(STANDING), profile)
 
@@ -98,7 +98,7 @@ def test_kinds_with_groups_are_left_to_a_merge() -> None:
 
 
 def test_room_counts_as_memory() -> None:
-    """Or the bound would not hold."""
+    """Otherwise the limit would not hold."""
     copy = snapshot_of("m", 1, rows_of(STANDING), PLAIN)
     larger = grown(copy, 2, rows_of({9: (None, frozenset(), [[1.0, 0, 0, 0]])}), PLAIN)
 

@@ -25,7 +25,7 @@ TEXTS = ["deploy it", "create a relation", "deploy it", "", "a\0b", "\ud800 half
 
 
 async def test_what_the_cache_holds_is_not_embedded_again(database: Database, tenant: Tenant, encoder: Encoder) -> None:
-    """Each different text once, in the order given, for whichever tenant asks."""
+    """Each different text once, in the given order, for any tenant."""
     first = await text_vectors(database, tenant, encoder, TEXTS, prefixed=True)
     again = await text_vectors(database, tenant, encoder, [*TEXTS, "one more"], prefixed=True)
     expected = await encoder.embed_queries(TEXTS, prefixed=True)
@@ -38,7 +38,7 @@ async def test_what_the_cache_holds_is_not_embedded_again(database: Database, te
 
 
 async def test_a_text_has_another_vector_as_a_query(database: Database, tenant: Tenant, encoder: Encoder) -> None:
-    """The model's prefix is part of what is hashed."""
+    """The model's prefix is part of the hashed text."""
     plain = await text_vectors(database, tenant, encoder, ["undo the last deployment"])
     query = await text_vectors(database, tenant, encoder, ["undo the last deployment"], prefixed=True)
 
@@ -56,7 +56,7 @@ async def test_no_text_has_no_vector(database: Database, tenant: Tenant, encoder
 
 
 async def test_without_an_encoder_the_reason_is_raised(database: Database, tenant: Tenant, settings: Settings) -> None:
-    """Nothing is remembered."""
+    """Nothing is cached."""
     broken = open_encoder(settings.model_copy(update={"model_dir": settings.data_dir / "nothing"}))
     with pytest.raises(EncoderError):
         await text_vectors(database, tenant, broken, ["a"])
