@@ -1,7 +1,8 @@
 """Counts how common words are in the catalogue that is shipped: `python -m benchmarks.background`.
 
-Writes the table that the search reads, `src/thresher/search/tool_words.txt`; to be run again when the catalogue or the
-way texts become terms changes. The catalogue is the demo's own, never a benchmark's, so that no yardstick leaks in.
+Writes the table that the search reads, `src/thresher/search/lexical/tool_words.txt`; to be run again when the
+catalogue or the way texts become terms changes. The catalogue is the demo's own, never a benchmark's, so that no
+yardstick leaks in.
 
 Invariant: the same catalogue gives the same text.
 """
@@ -13,9 +14,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from thresher.demo.catalogue import Catalogue, read_catalogue
-from thresher.knowledge.tools.enrichment import enrich
-from thresher.search.background import TOOL_WORDS
-from thresher.search.terms import terms
+from thresher.knowledge.tools.definitions import enrich
+from thresher.search.lexical.profiles import TOOL_WORDS
+from thresher.search.lexical.terms import terms
 
 LEAST = 15
 """Tools in a thousand below which a word is not listed: its idf hardly changes."""

@@ -16,7 +16,7 @@ from benchmarks import data, machine
 from scripts.ship_classifier import teaches
 from thresher.core import Tool
 from thresher.demo.catalogue import read_catalogue
-from thresher.knowledge.tools.formatting import first_sentence
+from thresher.knowledge.tools.definitions import first_sentence
 from thresher.scanner import Finding, PeerTool, PeerTools, scan
 
 CORPORA = ("security", "detect")

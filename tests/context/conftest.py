@@ -31,7 +31,7 @@ async def encoder() -> AsyncIterator[Encoder]:
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Path:
-    """A folder with three packs: of a server, with named tools and variables, and foreign text with braces."""
+    """A folder with three packs: with a server, with named tools and variables, and with braces in its text."""
     folder = tmp_path / "shelf"
     write_pack(folder, "history", LOG, rules="Never rewrite history.", metadata=["servers: git"])
     write_pack(

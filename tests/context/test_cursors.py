@@ -1,4 +1,4 @@
-"""Cursors hold on to one question and its candidates."""
+"""Cursors belong to one question and its candidates."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from thresher.core import InvalidInput, Piece
 
 
 def pieces(*names: str) -> list[Piece]:
-    """Pieces of these names."""
+    """Pieces with these names."""
     return [Piece("tools", name, f"text of {name}", "tools", {}, 0.5) for name in names]
 
 
 def test_a_cursor_survives_a_restart() -> None:
-    """Nothing is kept: the same question with the same candidates understands it."""
+    """Nothing is stored: the same question with the same candidates accepts it."""
     candidates = pieces("a", "b", "c")
     cursor = Cursors.of(["what"], candidates).after(candidates[:1])
 
@@ -28,7 +28,7 @@ def test_a_cursor_survives_a_restart() -> None:
     [(["other"], ["a", "b"]), (["wh", "at"], ["a", "b"]), (["what"], ["b", "a"]), (["what"], ["a"])],
 )
 def test_a_stale_cursor_is_refused_and_says_what_to_do(question: list[str], names: list[str]) -> None:
-    """Another question, or other candidates: the message says which, the hint how to go on."""
+    """Another question, or other candidates: the message says which, the hint how to continue."""
     candidates = pieces("a", "b")
     cursor = Cursors.of(["what"], candidates).after(candidates[:1])
 
@@ -42,7 +42,7 @@ def test_a_stale_cursor_is_refused_and_says_what_to_do(question: list[str], name
     "cursor", ["x", "../../etc", "0123456789.", "g123456789.1", "é" * 99, "0123456789." + "f" * 65]
 )
 def test_what_is_no_cursor_is_refused(cursor: str) -> None:
-    """Anything else than what we write."""
+    """Anything that we did not write."""
     with pytest.raises(InvalidInput, match="no cursor"):
         Cursors.of(["what"], pieces("a")).left(cursor)
 

@@ -34,7 +34,7 @@ async def manual(services: Services, tmp_path: Path) -> Path:
 async def test_passages_that_fit_stand_in_the_context_word_for_word(
     context: ContextService, caller: Caller, manual: Path
 ) -> None:
-    """With their place, the best first, behind rules and tools."""
+    """With their location, best first, after rules and tools."""
     pack = await context.get_context(caller, QUESTION)
 
     passages = [piece for piece in pack.pieces if piece.kind == "passages"]
@@ -51,7 +51,7 @@ async def test_passages_that_fit_stand_in_the_context_word_for_word(
 
 
 async def test_passages_share_the_budget_and_the_cursors(context: ContextService, caller: Caller, manual: Path) -> None:
-    """What finds no room is named, and fetched."""
+    """What does not fit is listed, and can be fetched."""
     whole = await context.get_context(caller, QUESTION)
     least = whole.spent - 1
 
@@ -64,7 +64,7 @@ async def test_passages_share_the_budget_and_the_cursors(context: ContextService
 
 
 async def test_without_a_repository_nothing_is_said_of_documents(context: ContextService, caller: Caller) -> None:
-    """Not even an empty list."""
+    """There is not even an empty list."""
     pack = await context.get_context(caller, QUESTION)
 
     assert "passages" not in pack.data
@@ -75,7 +75,7 @@ async def test_without_a_repository_nothing_is_said_of_documents(context: Contex
 async def test_nobody_is_given_passages_of_another_s_repository(
     context: ContextService, services: Services, caller: Caller, tmp_path: Path
 ) -> None:
-    """A user's own is hers."""
+    """A user's own repository is private."""
     (tmp_path / "boiler.md").write_text(BOILER, encoding="utf-8")
     ana, ben = replace(caller, user="ana"), replace(caller, user="ben")
     await services.documents.index_here(ana, "mine", Origin("file", str(tmp_path / "boiler.md")))
@@ -90,7 +90,7 @@ async def test_nobody_is_given_passages_of_another_s_repository(
 async def test_a_document_cannot_speak_as_thresher(
     context: ContextService, services: Services, caller: Caller, tmp_path: Path
 ) -> None:
-    """The mark of our lines stands in no passage, nor in a heading or a path."""
+    """The mark of our lines occurs in no passage, heading or path."""
     first = await context.get_context(caller, QUESTION)
     mark = first.text.split()[0]
     folder = tmp_path / "odd"

@@ -24,7 +24,7 @@ LINES = (
 
 @pytest.fixture
 async def shop(services: Services, tmp_path: Path) -> str:
-    """A connection whose schema is known."""
+    """A connection with a known schema."""
     file = tmp_path / "shop.db"
     link = sqlite3.connect(file)
     link.executescript(
@@ -58,14 +58,14 @@ async def test_a_slice_comes_with_the_rules_of_databases(context: ContextService
 
 
 async def test_other_messages_cost_nothing(context: ContextService, caller: Caller, shop: str) -> None:
-    """Where other rules were chosen, nothing is said of schemas."""
+    """If other rules were chosen, schemas are not mentioned."""
     pack = await context.get_context(caller, "send a mail to ana")
 
     assert "schemas" not in pack.data
 
 
 async def test_without_a_connection_nothing_is_said_of_schemas(context: ContextService, caller: Caller) -> None:
-    """Not even an empty list."""
+    """There is not even an empty list."""
     pack = await context.get_context(caller, QUESTION)
 
     assert "schemas" not in pack.data

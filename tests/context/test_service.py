@@ -22,7 +22,7 @@ SEND = "send an email to the whole team"
 
 
 class Counting:
-    """An encoder that notes what it is asked for; all else is the encoder behind it."""
+    """An encoder that records the requested texts; everything else is the wrapped encoder."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
@@ -32,7 +32,7 @@ class Counting:
         return getattr(self._encoder, name)
 
     async def embed_queries(self, texts: list[str], *, prefixed: bool = False) -> Matrix:
-        """Note and embed."""
+        """Record and embed."""
         self.asked += texts
         return await self._encoder.embed_queries(texts, prefixed=prefixed)
 
@@ -40,7 +40,7 @@ class Counting:
 async def test_the_tools_are_those_that_find_tools_gives_for_the_servers_of_the_pack(
     context: ContextService, services: Services, caller: Caller
 ) -> None:
-    """The same tools, in the same order, with the same words."""
+    """The same tools, in the same order, with the same text."""
     prompt = await context.process_prompt(caller, SHOW)
     found = await services.tools.find_tools(caller, message=SHOW, servers=["git"], include_core_tools=False)
 
@@ -63,7 +63,7 @@ async def test_variables_are_filled_where_the_pack_asks_for_it(context: ContextS
 
 
 async def test_foreign_text_with_braces_stays_untouched(context: ContextService, caller: Caller) -> None:
-    """Only a pack that says so has variables."""
+    """Only a pack that declares it has variables."""
     prompt = await context.process_prompt(caller, "write the release notes of this version")
 
     assert prompt.rules[0].text.strip() == "Fill in {{USER_NAME}} by hand."
@@ -79,7 +79,7 @@ async def test_what_a_pack_names_and_is_not_there_is_said(context: ContextServic
 
 
 async def test_a_disabled_tool_is_not_offered(context: ContextService, services: Services, caller: Caller) -> None:
-    """Even when a pack names it; a pack that has no other needs no rules."""
+    """Even if a pack names it; a pack without other tools needs no rules."""
     await services.tools.set_tool(caller, "mail_send_email", enabled=False)
 
     prompt = await context.process_prompt(caller, SEND)
@@ -91,7 +91,7 @@ async def test_a_disabled_tool_is_not_offered(context: ContextService, services:
 async def test_what_was_given_is_noted_for_that_session_alone(
     context: ContextService, services: Services, caller: Caller
 ) -> None:
-    """The guard of tools asks for it."""
+    """The guard of tools uses it."""
     first, second = replace(caller, client="one"), replace(caller, client="two")
 
     await context.process_prompt(first, SHOW)
@@ -107,7 +107,7 @@ async def test_what_was_given_is_noted_for_that_session_alone(
 async def test_rules_that_a_person_reads_do_not_count_as_given(
     context: ContextService, services: Services, caller: Caller
 ) -> None:
-    """Commands print them; the models that work in the same project have not seen them."""
+    """Commands print them; the models in the same project have not seen them."""
     await context.process_prompt(caller, SHOW, delivers=False)
     await context.get_context(caller, SHOW, delivers=False)
 
@@ -118,7 +118,7 @@ async def test_rules_that_a_person_reads_do_not_count_as_given(
 async def test_rules_without_room_do_not_count_as_given(
     context: ContextService, services: Services, caller: Caller, shelf: Path
 ) -> None:
-    """What stands in `left_out` was not read by anybody."""
+    """What is in `left_out` was not read."""
     write_pack(shelf, "history", ("show the git log", "list commits", "git history"), rules="Long rules. " * 900)
     await services.intents.reload(caller)
     await services.intents.prepare(caller)
@@ -134,7 +134,7 @@ async def test_rules_without_room_do_not_count_as_given(
 async def test_a_changed_pack_makes_cursors_stale(
     context: ContextService, services: Services, caller: Caller, shelf: Path
 ) -> None:
-    """What a cursor would fetch is not what was left out."""
+    """A cursor would fetch something else than what was left out."""
     first = await context.get_context(caller, SHOW, budget=200)
     write_pack(shelf, "history", ("show the git log", "list commits", "git history"), rules="Other rules.")
     await services.intents.reload(caller)
@@ -145,7 +145,7 @@ async def test_a_changed_pack_makes_cursors_stale(
 
 
 async def test_the_same_question_gives_the_same_context(context: ContextService, caller: Caller) -> None:
-    """Pieces, order, cursors: nothing hangs on the moment."""
+    """Pieces, order and cursors do not depend on the time."""
     first = await context.get_context(caller, SHOW, budget=300)
     second = await context.get_context(caller, SHOW, budget=300)
 
@@ -154,7 +154,7 @@ async def test_the_same_question_gives_the_same_context(context: ContextService,
 
 
 async def test_a_message_without_rules_still_gets_its_tools(context: ContextService, caller: Caller) -> None:
-    """A context is of all kinds."""
+    """A context contains all kinds."""
     pack = await context.get_context(caller, "what is the weather in Rome tomorrow?")
 
     assert pack.intents == {}
@@ -164,7 +164,7 @@ async def test_a_message_without_rules_still_gets_its_tools(context: ContextServ
 
 
 async def test_many_at_once_get_their_own_answers(context: ContextService, caller: Caller) -> None:
-    """Twenty prompts side by side."""
+    """Twenty concurrent prompts."""
     prompts = await asyncio.gather(
         *(context.process_prompt(caller, SHOW if number % 2 else SEND) for number in range(20))
     )
@@ -175,7 +175,7 @@ async def test_many_at_once_get_their_own_answers(context: ContextService, calle
 async def test_one_message_is_embedded_once(
     database: Database, tenant: Tenant, settings: Settings, shelf: Path, tmp_path: Path
 ) -> None:
-    """The choice of rules and the search for tools ask for the same text, which the encoder remembers."""
+    """The choice of rules and the search for tools embed the same text, which the encoder caches."""
     encoder = open_encoder(settings)
     counting = Counting(encoder)
     sources = Sources(configured=(shelf,), home=tmp_path / "home")
@@ -193,7 +193,7 @@ async def test_one_message_is_embedded_once(
 async def test_without_the_encoder_the_words_decide_and_the_answer_says_so(
     database: Database, tenant: Tenant, settings: Settings, shelf: Path, tmp_path: Path
 ) -> None:
-    """Degraded, and named so, in text and data."""
+    """Text and data say that it is degraded."""
 
     class Broken(Counting):
         async def embed_queries(self, texts: list[str], *, prefixed: bool = False) -> Matrix:
@@ -225,7 +225,7 @@ async def test_a_prompt_that_is_no_text_is_refused(context: ContextService, call
 async def test_lists_that_are_none_or_too_long_are_refused(
     context: ContextService, caller: Caller, more: dict[str, object]
 ) -> None:
-    """Each names what is wrong."""
+    """Each error names what is wrong."""
     with pytest.raises(InvalidInput, match=next(iter(more))):
         await context.process_prompt(caller, SHOW, **more)  # type: ignore[arg-type]
 
@@ -240,7 +240,7 @@ async def test_a_budget_that_is_none_is_refused(context: ContextService, caller:
 async def test_rules_for_tools_that_nobody_can_call_are_not_given(
     context: ContextService, services: Services, caller: Caller
 ) -> None:
-    """While the pack's only server is switched off, the message passes, and the data says why."""
+    """While the pack's only server is disabled, the message passes through, and the data says why."""
     await services.tools.set_server_enabled(caller, "git", False)
 
     prompt = await context.process_prompt(caller, SHOW)
@@ -274,7 +274,7 @@ LONG = (
 async def test_long_rules_are_given_in_short_with_the_way_to_the_whole(
     context: ContextService, services: Services, caller: Caller, shelf: Path
 ) -> None:
-    """As the author wrote the short form, else from the sections that matter; the cursor fetches the whole."""
+    """In the author's short form, else from the important sections; the cursor fetches the full form."""
     lines = "show the git log", "list commits", "git history"
     write_pack(shelf, "history", lines, rules=LONG)
     await services.intents.reload(caller)

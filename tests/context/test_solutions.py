@@ -1,4 +1,4 @@
-"""What rules are told of the workspace that a caller works in."""
+"""Variables about the workspace that a caller works in."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES = ("PROJECT_NAME", "ACTIVE_SOLUTION", "DATABASE_SERVERS")
 async def test_rules_name_the_active_project_and_the_servers_of_the_workspace(
     context: ContextService, services: Services, caller: Caller, tmp_path: Path
 ) -> None:
-    """The solution is the project; a live connection stands for the server of its name, and others are not named."""
+    """The solution is the project; a live connection represents the server of its name, and others are not named."""
     await services.databases.add_connection(caller, "other", f"sqlite:///{_database(tmp_path / 'other.db')}")
     await services.databases.add_connection(caller, "shop", f"sqlite:///{_database(tmp_path / 'shop.db')}")
     workspace = bookshop(tmp_path / "books").root

@@ -15,7 +15,7 @@ HERE = Situation(CALLER, ("src/a.py", "b c.sql"))
 
 
 def test_values_take_the_places_of_their_names() -> None:
-    """Each place is filled, blanks inside the braces or not."""
+    """Every occurrence is filled, with or without blanks inside the braces."""
     result = filled(
         "{{ PROJECT_NAME }} of {{USER_NAME}}, {{PROJECT_NAME}}", {"PROJECT_NAME": "shop", "USER_NAME": "ana"}
     )
@@ -25,7 +25,7 @@ def test_values_take_the_places_of_their_names() -> None:
 
 
 def test_a_line_whose_variable_has_no_value_is_left_out_and_the_variable_listed() -> None:
-    """A model reads what is known; nothing is said of the rest."""
+    """A model reads what is known; the rest is not mentioned."""
     text = "- Project: {{PROJECT_NAME}}\n- Solution: {{ACTIVE_SOLUTION}}\nAsk first.\n"
     result = filled(text, {"PROJECT_NAME": "shop", "ACTIVE_SOLUTION": None})
 
@@ -34,7 +34,7 @@ def test_a_line_whose_variable_has_no_value_is_left_out_and_the_variable_listed(
 
 
 def test_a_heading_of_which_nothing_is_left_goes_with_its_lines() -> None:
-    """One that still has something to say stays, and so does one whose subsections have."""
+    """One with other lines stays, and so does one whose subsections have any."""
     text = (
         "# Top\n\n## Here\n\n- {{USER_NAME}}\n\n## Rules\n\n- {{USER_NAME}}\n- Ask.\n\n"
         "## Parts\n\n{{USER_NAME}}\n\n### One\n\nYes.\n\n## Last\n\n{{USER_NAME}}"
@@ -45,7 +45,7 @@ def test_a_heading_of_which_nothing_is_left_goes_with_its_lines() -> None:
 
 
 def test_a_name_that_nobody_knows_is_reported_and_stays() -> None:
-    """It may be meant for somebody else, and nothing is silently lost."""
+    """It may be meant for another tool, and nothing is lost silently."""
     result = filled("{{TICKET_PREFIX}}", {})
     small = filled("{{project_name}}", {"PROJECT_NAME": "shop"})
 
@@ -54,7 +54,7 @@ def test_a_name_that_nobody_knows_is_reported_and_stays() -> None:
 
 
 def test_a_value_is_never_looked_at_for_variables() -> None:
-    """A project called {{USER_NAME}} stays what it is."""
+    """A project called {{USER_NAME}} keeps its name."""
     result = filled("{{PROJECT_NAME}}", {"PROJECT_NAME": "{{USER_NAME}}", "USER_NAME": "ana"})
 
     assert result.text == "{{USER_NAME}}"
@@ -62,12 +62,12 @@ def test_a_value_is_never_looked_at_for_variables() -> None:
 
 @pytest.mark.parametrize("text", ["{{ user.name }}", "{% if x %}", "{{#each}}", "{{{{", "{{A B}}"])
 def test_other_braces_are_no_variables(text: str) -> None:
-    """Templates of other makers have other names."""
+    """Templates of other tools have other names."""
     assert (names_in(text), filled(text, {}).text) == ((), text)
 
 
 async def test_the_situation_gives_project_user_and_files() -> None:
-    """What the caller and its client told."""
+    """What the caller and its client reported."""
     values = await Variables().values(HERE, ["PROJECT_NAME", "USER_NAME", "RECENT_FILES", "DATABASE_SERVERS", "NEW"])
 
     assert values == {
@@ -79,7 +79,7 @@ async def test_the_situation_gives_project_user_and_files() -> None:
 
 
 async def test_a_value_stays_on_one_line_and_bounded() -> None:
-    """A folder's name cannot write rules of its own."""
+    """A folder's name cannot write rules."""
     project = "/home/x\n\n# New rules\x1b[2J: " + "y" * 5000
 
     (value,) = (await Variables().values(Situation(replace(CALLER, project=project)), ["PROJECT_NAME"])).values()
@@ -90,7 +90,7 @@ async def test_a_value_stays_on_one_line_and_bounded() -> None:
 
 
 async def test_a_pack_registers_a_variable_that_its_own_rules_alone_see() -> None:
-    """One pack cannot put words into another's rules."""
+    """One pack cannot add text to another's rules."""
     variables = Variables()
 
     async def version(_: Situation) -> str:
@@ -107,7 +107,7 @@ async def test_a_pack_registers_a_variable_that_its_own_rules_alone_see() -> Non
 
 
 async def test_a_provider_that_fails_or_hangs_gives_no_value() -> None:
-    """Rules come without it, and at once."""
+    """Rules come without it, and without delay."""
     variables = Variables()
 
     async def fails(_: Situation) -> str:
@@ -127,7 +127,7 @@ async def test_a_provider_that_fails_or_hangs_gives_no_value() -> None:
 
 @pytest.mark.parametrize("name", ["", "lower", "A-B", "A" * 65, "A}}"])
 def test_a_name_that_cannot_be_written_is_refused(name: str) -> None:
-    """A provider under such a name would never be asked."""
+    """A provider under such a name would never be called."""
 
     async def nothing(_: Situation) -> None:
         return None

@@ -1,4 +1,4 @@
-"""Fixtures of the tools kind: the real encoder once a process, fresh services a test."""
+"""Fixtures of the tools kind: the real encoder once per process, fresh services per test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose sign-in a server is reached with."""
+"""The sign-in with which a server is reached."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def test_callers_reach_a_shared_server_as_themselves(tools: ToolService, c
 
 
 async def test_what_the_owner_has_configured_is_the_same_for_all(tools: ToolService, caller: Caller) -> None:
-    """A header, a child process, one sign-in for all: nobody else's credentials come into it."""
+    """A header, a child process, one sign-in for all: no other credentials are used."""
     shared = (
         replace(WEB, name="header", headers={"Authorization": "Bearer mine"}),
         replace(WEB, name="shared", oauth=OAuthClient(shared=True)),
@@ -41,7 +41,7 @@ async def test_what_the_owner_has_configured_is_the_same_for_all(tools: ToolServ
 
 
 async def test_a_configured_client_survives_storing(tools: ToolService, caller: Caller) -> None:
-    """With its secret, which nothing shows."""
+    """With its secret, which is never shown."""
     client = OAuthClient("me", "my-client-secret", scopes=("read",))
     info = await tools.add_server(caller, replace(WEB, oauth=client))
 
@@ -54,7 +54,7 @@ async def test_a_configured_client_survives_storing(tools: ToolService, caller: 
 async def test_a_removed_server_takes_its_sign_ins_along(
     services: Services, tools: ToolService, caller: Caller
 ) -> None:
-    """Whatever is added under its name later begins anew."""
+    """A server added later under its name starts without sign-ins."""
     store = CredentialStore(services.database, services.secrets)
     await tools.add_server(caller, WEB)
     config = await tools.server_config(caller, "web")

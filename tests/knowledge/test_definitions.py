@@ -22,7 +22,7 @@ TOOL = Tool(
 
 
 def test_the_order_of_keys_and_the_server_are_no_change() -> None:
-    """Nor is the order in which required parameters are named."""
+    """Nor is the order of required parameters."""
     schema = {
         "required": ["b", "a"],
         "properties": {"b": {"enum": ["x", "y"]}, "a": {"type": "string"}},
@@ -45,12 +45,12 @@ def test_the_order_of_keys_and_the_server_are_no_change() -> None:
     ],
 )
 def test_whatever_a_model_reads_is_a_change(changed: Tool) -> None:
-    """Hints too: one decides how a tool may be called."""
+    """Including hints: one decides how a tool may be called."""
     assert definition_hash(changed) != definition_hash(TOOL)
 
 
 def test_a_definition_that_waits_is_kept_whole() -> None:
-    """With its hash, by which a person's decision names it."""
+    """With its hash, by which a decision names it."""
     kept = json.loads(pending_text(TOOL, definition_hash(TOOL)))
 
     assert tool_of("box", "open", kept) == TOOL

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from thresher.core import Tool
-from thresher.knowledge.tools.enrichment import enrich, slots_of, split_name
-from thresher.knowledge.tools.reader import cleaned, definition_hash, write_of
-from thresher.search import Slot
+from thresher.knowledge.tools.definitions import cleaned, definition_hash, enrich, slots_of
+from thresher.knowledge.tools.indexer import write_of
+from thresher.search import Slot, split_name
 
 
 @pytest.mark.parametrize(
@@ -21,12 +21,12 @@ from thresher.search import Slot
     ],
 )
 def test_an_identifier_becomes_words(name: str, words: str) -> None:
-    """Case changes, digits and separators are cuts."""
+    """It is split at case changes, digits and separators."""
     assert split_name(name) == words
 
 
 def test_a_tool_gives_its_name_a_brief_and_its_full_text() -> None:
-    """Server, title, description and parameters are in the full text; enumerations and nesting in the words."""
+    """Server, title, description and parameters are in the full text; enumerations and nested ones in the words."""
     schema = {
         "properties": {
             "mode": {"type": "string", "description": "How", "enum": ["fast", "slow"]},
@@ -53,7 +53,7 @@ def test_a_bare_tool_has_texts_too() -> None:
 
 
 def test_the_same_tool_on_two_servers_has_one_definition_hash_and_two_contents() -> None:
-    """Duplicates are known by it; the texts differ, for the server's name is part of them."""
+    """The hash identifies duplicates; the texts differ, since they include the server's name."""
     first = write_of(Tool("a", "go", description="Goes."), "")
     second = write_of(Tool("b", "go", description="Goes."), "")
 
@@ -63,7 +63,7 @@ def test_the_same_tool_on_two_servers_has_one_definition_hash_and_two_contents()
 
 
 def test_what_no_database_can_hold_is_cleaned_away() -> None:
-    """NUL characters, lone surrogates, endless nesting, nameless and doubled tools."""
+    """NUL characters, lone surrogates, very deep nesting, nameless and duplicate tools."""
     deep: dict[str, object] = {}
     for _ in range(500):
         deep = {"a": deep}
@@ -105,5 +105,5 @@ def test_what_a_tool_wants_to_be_given_is_read_from_its_schema() -> None:
     "schema", [{}, {"properties": None}, {"properties": [1]}, {"required": 3, "properties": {}}, {"required": ["x"]}]
 )
 def test_a_schema_of_another_form_asks_for_nothing(schema: dict[str, object]) -> None:
-    """Servers send anything."""
+    """Servers may send anything."""
     assert slots_of(schema) == ()

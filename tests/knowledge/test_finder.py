@@ -1,4 +1,4 @@
-"""How an answer of find_tools is put together, and what happens when something is not as it should be."""
+"""How an answer of find_tools is put together, and what happens on failures."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.support.product import CATALOGUE, opened
 from thresher.core import Caller, Settings, StoreUnavailable, Tenant, Why
 from thresher.embedding import Encoder, open_encoder
 from thresher.knowledge.tools import queries as sql
-from thresher.knowledge.tools.catalogue import Catalogue, Catalogues, snapshot
-from thresher.knowledge.tools.choice import choose, fall_back
+from thresher.knowledge.tools.catalogue import CatalogueCache, ToolCatalogue, snapshot
+from thresher.knowledge.tools.finder import choose, fall_back
 from thresher.knowledge.tools.queries import NameRow, ServerRow
 from thresher.search import MAX_QUERIES, Hit
 from thresher.services import Services
@@ -53,9 +53,9 @@ def hits(*ids: int) -> list[Hit]:
 
 
 def chosen(
-    catalogue: Catalogue, *ids: int, limit: int = 8, core: bool = True, scope: set[int] | None = None
+    catalogue: ToolCatalogue, *ids: int, limit: int = 8, core: bool = True, scope: set[int] | None = None
 ) -> list[int]:
-    """The ids of a choice."""
+    """The ids of the chosen tools."""
     return [choice.tool.row.id for choice in choose(catalogue, hits(*ids), scope=scope, limit=limit, core=core)]
 
 
@@ -68,7 +68,7 @@ def test_core_tools_take_places_from_the_worst_hits() -> None:
 
 
 def test_an_alias_finds_its_tool_and_gives_way_to_a_tool_of_that_name() -> None:
-    """Only a server inside this process has any: what a server's own file says there stands for nothing."""
+    """Only a server inside this process has aliases; those in a server's own file are ignored."""
     aliases = {"old": "t1", "older": "t1", "t2": "t1", "gone": "t9"}
     bare = replace(server(1), config={"transport": "local", "prefix": False, "aliases": aliases})
     plain = replace(server(2), config={"transport": "local", "aliases": {"old": "t3"}})
@@ -85,7 +85,7 @@ def test_an_alias_finds_its_tool_and_gives_way_to_a_tool_of_that_name() -> None:
 
 
 def test_more_core_tools_than_the_limit_are_all_there_up_to_the_cap() -> None:
-    """Always included means above the limit too, never above 10."""
+    """They are included above the limit too, never above 10."""
     catalogue = snapshot(1, [server(1)], [row(n, core=True) for n in range(1, 15)])
 
     assert len(chosen(catalogue, 1, limit=3)) == 10
@@ -115,7 +115,7 @@ def test_twins_are_shown_once_and_named() -> None:
 async def test_without_an_encoder_the_words_are_searched(
     database: Database, tenant: Tenant, settings: Settings, tmp_path: Path
 ) -> None:
-    """And the answer says so."""
+    """The answer says so."""
     broken = open_encoder(settings.model_copy(update={"model_dir": tmp_path / "nothing"}))
     async with opened(database, tenant, settings, broken) as services:
         await services.tools.import_tools(services.caller, CATALOGUE)
@@ -144,7 +144,7 @@ async def test_where_search_fails_the_first_tools_are_given_and_marked(services:
 
 
 async def test_as_many_queries_as_may_be_given_are_searched(services: Services) -> None:
-    """The bound of the verb is that of the index: one query more is refused, none falls back."""
+    """The verb and the index have the same limit: one query more is refused, and none falls back."""
     await services.tools.import_tools(services.caller, CATALOGUE)
 
     found = await services.tools.find_tools(services.caller, queries=[f"read file {n}" for n in range(MAX_QUERIES)])
@@ -157,7 +157,7 @@ async def test_a_late_log_row_does_not_confirm_what_this_process_has_changed(
     database: Database, tenant: Tenant
 ) -> None:
     """Its version may have been read before the change was written."""
-    catalogues, caller = Catalogues(database), Caller(tenant)
+    catalogues, caller = CatalogueCache(database), Caller(tenant)
     before = await catalogues.current(caller)
     async with database.transaction(tenant) as connection:
         await sql.raise_version(connection, tenant)
@@ -169,7 +169,7 @@ async def test_a_late_log_row_does_not_confirm_what_this_process_has_changed(
 
 
 async def test_fifty_callers_at_once_get_their_answers_and_their_rows(services: Services) -> None:
-    """No answer is mixed up, no log row lost."""
+    """No answer is mixed up, and no log row lost."""
     await services.tools.import_tools(services.caller, CATALOGUE)
     wanted = {"show commit history": "git_git_log", "send an email": "mail_send_email"}
     asked = [query for query in wanted for _ in range(25)]
@@ -186,7 +186,7 @@ async def test_fifty_callers_at_once_get_their_answers_and_their_rows(services: 
 
 
 async def test_a_user_is_named_in_the_log_row(services: Services) -> None:
-    """Whose discovery it was."""
+    """The row records whose discovery it was."""
     await services.tools.find_tools(Caller(services.caller.tenant, "ann"), message="anything")
     await services.tools.settle()
 
@@ -198,7 +198,7 @@ async def test_a_user_is_named_in_the_log_row(services: Services) -> None:
 async def test_while_the_database_is_away_what_is_at_hand_still_answers(
     databases: Databases, settings: Settings, encoder: Encoder
 ) -> None:
-    """Search from memory, definitions already read; what is not at hand is an error with a hint."""
+    """Search from memory and definitions already read work; anything else is an error with a hint."""
     name = await databases.create()
     database = await databases.open(name)
     async with opened(database, await database.tenant("away"), settings, encoder) as services:

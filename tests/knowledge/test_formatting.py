@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from thresher.core import Tool, first_sentence
 from thresher.knowledge.tools import compact, definition_text, line
-from thresher.knowledge.tools.formatting import signature, type_name
+from thresher.knowledge.tools.definitions import signature, type_name
 
 
 def test_a_line_holds_signature_and_first_sentence() -> None:
@@ -26,7 +26,7 @@ def test_a_line_holds_signature_and_first_sentence() -> None:
 
 
 def test_a_tool_without_words_is_its_signature() -> None:
-    """Nothing is made up."""
+    """Nothing is invented."""
     assert line("a_b", Tool("a", "b")) == "a_b()"
 
 
@@ -58,7 +58,7 @@ def test_many_optional_parameters_are_counted_not_listed() -> None:
     ],
 )
 def test_types_have_short_names(schema: object, name: str) -> None:
-    """Short, and true."""
+    """They are short and correct."""
     assert type_name(schema) == name
 
 
@@ -73,12 +73,12 @@ def test_types_have_short_names(schema: object, name: str) -> None:
     ],
 )
 def test_the_first_sentence_is_taken_without_markup(text: str, first: str) -> None:
-    """Markdown costs tokens and says nothing here."""
+    """Markdown costs tokens and adds nothing."""
     assert first_sentence(text) == first
 
 
 def test_a_long_sentence_is_cut_at_a_word() -> None:
-    """The cut shows."""
+    """The cut is visible."""
     cut = first_sentence("word " * 100)
 
     assert len(cut) <= 120
@@ -104,6 +104,6 @@ def test_a_line_never_breaks_and_stays_short(schema: dict[str, Any], description
 
 
 def test_a_definition_is_written_without_white_space() -> None:
-    """The yardstick is the cheapest form that a client could send."""
+    """The basis is the cheapest form that a client could send."""
     assert definition_text("a", Tool("s", "a", description="é")) == '{"name":"a","description":"é","inputSchema":{}}'
     assert compact({"a": float("nan")}) == '{"a":null}'

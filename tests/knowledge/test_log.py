@@ -1,4 +1,4 @@
-"""The logs of discoveries and calls: what a row holds, whom it makes wait, what happens when it cannot be written."""
+"""The logs of discoveries and calls: what a row contains, and what happens if it cannot be written."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def rows(services: Services, table: str, columns: str) -> list[tuple[Any, 
 
 
 def note(services: Services, name: str, *, client: str = "", user: str | None = None, tool_id: int | None = 1) -> None:
-    """Note a call."""
+    """Log a call."""
     services.tools.calls.add(
         Caller(services.caller.tenant, user, client),
         name=name,
@@ -46,7 +46,7 @@ def note(services: Services, name: str, *, client: str = "", user: str | None = 
 
 
 def invocation(number: int) -> Invocation:
-    """A call on its way into the log."""
+    """A call to be logged."""
     return Invocation(now(), None, "", f"{number}", "on", number, "tool", "ok", 1.0, None)
 
 
@@ -62,7 +62,7 @@ async def selecting(
 
 
 async def test_a_discovery_and_a_call_leave_a_row_each(services: Services) -> None:
-    """Who, over which connection, with what outcome."""
+    """The user, the connection and the outcome."""
     await services.tools.import_tools(services.caller, CATALOGUE)
     caller = Caller(services.caller.tenant, "ann", "session-1")
 
@@ -81,7 +81,7 @@ async def test_a_discovery_and_a_call_leave_a_row_each(services: Services) -> No
 
 
 async def test_the_rank_is_the_place_in_what_that_client_was_last_offered(services: Services) -> None:
-    """Null before it has asked, 0 for what it was not offered; another connection's discovery does not count."""
+    """Null before its first discovery, 0 for other tools; another connection's discovery does not count."""
     await services.tools.import_tools(services.caller, CATALOGUE)
     asking = Caller(services.caller.tenant, None, "a")
 
@@ -99,7 +99,7 @@ async def test_the_rank_is_the_place_in_what_that_client_was_last_offered(servic
 
 
 async def test_a_discovery_without_a_session_counts_for_all_connections_of_its_user(services: Services) -> None:
-    """Until they ask themselves: so a host that asks over HTTP and calls over MCP is followed."""
+    """Until they have one of their own, so that a host that searches over HTTP and calls over MCP is tracked."""
     await services.tools.import_tools(services.caller, CATALOGUE)
     tenant = services.caller.tenant
 
@@ -167,7 +167,7 @@ async def test_two_thousand_calls_of_fifty_callers_are_all_there_once(services: 
 async def test_while_the_database_hangs_the_oldest_rows_go_and_are_counted_once(
     database: Database, tenant: Tenant, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Memory stays bounded; what is left is written when the database is back."""
+    """Memory stays bounded; the rest is written when the database is back."""
 
     async def write(tenant: Tenant, calls: Sequence[Invocation]) -> None:
         await queries.write_logs(database, tenant, [], calls)
@@ -193,7 +193,7 @@ async def test_while_the_database_hangs_the_oldest_rows_go_and_are_counted_once(
 async def test_at_the_end_rows_that_cannot_be_written_are_given_up_in_time(
     databases: Databases, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Closing waits for the rows under way, never for a database that is gone."""
+    """Closing waits for rows being written, never for a database that is gone."""
     name = await databases.create()
     database = await databases.open(name)
     tenant = await database.tenant("t")
@@ -218,7 +218,7 @@ async def test_at_the_end_rows_that_cannot_be_written_are_given_up_in_time(
 
 
 async def test_rows_that_the_database_refuses_do_not_hold_up_later_ones(database: Database, tenant: Tenant) -> None:
-    """A tenant that is gone costs its own, and a row that no table takes those of its batch."""
+    """A removed tenant loses its own rows, and an invalid row those of its batch."""
 
     async def write(tenant: Tenant, calls: Sequence[Invocation]) -> None:
         await queries.write_logs(database, tenant, [], calls)
@@ -243,7 +243,7 @@ async def test_rows_that_the_database_refuses_do_not_hold_up_later_ones(database
 async def test_a_discoverys_row_tells_of_another_processs_change(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without waiting until the snapshot's time is over, which here it never is."""
+    """Without waiting for the snapshot to expire, which it never does here."""
     monkeypatch.setattr(catalogue, "FRESH_SECONDS", 3600.0)
     tools, caller = services.tools, services.caller
     await tools.import_tools(caller, CATALOGUE)
@@ -262,7 +262,7 @@ async def test_a_discoverys_row_tells_of_another_processs_change(
 async def test_in_shadow_everything_is_offered_and_the_choice_recorded(
     database: Database, tenant: Tenant, settings: Settings, encoder: Encoder
 ) -> None:
-    """The rest stands beside the chosen, for those who ask for it; a call tells whether the choice was right."""
+    """The others are listed next to the chosen ones on request; a call shows whether the choice was right."""
     async with selecting("shadow", database, tenant, settings, encoder) as services:
         found = await services.tools.find_tools(
             services.caller, queries=[HISTORY], threshold=0, limit=2, include_unchosen=True
@@ -283,7 +283,7 @@ async def test_in_shadow_everything_is_offered_and_the_choice_recorded(
 async def test_switched_off_nothing_is_searched_and_the_answer_says_so(
     database: Database, tenant: Tenant, settings: Settings, encoder: Encoder
 ) -> None:
-    """All tools are there for those who ask for them, and no discovery is in the log."""
+    """All tools are listed on request, and no discovery is logged."""
     async with selecting("off", database, tenant, settings, encoder) as services:
         found = await services.tools.find_tools(services.caller, message=HISTORY, include_unchosen=True)
         note(services, "git_git_log")

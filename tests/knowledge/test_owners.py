@@ -1,4 +1,4 @@
-"""Tenants and users with servers of one name: nobody reaches another's tools, sessions or credentials."""
+"""Tenants and users with servers of one name: none reaches another's tools, sessions or credentials."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def bob(caller: Caller) -> Caller:
 async def test_a_users_own_server_stands_before_the_tenants_for_that_user_alone(
     tools: ToolService, caller: Caller, ann: Caller, bob: Caller, tmp_path: Path
 ) -> None:
-    """Names, definitions, connection and sessions are those of the own server; others still see the shared one."""
+    """Names, definitions, connection and sessions are those of the user's own; others still see the shared one."""
     await add(tools, caller, server(tmp_path, "tenant", "only_shared"))
     await add(tools, ann, server(tmp_path, "ann", "only_ann"))
 
@@ -67,7 +67,7 @@ async def test_a_users_own_server_stands_before_the_tenants_for_that_user_alone(
 async def test_search_finds_for_each_user_what_that_user_may_call(
     tools: ToolService, caller: Caller, ann: Caller, bob: Caller, tmp_path: Path
 ) -> None:
-    """The hidden twin neither shows nor takes a place."""
+    """The hidden duplicate is not shown and takes no place."""
     await add(tools, caller, server(tmp_path, "tenant", "only_shared"))
     await add(tools, ann, server(tmp_path, "ann", "only_ann"))
 
@@ -87,7 +87,7 @@ async def test_search_finds_for_each_user_what_that_user_may_call(
 async def test_two_users_with_servers_of_one_name_use_sessions_of_their_own(
     services: Services, ann: Caller, bob: Caller, tmp_path: Path
 ) -> None:
-    """Each a child process of its own, with the own secret."""
+    """Each has a child process of its own, with its own secret."""
     tools, upstreams = services.tools, services.upstreams
     await add(tools, ann, server(tmp_path, "ann"))
     await add(tools, bob, server(tmp_path, "bob"))
@@ -103,7 +103,7 @@ async def test_two_users_with_servers_of_one_name_use_sessions_of_their_own(
 async def test_a_user_ends_no_session_with_a_server_of_another_owner(
     services: Services, caller: Caller, ann: Caller, bob: Caller, tmp_path: Path
 ) -> None:
-    """Neither by an attempt to add a server of the same name nor by disabling or removing the own one."""
+    """Neither by trying to add a server of the same name nor by disabling or removing their own."""
     tools, upstreams = services.tools, services.upstreams
     await add(tools, caller, server(tmp_path, "tenant"))
     await add(tools, bob, server(tmp_path, "bob"))
@@ -147,7 +147,7 @@ async def test_two_tenants_with_servers_of_one_name_never_meet(
 async def test_a_user_changes_only_the_own_servers(
     tools: ToolService, caller: Caller, ann: Caller, tmp_path: Path
 ) -> None:
-    """What the tenant shares is changed for the tenant as a whole."""
+    """Shared servers are changed for the tenant as a whole."""
     shared = server(tmp_path, "tenant")
     await add(tools, caller, shared)
     shared.lists(listed("open_box", "Opens another box."), listed("close_box"))
@@ -170,7 +170,7 @@ async def test_a_user_changes_only_the_own_servers(
 async def test_removing_an_own_server_brings_the_shared_one_back(
     tools: ToolService, caller: Caller, ann: Caller, tmp_path: Path
 ) -> None:
-    """And leaves it untouched."""
+    """The shared one is unchanged."""
     await add(tools, caller, server(tmp_path, "tenant"))
     await add(tools, ann, server(tmp_path, "ann"))
 

@@ -26,7 +26,7 @@ def box(tmp_path: Path) -> ListedServer:
 
 @pytest.fixture
 async def changed(tools: ToolService, caller: Caller, box: ListedServer) -> HeldTool:
-    """The server in use, one of its tools changed since."""
+    """The server in use, with one tool changed since."""
     await tools.add_server(caller, box.config)
     await tools.refresh(caller)
     box.lists(listed("open_box", "Opens a box with a crowbar."), listed("close_box"))
@@ -35,7 +35,7 @@ async def changed(tools: ToolService, caller: Caller, box: ListedServer) -> Held
 
 
 def decision(*held: HeldTool) -> dict[str, str]:
-    """The very definitions that were shown."""
+    """The definitions that were shown."""
     return {tool.name: tool.digest for tool in held}
 
 
@@ -46,7 +46,7 @@ async def found(tools: ToolService, caller: Caller, query: str, **more: Any) -> 
 
 
 async def test_a_changed_tool_is_absent_from_every_path(tools: ToolService, caller: Caller, changed: HeldTool) -> None:
-    """Search, description, lists, calls, switches; only its name is told, to those who would have been offered it."""
+    """Search, description, lists, calls, switches; only its name is reported, to those who would be offered it."""
     chosen, held_back = await found(tools, caller, "open a wooden box")
     listings = [await tools.list_tools(caller), await tools.all_tools(caller), await tools.core_tools(caller)]
 
@@ -76,7 +76,7 @@ async def test_what_changed_is_shown_line_by_line(changed: HeldTool) -> None:
 
 
 async def test_an_approved_definition_is_in_use_at_once(tools: ToolService, caller: Caller, changed: HeldTool) -> None:
-    """And stays so at the next listing."""
+    """It still is after the next listing."""
     await tools.approve_tools(caller, decision(changed))
     resolved = await tools.resolve(caller, "box_open_box")
     await tools.refresh(caller)
@@ -108,7 +108,7 @@ async def test_a_rejected_definition_stays_out_and_is_asked_about_no_more(
 async def test_a_rejected_definition_can_be_approved_after_all(
     tools: ToolService, caller: Caller, changed: HeldTool
 ) -> None:
-    """A person may think again."""
+    """A person may change the decision."""
     await tools.reject_tools(caller, decision(changed))
     await tools.approve_tools(caller, decision(changed))
 
@@ -118,7 +118,7 @@ async def test_a_rejected_definition_can_be_approved_after_all(
 async def test_an_approval_never_covers_what_came_after_it_was_shown(
     tools: ToolService, caller: Caller, box: ListedServer, changed: HeldTool
 ) -> None:
-    """The decision names the definition, and another one waits by now."""
+    """The decision names the definition, and another one is pending by now."""
     box.lists(listed("open_box", "Opens a box and keeps what is in it."), listed("close_box"))
     await tools.refresh(caller)
 
@@ -141,7 +141,7 @@ async def test_refreshes_and_approvals_at_once_leave_only_what_was_approved(
     settings: Settings,
     encoder: Encoder,
 ) -> None:
-    """Two processes list, two approve, and the server changes its mind in between."""
+    """Two processes list, two approve, and the server changes its definition in between."""
     async with opened(services.database, caller.tenant, settings, encoder) as replica:
         box.lists(listed("open_box", "Opens a box and keeps what is in it."), listed("close_box"))
         await asyncio.gather(
@@ -160,7 +160,7 @@ async def test_refreshes_and_approvals_at_once_leave_only_what_was_approved(
 async def test_a_tool_that_left_cannot_come_back_as_another(
     tools: ToolService, caller: Caller, box: ListedServer
 ) -> None:
-    """Nor lose the switch that a person has set."""
+    """Nor lose the switch that a user has set."""
     await tools.add_server(caller, box.config)
     await tools.refresh(caller)
     await tools.set_tool(caller, "box_close_box", enabled=False)
@@ -179,7 +179,7 @@ async def test_a_tool_that_left_cannot_come_back_as_another(
 async def test_a_poisoned_newcomer_is_held_and_a_clean_one_is_not(
     tools: ToolService, caller: Caller, box: ListedServer
 ) -> None:
-    """Trust at first use, but not for what the scanner calls dangerous."""
+    """New tools are trusted, except those that the scanner calls dangerous."""
     box.lists(listed("open_box", POISON), listed("close_box"))
     await tools.add_server(caller, box.config)
     await tools.refresh(caller)
@@ -222,7 +222,7 @@ async def test_what_a_model_never_reads_is_no_change(tools: ToolService, caller:
 async def test_changes_of_a_trusted_server_are_taken_over_unless_they_are_dangerous(
     tools: ToolService, caller: Caller, box: ListedServer, changed: HeldTool
 ) -> None:
-    """The switch counts from the next listing on."""
+    """The switch takes effect with the next listing."""
     await tools.set_server_auto_approve(caller, "box", True)
     await tools.refresh(caller)
     taken = await tools.resolve(caller, "box_open_box")
@@ -253,7 +253,7 @@ async def test_the_setting_says_what_is_taken_over(
 async def test_an_empty_or_broken_listing_frees_and_deletes_nothing(
     tools: ToolService, caller: Caller, box: ListedServer, changed: HeldTool
 ) -> None:
-    """What waits goes on waiting, what is in use stays."""
+    """Held tools stay held, and those in use stay in use."""
     box.lists()
     await tools.refresh(caller)
     box.breaks()
@@ -266,7 +266,7 @@ async def test_an_empty_or_broken_listing_frees_and_deletes_nothing(
 async def test_another_way_of_hashing_changes_no_tool(
     tools: ToolService, services: Services, caller: Caller, box: ListedServer
 ) -> None:
-    """Where stored hashes differ, the definitions themselves are compared; real changes are still seen."""
+    """If stored hashes differ, the definitions themselves are compared; real changes are still seen."""
     await tools.add_server(caller, box.config)
     await tools.refresh(caller)
     async with services.database.transaction(caller.tenant) as connection:
@@ -281,7 +281,7 @@ async def test_another_way_of_hashing_changes_no_tool(
 async def test_a_vanished_tool_is_remembered_within_bounds(
     tools: ToolService, services: Services, caller: Caller, box: ListedServer
 ) -> None:
-    """A server that lists other names each time fills no table."""
+    """A server that lists other names each time does not fill a table."""
     await tools.add_server(caller, box.config)
     await tools.refresh(caller)
     columns = "tenant_id, server_id, input_schema, annotations, enriched, content_hash, definition_hash"

@@ -1,4 +1,4 @@
-"""What could not be listed is listed again by itself; what was listed before is not judged again."""
+"""A failed listing is retried automatically; a listing that was judged before is not judged again."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import pytest
 from tests.support.product import ListedServer, listed
 from tests.support.waiting import eventually
 from thresher.core import Caller
-from thresher.knowledge.tools import ToolService, retries
-from thresher.knowledge.tools.retries import LONGEST_SECONDS, pause
+from thresher.knowledge.tools import ToolService, refresh_schedule
+from thresher.knowledge.tools.refresh_schedule import MAX_PAUSE_SECONDS, pause
 from thresher.services import Services
 
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries begin after hundredths of a second."""
-    monkeypatch.setattr(retries, "FIRST_SECONDS", 0.05)
+    monkeypatch.setattr(refresh_schedule, "FIRST_SECONDS", 0.05)
 
 
 async def _states(tools: ToolService, caller: Caller) -> dict[str, str]:
@@ -48,7 +48,7 @@ async def test_a_server_that_comes_up_late_is_listed_without_being_asked_for(
 async def test_a_stale_server_is_ready_again_when_it_lists_the_same_again(
     tools: ToolService, caller: Caller, tmp_path: Path
 ) -> None:
-    """What it had stays in use meanwhile."""
+    """Its tools stay in use meanwhile."""
     server = ListedServer.at(tmp_path, "box", listed("pack"))
     await tools.add_server(caller, server.config)
     await tools.refresh(caller)
@@ -103,13 +103,20 @@ async def test_a_removed_server_is_not_tried_again(tools: ToolService, caller: C
 
 def test_pauses_double_up_to_ten_minutes() -> None:
     """However often it failed."""
-    assert [pause(failures) for failures in (1, 2, 3, 7, 8, 1000)] == [5, 10, 20, 320, LONGEST_SECONDS, LONGEST_SECONDS]
+    assert [pause(failures) for failures in (1, 2, 3, 7, 8, 1000)] == [
+        5,
+        10,
+        20,
+        320,
+        MAX_PAUSE_SECONDS,
+        MAX_PAUSE_SECONDS,
+    ]
 
 
 async def test_a_listing_that_was_judged_before_counts_no_change(
     tools: ToolService, caller: Caller, tmp_path: Path
 ) -> None:
-    """Snapshots in use stay; everything is said to be kept."""
+    """Snapshots in use stay; everything is reported as kept."""
     server = ListedServer.at(tmp_path, "box", listed("pack"), listed("ship"))
     await tools.add_server(caller, server.config)
     await tools.refresh(caller)
@@ -124,7 +131,7 @@ async def test_a_listing_that_was_judged_before_counts_no_change(
 async def test_a_single_tool_listed_anew_makes_the_next_listing_count_in_full(
     tools: ToolService, caller: Caller, tmp_path: Path
 ) -> None:
-    """What was known of the whole list holds no longer."""
+    """The digest of the whole list is no longer valid."""
     server = ListedServer.at(tmp_path, "box", listed("pack"), listed("ship"))
     await tools.add_server(caller, server.config, auto_approve=True)
     await tools.refresh(caller)
@@ -141,7 +148,7 @@ async def test_a_single_tool_listed_anew_makes_the_next_listing_count_in_full(
 async def test_a_vector_that_is_gone_is_made_again_by_the_next_refresh(
     services: Services, caller: Caller, tmp_path: Path
 ) -> None:
-    """The mark of what is indexed is not believed where the index lacks something."""
+    """The mark of an indexed server does not count if the index lacks something."""
     server = ListedServer.at(tmp_path, "box", listed("pack", "Pack a parcel."))
     await services.tools.add_server(caller, server.config)
     await services.tools.refresh(caller)

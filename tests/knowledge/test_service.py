@@ -22,7 +22,7 @@ SECRET = "hunter2-hunter2-hunter2"
 
 
 async def names(tools: ToolService, caller: Caller, *queries: str, **more: object) -> list[str]:
-    """The names that a search finds, best first; no threshold, for it is fitted on larger catalogues."""
+    """The names that a search finds, best first; without threshold, since it is fitted on larger catalogues."""
     found = await tools.find_tools(caller, queries=list(queries), **({"threshold": 0} | more))  # type: ignore[arg-type]
     return [tool.name for tool in found.tools]
 
@@ -66,7 +66,7 @@ async def test_an_answer_tells_what_it_cost_and_why(stocked: ToolService, caller
 
 
 async def test_a_discovery_leaves_a_row_without_the_text(stocked: ToolService, services: Services) -> None:
-    """Ids, scores and times; never what was asked."""
+    """Ids, scores and times; never the question."""
     found = await stocked.find_tools(services.caller, message="show me the secret commit history")
     await stocked.settle()
 
@@ -102,7 +102,7 @@ async def test_limit_and_cap_hold(tools: ToolService, caller: Caller) -> None:
 
 
 async def test_the_server_filter_holds_and_an_unknown_server_is_named(stocked: ToolService, caller: Caller) -> None:
-    """A near name is offered."""
+    """A similar name is offered."""
     inside = await names(stocked, caller, "read a text file", servers=["time"])
 
     with pytest.raises(NotFound, match="Did you mean 'weather'"):
@@ -111,7 +111,7 @@ async def test_the_server_filter_holds_and_an_unknown_server_is_named(stocked: T
 
 
 async def test_core_tools_are_always_there_and_count_towards_the_cap(stocked: ToolService, caller: Caller) -> None:
-    """Unless the caller leaves them out, or filters them away."""
+    """Unless the caller excludes them, or the filter does."""
     await stocked.set_tool(caller, "mail_send_email", core=True)
 
     found = await stocked.find_tools(caller, queries=["show commit history"], limit=2, threshold=0)
@@ -158,7 +158,7 @@ async def test_a_disabled_tool_is_absent_from_every_path(stocked: ToolService, c
 
 
 async def test_describing_gives_whole_definitions_and_near_names(stocked: ToolService, caller: Caller) -> None:
-    """What is unknown comes back with what is near; nothing known at all is an error."""
+    """Unknown names come back with similar ones; if no name is known, it is an error."""
     found = await stocked.describe_tools(caller, ["time_convert_time", "git_gitlog", "time_convert_time"])
 
     with pytest.raises(NotFound, match="git_git_log"):
@@ -170,13 +170,13 @@ async def test_describing_gives_whole_definitions_and_near_names(stocked: ToolSe
 
 
 async def test_an_imported_tool_cannot_be_called(stocked: ToolService, caller: Caller) -> None:
-    """There is no server behind it, and the error says so."""
+    """It has no server, and the error says so."""
     with pytest.raises(UpstreamError, match="without a live server"):
         await stocked.resolve(caller, "git_git_log")
 
 
 async def test_tools_are_listed_with_their_switches(stocked: ToolService, caller: Caller) -> None:
-    """Disabled ones too; by server if asked."""
+    """Including disabled ones; by server on request."""
     await stocked.set_tool(caller, "git_git_diff", enabled=False)
 
     listed_tools = await stocked.list_tools(caller, "git")
@@ -192,7 +192,7 @@ async def test_tools_are_listed_with_their_switches(stocked: ToolService, caller
 async def test_an_overview_counts_servers_that_people_call_the_same_together(
     stocked: ToolService, caller: Caller
 ) -> None:
-    """A model reads each name once, and that of a pack without what tells its server from others."""
+    """A model reads each name once, and a pack's server without its suffix."""
     local = [Tool("git:deploy", "deploy", "", "Deploys."), Tool("ship:pack:02b3a5fd", "send", "", "Sends.")]
     await stocked.import_tools(caller, [*CATALOGUE, *local])
 
@@ -223,7 +223,7 @@ async def _rows(services: Services) -> list:  # type: ignore[type-arg]
 
 
 async def test_an_empty_catalogue_answers_with_nothing(tools: ToolService, caller: Caller) -> None:
-    """No tools, no error."""
+    """No tools and no error."""
     found = await tools.find_tools(caller, message="anything at all")
 
     assert found.tools == ()
@@ -251,7 +251,7 @@ async def test_tenants_see_their_own_tools_only(
 async def test_another_process_sees_a_change_within_the_fresh_seconds(
     services: Services, caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two services on one database; a log row tells the second one that its snapshot is old."""
+    """Two services on one database; a log row tells the second one that its snapshot is outdated."""
     other = ToolService(services.database, services.index, services.upstreams, services.secrets, services.settings)
     await services.tools.import_tools(caller, CATALOGUE)
     assert len(await other.list_tools(caller)) == len(CATALOGUE)
@@ -314,7 +314,7 @@ async def test_tools_go_only_by_a_good_listing(tools: ToolService, caller: Calle
 async def test_a_changed_tool_is_embedded_anew_and_keeps_its_switches(
     tools: ToolService, caller: Caller, tmp_path: Path
 ) -> None:
-    """Only what changed is embedded; a person's choice stays."""
+    """Only changes are embedded; a user's switches stay."""
     server = ListedServer.at(tmp_path, "box", listed("open_box"), listed("close_box"))
     await tools.add_server(caller, server.config, auto_approve=True)
     await tools.refresh(caller)
@@ -328,7 +328,7 @@ async def test_a_changed_tool_is_embedded_anew_and_keeps_its_switches(
 
 
 async def test_one_tool_is_refreshed_alone(tools: ToolService, caller: Caller, tmp_path: Path) -> None:
-    """Its neighbours stay as they were; gone from a good listing, it goes."""
+    """Its neighbours are not changed; if a good listing lacks it, it is removed."""
     server = ListedServer.at(tmp_path, "box", listed("open_box"), listed("close_box"))
     await tools.add_server(caller, server.config, auto_approve=True)
     await tools.refresh(caller)
@@ -349,7 +349,7 @@ async def test_one_tool_is_refreshed_alone(tools: ToolService, caller: Caller, t
 async def test_servers_are_listed_side_by_side_and_a_broken_one_harms_none(
     tools: ToolService, caller: Caller, tmp_path: Path
 ) -> None:
-    """Each is indexed as its listing comes; progress adds up."""
+    """Each is indexed when its listing arrives; progress adds up."""
     good = [ListedServer.at(tmp_path, f"box{number}", listed(f"open_{number}")) for number in range(3)]
     broken = ServerConfig("broken", "stdio", command=sys.executable, args=("-c", "raise SystemExit(3)"))
     for config in (*(server.config for server in good), broken):
@@ -368,7 +368,7 @@ async def test_servers_are_listed_side_by_side_and_a_broken_one_harms_none(
 async def test_a_disabled_server_is_absent_and_comes_back_without_embedding(
     tools: ToolService, caller: Caller, tmp_path: Path
 ) -> None:
-    """Its tools stay in the catalogue; a refresh of it is refused while it is off."""
+    """Its tools stay in the catalogue; its refresh is refused while it is disabled."""
     server = ListedServer.at(tmp_path, "box", listed("open_box", "Open a box with a key."))
     await tools.add_server(caller, server.config)
     await tools.refresh(caller)
@@ -426,7 +426,7 @@ async def test_adding_again_is_harmless_and_a_taken_name_is_refused(
 async def test_secrets_are_stored_sealed_and_never_shown(
     tools: ToolService, services: Services, caller: Caller, tmp_path: Path
 ) -> None:
-    """Environment, headers, and arguments that hold one; the server itself gets them in clear."""
+    """Environment, headers, and arguments that contain one; the server itself gets them in clear."""
     server = ListedServer.at(tmp_path, "box", listed("open_box"), env={"BOX_TOKEN": SECRET})
     config = replace(server.config, args=(*server.config.args, "--api-key", SECRET))
     await tools.add_server(caller, config)
@@ -444,7 +444,7 @@ async def test_secrets_are_stored_sealed_and_never_shown(
 
 
 async def test_many_at_once_agree(tools: ToolService, caller: Caller, tmp_path: Path) -> None:
-    """Refreshes, searches and switches at the same time leave catalogue and index in step."""
+    """Concurrent refreshes, searches and switches keep catalogue and index in step."""
     server = ListedServer.at(tmp_path, "box", *(listed(f"open_box_{number}") for number in range(12)))
     await tools.add_server(caller, server.config)
     await tools.refresh(caller)

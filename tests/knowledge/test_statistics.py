@@ -11,7 +11,7 @@ from tests.support.product import CATALOGUE, opened
 from thresher.core import ASSISTANT, Caller, InvalidInput, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.knowledge.tools import ToolService, purge_logs
-from thresher.knowledge.tools.retention import prune
+from thresher.knowledge.tools.log import prune
 from thresher.services import Services
 from thresher.store import Database
 
@@ -37,7 +37,7 @@ async def insert(database: Database, tenant: Tenant, *, days: int, count: int = 
 
 
 async def counted(database: Database, tenant: Tenant) -> tuple[int, int]:
-    """How many rows each log holds."""
+    """The number of rows in each log."""
     async with database.transaction(tenant) as connection:
         found = await connection.exec_driver_sql(
             "select (select count(*) from discovery), (select count(*) from invocation)"
@@ -46,12 +46,12 @@ async def counted(database: Database, tenant: Tenant) -> tuple[int, int]:
 
 
 def called(tools: ToolService, caller: Caller, name: str, tool_id: int, state: str = "ok") -> None:
-    """Note a call."""
+    """Log a call."""
     tools.calls.add(caller, name=name, tool_id=tool_id, state=state, duration_ms=1.0, trace_id="t")
 
 
 async def ids(services: Services) -> dict[str, int]:
-    """The tools' rows by the names that clients call."""
+    """The tools' rows by exposed name."""
     async with services.database.transaction(services.caller.tenant) as connection:
         found = await connection.exec_driver_sql(
             "select server.name || '_' || tool.name, tool.id from tool join server on server.id = tool.server_id"
@@ -121,7 +121,7 @@ async def test_what_the_assistant_asks_and_calls_counts_nowhere(services: Servic
 async def test_calls_in_shadow_are_counted_apart(
     database: Database, tenant: Tenant, settings: Settings, encoder: Encoder
 ) -> None:
-    """So that the choice can be judged before anybody depends on it."""
+    """So that the choice can be judged before anything depends on it."""
     caller = Caller(tenant)
     for mode in ("on", "shadow"):
         async with opened(database, tenant, settings.model_copy(update={"selection": mode}), encoder) as services:
@@ -141,7 +141,7 @@ async def test_calls_in_shadow_are_counted_apart(
 async def test_a_user_counts_and_purges_own_rows_alone(
     database: Database, tenant: Tenant, other_tenant: Tenant, services: Services
 ) -> None:
-    """The tenant's own caller sees all of them, and no other tenant's."""
+    """The tenant's own caller sees all of them, and none of another tenant."""
     for whose, owner in ((tenant, "ann"), (tenant, "bob"), (tenant, None), (other_tenant, "ann")):
         await insert(database, whose, days=5, owner=owner)
     tools = services.tools
@@ -158,7 +158,7 @@ async def test_a_user_counts_and_purges_own_rows_alone(
 async def test_a_purge_removes_what_is_as_old_as_told_or_as_the_setting_says(
     database: Database, tenant: Tenant, services: Services
 ) -> None:
-    """All of it with 0 days; an age out of this world is refused."""
+    """All of it with 0 days; an impossible age is refused."""
     for days in (200, 50, 2):
         await insert(database, tenant, days=days)
     tools, caller = services.tools, services.caller
@@ -192,7 +192,7 @@ async def test_more_rows_than_fit_one_transaction_are_all_purged(
 async def test_the_sweep_removes_old_rows_of_every_tenant(
     database: Database, tenant: Tenant, other_tenant: Tenant
 ) -> None:
-    """And leaves the young ones."""
+    """Recent ones stay."""
     for whose in (tenant, other_tenant):
         await insert(database, whose, days=91)
         await insert(database, whose, days=89)
@@ -206,7 +206,7 @@ async def test_the_sweep_removes_old_rows_of_every_tenant(
 async def test_a_sweep_that_has_long_found_nothing_is_still_quick_when_there_is_much(
     database: Database, tenant: Tenant
 ) -> None:
-    """What a session learnt of empty logs must not decide how it removes full ones: that took minutes, not a second."""
+    """The plans that a session made for empty logs must not be used for full ones: that took minutes, not a second."""
     for _ in range(8):
         await purge_logs(database, 90)
     await insert(database, tenant, days=120, count=30_000)
@@ -220,7 +220,7 @@ async def test_a_sweep_that_has_long_found_nothing_is_still_quick_when_there_is_
 async def test_sweeps_at_once_share_the_work(
     database: Database, tenant: Tenant, other_tenant: Tenant, services: Services
 ) -> None:
-    """Replicas sweep whenever they like, beside a purge by hand."""
+    """Replicas sweep independently, next to a manual purge."""
     for whose in (tenant, other_tenant):
         await insert(database, whose, days=120, count=30_000)
 
@@ -234,7 +234,7 @@ async def test_sweeps_at_once_share_the_work(
 async def test_embeddings_are_removed_when_no_index_has_used_them_for_long(
     database: Database, tenant: Tenant, other_tenant: Tenant, services: Services
 ) -> None:
-    """What any tenant uses stays, and so does what was in use at an earlier sweep within that time."""
+    """Those that any tenant uses stay, and so do those in use at an earlier sweep within that time."""
     tools = services.tools
     mine, shared = CATALOGUE[:2], CATALOGUE[2:]
     await tools.import_tools(services.caller, [replace(tool, description=f"{tool.description} Mine.") for tool in mine])
@@ -257,7 +257,7 @@ async def test_embeddings_are_removed_when_no_index_has_used_them_for_long(
 async def test_an_embedding_that_is_used_again_counts_as_used(
     database: Database, tenant: Tenant, services: Services
 ) -> None:
-    """The note of a sweep is taken back by the next."""
+    """The next sweep withdraws the mark of the earlier one."""
     tools, caller = services.tools, services.caller
     tool = replace(CATALOGUE[0], description="Back and forth.")
     await tools.import_tools(caller, [tool])
@@ -280,7 +280,7 @@ async def hashes(database: Database, tenant: Tenant) -> list[bytes]:
 
 
 async def cached(services: Services, wanted: list[bytes]) -> int:
-    """How many of these vectors the cache holds."""
+    """The number of these vectors in the cache."""
     async with services.database.transaction(services.caller.tenant) as connection:
         found = await connection.exec_driver_sql(
             "select count(*) from cached_embeddings(%(model)s, %(hashes)s::bytea[])",

@@ -1,4 +1,4 @@
-"""What one tenant's tools service can reach of another's, even by queries that forgot their condition."""
+"""What one tenant's tools service can reach of another's, even through queries without their condition."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from thresher.store import Database
 
 
 async def seen(tools: ToolService, caller: Caller) -> list[Any]:
-    """What every reading verb answers, without times and ids that differ by run."""
+    """The answers of every reading verb, without times and ids that differ by run."""
     found = await tools.find_tools(caller, queries=["show commit history", "send an email"], threshold=0)
     return [
         [(tool.name, tool.score, tool.tool) for tool in found.tools],
@@ -36,7 +36,7 @@ async def seen(tools: ToolService, caller: Caller) -> list[Any]:
 async def test_without_its_conditions_every_verb_answers_the_same(
     services: Services, other_tenant: Tenant, settings: Settings, encoder: Encoder, tmp_path: Path
 ) -> None:
-    """Reading and writing verbs, with `tenant_id = ...` taken out of each statement; the other's rows stay."""
+    """Reading and writing verbs, with `tenant_id = ...` removed from each statement; the other's rows stay."""
     caller, database = services.caller, services.database
     other = Caller(other_tenant)
     await services.tools.import_tools(other, [*CATALOGUE, known("git", "git_blame"), known("secret", "launch")])
@@ -66,7 +66,7 @@ async def test_without_its_conditions_every_verb_answers_the_same(
 
 
 async def test_what_a_user_owns_is_hidden_from_the_tenants_other_users(services: Services, database: Database) -> None:
-    """Rows with an owner belong to that user alone; the rest is everybody's."""
+    """Rows with an owner belong to that user only; the others are shared."""
     tenant = services.caller.tenant
     await services.tools.import_tools(services.caller, CATALOGUE)
     async with database.transaction(tenant) as connection:

@@ -16,7 +16,7 @@ from thresher.store import Database
 
 @pytest.fixture
 def encoder() -> WordEncoder:
-    """A quick encoder: a name of its own, so that no other test has filled the cache, and the same vectors always."""
+    """A fast encoder with a name of its own, so that no other test has filled its cache, and constant vectors."""
     return WordEncoder(f"words-{secrets.token_hex(4)}@1", salt="words")
 
 
@@ -30,7 +30,7 @@ async def index(database: Database, encoder: WordEncoder, settings: Settings) ->
 
 @pytest.fixture
 async def bare_index(database: Database, encoder: WordEncoder, settings: Settings) -> AsyncIterator[SearchIndex]:
-    """An index that searches in PostgreSQL alone."""
+    """An index that searches only in PostgreSQL."""
     index = SearchIndex(database, encoder, settings.model_copy(update={"vector_memory_mb": 0}))
     yield index
     await index.close()
@@ -38,7 +38,7 @@ async def bare_index(database: Database, encoder: WordEncoder, settings: Setting
 
 @pytest.fixture
 def caller(tenant: Tenant) -> Caller:
-    """Somebody of the tenant."""
+    """A caller of the tenant."""
     return Caller(tenant)
 
 

@@ -1,4 +1,4 @@
-"""A second implementation of the Encoder protocol: bags of words, quick and the same on every machine."""
+"""A second implementation of the Encoder protocol: bags of words, fast and the same on every machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DIMENSION = 48
 
 
 def vector_of(text: str, salt: str = "") -> Matrix:
-    """A unit vector: the sum of one pseudo-random vector a word."""
+    """A unit vector: the sum of one pseudo-random vector per word."""
     total = np.full(DIMENSION, 1e-3, np.float32)
     for word in text.lower().split():
         seed = int.from_bytes(hashlib.sha256(f"{salt}/{word}".encode("utf-8", "replace")).digest()[:8], "big")
@@ -60,10 +60,10 @@ class WordEncoder:
         return matrix
 
     async def prepare(self) -> None:
-        """Nothing is needed."""
+        """Does nothing."""
 
     def windows(self, text: str, *, tokens: int | None = None, most: int = 8) -> Windows:
-        """Pieces of `most_words` words; of too many the middle is left out, as the protocol asks."""
+        """Pieces of `most_words` words; of too many the middle is left out, as the protocol requires."""
         words = text.split()
         size = self.most_words
         pieces = [" ".join(words[at : at + size]) for at in range(0, len(words), size)]
@@ -74,7 +74,7 @@ class WordEncoder:
         return Windows(pieces[:head] + pieces[tail:], sum(map(len, pieces[head:tail])))
 
     async def close(self) -> None:
-        """Fails from now on."""
+        """Fail from now on."""
         self.broken = True
 
     def _embed(self, texts: Sequence[str]) -> Matrix:

@@ -1,4 +1,4 @@
-"""A child process that puts entries batch by batch until it is killed; prints a line a batch."""
+"""A child process that puts entries batch by batch until it is killed; prints one line per batch."""
 
 from __future__ import annotations
 

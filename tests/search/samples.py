@@ -1,4 +1,4 @@
-"""Entries to search, and what the tables must agree on."""
+"""Entries to search, and a check that the tables agree."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 
 from thresher.core import Tenant
 from thresher.search import Entry
-from thresher.search.arrays import run
+from thresher.search.queries import run
 from thresher.store import Database
 
 # A text is easier to read than fifty quoted words.
@@ -15,7 +15,7 @@ weather currency price order ticket user group token index search report chart v
 
 
 def entry(number: int, text: str, **more: object) -> Entry:
-    """An entry with one text, which is also its words."""
+    """An entry with one text, which also gives its words."""
     return Entry(number, (text,), fields={"text": text}, **more)  # type: ignore[arg-type]
 
 
@@ -31,7 +31,7 @@ def random_entries(count: int, *, seed: int = 0, first: int = 1) -> list[Entry]:
 
 
 async def disagreements(database: Database, tenant: Tenant, kind: str) -> list[str]:
-    """What term statistics, totals, postings and vectors say against a recount of the items."""
+    """The differences of term statistics, totals, postings and vectors from a recount of the items."""
     checks = {
         "documents": """
             SELECT term FROM (SELECT unnest(terms) AS term FROM item WHERE kind = %(kind)s) t GROUP BY term

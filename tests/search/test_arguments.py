@@ -1,4 +1,4 @@
-"""Argument fit: what a message supplies against what a tool wants to be given."""
+"""Argument fit: the values of a message against the arguments of a tool."""
 
 from __future__ import annotations
 
@@ -12,8 +12,15 @@ import pytest
 from tests.search.encoders import WordEncoder
 from thresher.core import Caller, Settings, Tenant
 from thresher.search import Entry, SearchIndex, Slot
-from thresher.search.arguments import READ, ArgumentWeights, facts_of, fit, packed, supplied
-from thresher.search.terms import query_terms
+from thresher.search.lexical.arguments import (
+    READ,
+    ArgumentWeights,
+    argument_fit,
+    find_values,
+    pack_arguments,
+    unpack_arguments,
+)
+from thresher.search.lexical.terms import query_terms
 from thresher.store import Database
 
 CITY = Slot("city", "The city, such as Berlin.", "The city, such as Berlin.", "string", required=True)
@@ -21,8 +28,13 @@ MISSING = ArgumentWeights(missing=-1.0)
 
 
 def missing(message: str, *slots: Slot) -> bool:
-    """Whether a message leaves something out that a tool with these arguments requires."""
-    return fit(facts_of(packed(slots, lambda _: 1.0)), supplied(message, query_terms(message)), MISSING) < 0
+    """Whether a message lacks something that a tool with these arguments requires."""
+    return (
+        argument_fit(
+            unpack_arguments(pack_arguments(slots, lambda _: 1.0)), find_values(message, query_terms(message)), MISSING
+        )
+        < 0
+    )
 
 
 def required(name: str, kind: str = "string", *values: str) -> Slot:
@@ -67,17 +79,17 @@ def test_what_a_message_supplies_is_not_missing(message: str, slot: Slot) -> Non
     ],
 )
 def test_what_a_message_leaves_out_is_missing(slot: Slot) -> None:
-    """Of every kind but free text and switches."""
+    """For every kind except free text and switches."""
     assert missing("please tell me more about this", slot)
 
 
 def test_what_is_optional_is_never_missing() -> None:
-    """A tool can do without."""
+    """Optional arguments are not required."""
     assert not missing("please tell me more", Slot("city"), Slot("count", type="integer"), Slot("unit", values=("a",)))
 
 
 def test_two_numbers_are_not_three() -> None:
-    """Each value serves one argument; a date left over may stand for a number, a number for a name."""
+    """Each value serves one argument; a spare date may be a number, a spare number a name."""
     numbers = [required(name, "number") for name in "abc"]
 
     assert missing("with 2 and 3", *numbers)
@@ -86,11 +98,11 @@ def test_two_numbers_are_not_three() -> None:
 
 
 def test_fewer_requirements_used_words_and_dates_that_fit_count() -> None:
-    """Each figure moves the sum its own way."""
-    given = supplied("weather in Oslo on 2024-05-01", query_terms("weather in Oslo on 2024-05-01"))
+    """Each figure changes the score in its own direction."""
+    given = find_values("weather in Oslo on 2024-05-01", query_terms("weather in Oslo on 2024-05-01"))
 
     def figure(weights: ArgumentWeights, *slots: Slot) -> float:
-        return fit(facts_of(packed(slots, lambda _: 1.0)), given, weights)
+        return argument_fit(unpack_arguments(pack_arguments(slots, lambda _: 1.0)), given, weights)
 
     assert figure(ArgumentWeights(required=-1.0), CITY) > figure(ArgumentWeights(required=-1.0), CITY, required("zip"))
     assert figure(ArgumentWeights(dated=1.0), Slot("date")) == 1.0
@@ -101,36 +113,36 @@ def test_fewer_requirements_used_words_and_dates_that_fit_count() -> None:
 
 
 def test_an_item_without_arguments_is_left_alone() -> None:
-    """It gains nothing and loses nothing, and takes no place."""
-    assert packed((), lambda _: 1.0) == ""
-    assert fit(facts_of(""), supplied("x", ()), ArgumentWeights(-1, -1, 1, 1)) == 0.0
+    """Its score and rank do not change."""
+    assert pack_arguments((), lambda _: 1.0) == ""
+    assert argument_fit(unpack_arguments(""), find_values("x", ()), ArgumentWeights(-1, -1, 1, 1)) == 0.0
 
 
 def test_a_huge_schema_is_packed_small() -> None:
     """Thousands of arguments, values and words are cut."""
     slot = Slot("n" * 500, "word " * 5000, "a " * 5000, "string", required=True, values=tuple(map(str, range(5000))))
 
-    text = packed([slot] * 1000, lambda _: 1.0)
+    text = pack_arguments([slot] * 1000, lambda _: 1.0)
 
     assert len(text) < 20_000
     assert json.loads(text)
-    assert facts_of(text) is not None
+    assert unpack_arguments(text) is not None
 
 
 @pytest.mark.parametrize(
     "text", ["A" * 10**6, "A " * 10**5, "[" * 10**6, "'" * 10**5, "1," * 10**5, "a@" * 10**5, "\n"]
 )
 def test_a_huge_message_is_looked_through_in_no_time(text: str) -> None:
-    """Both ends are read, and no pattern wanders."""
+    """Both ends are read, and no pattern backtracks."""
     started = time.thread_time()
-    found = supplied(text, ())
+    found = find_values(text, ())
 
     assert time.thread_time() - started < 0.5
     assert found.numbers <= READ
 
 
 def test_random_messages_do_no_harm() -> None:
-    """Any characters, any types."""
+    """Any characters and any types are accepted."""
     chance = random.Random(3)
     alphabet = "aA1 .,'\"[]{}()@/:-%$\n\u00e9\u6f22\U0001f600"
     kinds = ["", "string", "integer", "array", "object", "boolean", "null", "what"]
@@ -145,7 +157,7 @@ def test_random_messages_do_no_harm() -> None:
 async def test_the_tool_whose_arguments_are_there_comes_first(
     database: Database, settings: Settings, tenant: Tenant, caller: Caller, memory: int
 ) -> None:
-    """From the copy in the process as from PostgreSQL; phrases of a calling model hold no values, and ask for none."""
+    """From the copy and from PostgreSQL; phrases of a calling model contain no values, and require none."""
     encoder = WordEncoder(f"bge-small-en-v1.5@{secrets.token_hex(4)}", salt="words")
     index = SearchIndex(database, encoder, settings.model_copy(update={"vector_memory_mb": memory}))
     text = {"text": "weather forecast"}
@@ -164,7 +176,7 @@ async def test_the_tool_whose_arguments_are_there_comes_first(
 
 
 async def test_changed_arguments_are_written_again(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """And nothing is embedded for it."""
+    """Nothing is embedded for that."""
     await index.put(tenant, "tool", [Entry(1, ("weather",), slots=(CITY,))])
 
     counts = await index.put(tenant, "tool", [Entry(1, ("weather",), slots=(required("latitude", "number"),))])

@@ -13,10 +13,19 @@ import pytest
 from tests.search.samples import WORDS, entry
 from thresher.core import Caller, Tenant
 from thresher.search import SearchIndex, queries
-from thresher.search.arrays import run
-from thresher.search.bm25 import K1, B, Totals, inverse_frequency, matched_terms, postings_of, rows_of, score_texts
+from thresher.search.lexical.bm25 import (
+    K1,
+    B,
+    Totals,
+    inverse_frequency,
+    matched_terms,
+    postings_of,
+    rows_of,
+    score_texts,
+)
+from thresher.search.lexical.terms import query_terms, terms
+from thresher.search.queries import run
 from thresher.search.reading import EVERYWHERE
-from thresher.search.terms import query_terms, terms
 from thresher.store import Database
 
 
@@ -28,7 +37,7 @@ def corpus(items: int, seed: int) -> list[str]:
 
 
 def reference(texts: list[str], query: list[str]) -> np.ndarray:
-    """What bm25s says of every text, with our tokens."""
+    """The scores of bm25s for every text, with our tokens."""
     retriever = bm25s.BM25(method="lucene", k1=K1, b=B)
     retriever.index([terms(text) for text in texts], show_progress=False)
     return np.asarray(retriever.get_scores(query))
@@ -74,7 +83,7 @@ async def test_the_index_ranks_as_bm25s_does(index: SearchIndex, bare_index: Sea
 
 
 def test_a_term_in_every_item_says_almost_nothing() -> None:
-    """The idf falls with the number of holders, and never below 0."""
+    """The idf falls with the number of items, and never below 0."""
     values = [inverse_frequency(100, holders) for holders in (1, 10, 50, 100, 120)]
 
     assert values == sorted(values, reverse=True)
@@ -82,7 +91,7 @@ def test_a_term_in_every_item_says_almost_nothing() -> None:
 
 
 def test_ids_outside_the_universe_are_dropped() -> None:
-    """A filter holds for the words too."""
+    """A filter applies to the words too."""
     found, rows = rows_of(np.array([1, 5, 9]), np.array([5, 7, 9]))
 
     assert found.tolist() == [1, 2]
@@ -91,7 +100,7 @@ def test_ids_outside_the_universe_are_dropped() -> None:
 
 
 def test_matched_terms_stand_strongest_first() -> None:
-    """The rarer term says more; a term that the item does not hold is not named."""
+    """The rarer term comes first; a term that the item does not contain is left out."""
     totals = Totals(100, 1000.0)
     one = np.ones(2, np.float32)
     postings = {
@@ -105,7 +114,7 @@ def test_matched_terms_stand_strongest_first() -> None:
 
 @pytest.mark.parametrize("universe", [[2, 4], list(range(40))])
 def test_another_idf_takes_the_place_of_the_tenants_own(universe: list[int]) -> None:
-    """The same items and frequencies, weighed anew, whether the universe or the postings are longer."""
+    """The same items and frequencies with other weights, whether the universe or the postings are longer."""
     ids, one = np.arange(0, 20, 2), np.ones(10, np.float32)
     postings = {
         "held": postings_of(Totals(40, 400.0), 10, ids, one, 10 * one),
@@ -121,7 +130,7 @@ def test_another_idf_takes_the_place_of_the_tenants_own(universe: list[int]) -> 
 
 
 def test_an_empty_collection_has_a_mean_length() -> None:
-    """So that nothing is divided by zero."""
+    """Nothing is divided by zero."""
     assert Totals(0, 0.0).average_length == 1.0
 
 

@@ -1,4 +1,4 @@
-"""Clauses: a message is cut into its tasks, and only there."""
+"""Clauses: a message is split into its tasks, and only there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 import pytest
 
 from thresher.search import clauses
-from thresher.search.clauses import MAX_CLAUSES, prose
+from thresher.search.lexical.clauses import MAX_CLAUSES, prose
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from thresher.search.clauses import MAX_CLAUSES, prose
     ],
 )
 def test_several_tasks_are_told_apart(message: str, tasks: list[str]) -> None:
-    """The whole stands first, then each task."""
+    """The whole comes first, then each task."""
     assert clauses(message) == [message, *tasks]
 
 
@@ -45,30 +45,30 @@ def test_several_tasks_are_told_apart(message: str, tasks: list[str]) -> None:
     ],
 )
 def test_a_single_task_stays_whole(message: str) -> None:
-    """Lists of things, wishes made precise, and conditions are no further tasks."""
+    """Lists of things, specified wishes and conditions are not tasks of their own."""
     assert clauses(message) == [message]
 
 
 @pytest.mark.parametrize("message", ["", "  \n "])
 def test_a_blank_message_has_no_clauses(message: str) -> None:
-    """Nothing in, nothing out."""
+    """The result is empty."""
     assert clauses(message) == []
 
 
 def test_code_and_logs_are_left_out() -> None:
-    """What was pasted says less than what was asked."""
+    """Pasted text says less than the request."""
     message = "Why does this fail?\n```python\ndelete_all()\n```\n2026-01-01 10:00:00 ERROR boom\nTraceback (most"
 
     assert prose(message) == "Why does this fail?"
 
 
 def test_a_message_of_code_alone_is_kept() -> None:
-    """Something to search is better than nothing."""
+    """A search for code is better than none."""
     assert prose("```\nls -la\n```") == "```\nls -la\n```"
 
 
 def test_tasks_are_bounded() -> None:
-    """The first ones win."""
+    """The first ones are kept."""
     message = ". ".join(f"Send letter number {number} to my aunt" for number in range(30)) + "."
 
     assert len(clauses(message)) == 1 + MAX_CLAUSES
@@ -78,7 +78,7 @@ def test_tasks_are_bounded() -> None:
     "unit", ["get x and ", "a ", "x. ", "\n", '"', "please ", ", then ", "1) ", "   y", "```", "😀", "查", "- "]
 )
 def test_no_text_takes_long(unit: str) -> None:
-    """Time grows about with the length: four times the text takes no more than some ten times as long."""
+    """Time grows about linearly: four times the text takes at most about ten times as long."""
 
     def seconds(text: str) -> float:
         best = 1e9
@@ -94,7 +94,7 @@ def test_no_text_takes_long(unit: str) -> None:
 
 
 def test_of_too_many_tasks_those_at_both_ends_are_kept() -> None:
-    """What is asked stands first or last; pasted material stands between."""
+    """The request is first or last, pasted material between."""
     lines = [f"Create the chart number {number} of this page." for number in range(30)]
 
     kept = clauses("\n".join([*lines, "Send an email to Ann."]))

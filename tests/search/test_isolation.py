@@ -1,4 +1,4 @@
-"""Tenants: small ones lose no hits, and none can tell what another holds."""
+"""Tenants: small ones lose no hits, and none can find out what another has."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.search.encoders import DIMENSION, WordEncoder, vector_of
 from tests.search.samples import WORDS, entry, random_entries
 from thresher.core import Caller, Settings, Tenant
 from thresher.search import Filter, SearchIndex, queries
-from thresher.search.arrays import run
+from thresher.search.queries import run
 from thresher.store import Database
 
 KIND = "tool"
@@ -42,7 +42,7 @@ SELECT current_setting('app.tenant')::int, 'tool', term, count(*) FROM posting W
 
 
 async def crowd(database: Database, tenant: Tenant, encoder: WordEncoder, items: int) -> None:
-    """Fill a tenant by SQL alone, with vectors close to those that the tests ask for."""
+    """Fill a tenant by SQL alone, with vectors close to those of the tests' queries."""
     vectors = ["[" + ",".join(map(str, vector_of(word, encoder.salt).tolist())) + "]" for word in WORDS[:20]]
     values: dict[str, object] = {
         "words": WORDS[:30],
@@ -129,7 +129,7 @@ async def test_filters_lose_no_hits_whatever_share_a_tenant_owns(
 
 
 def conditions_removed(statement: str) -> str:
-    """The statement with every WHERE turned into one that lets all rows through."""
+    """Statements with every WHERE replaced by one that lets all rows through."""
     return re.sub(r"\bWHERE\b", "WHERE true OR", statement)
 
 

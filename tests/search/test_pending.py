@@ -17,30 +17,26 @@ from thresher.store import Database
 KIND = "document"
 
 
-class Shelf:
-    """Gives entries back by their ids, and remembers which were asked for.
-
-    Args:
-        entries: What it holds.
-    """
+class EntrySource:
+    """Returns entries by their ids, and records the requested ids."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = {one.id: one for one in entries}
         self.asked: list[int] = []
 
     async def __call__(self, ids: Sequence[int]) -> list[Entry]:
-        """The entries of some ids that it holds."""
+        """The entries of some ids that it has."""
         self.asked += ids
         return [self.entries[number] for number in ids if number in self.entries]
 
 
 class FailingEncoder(WordEncoder):
-    """Breaks down after some batches."""
+    """Fails after some batches."""
 
     batches = 2
 
     async def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Vectors, as long as it works."""
+        """Vectors, until it fails."""
         self.broken = self.batches == 0
         self.batches -= 1
         return await super().embed_documents(texts)
@@ -49,8 +45,8 @@ class FailingEncoder(WordEncoder):
 async def test_everything_that_lacks_vectors_gets_them(
     index: SearchIndex, encoder: WordEncoder, database: Database, tenant: Tenant, caller: Caller
 ) -> None:
-    """Each text is embedded once, progress tells how far it is, and a second run finds nothing to do."""
-    shelf = Shelf(random_entries(300))
+    """Each text is embedded once, progress is reported, and a second run has nothing to do."""
+    shelf = EntrySource(random_entries(300))
     await index.put(tenant, KIND, shelf.entries.values(), embed=False)
     reports: list[tuple[int, int]] = []
 
@@ -71,8 +67,8 @@ async def test_everything_that_lacks_vectors_gets_them(
 async def test_texts_of_neighbouring_batches_are_embedded_once(
     index: SearchIndex, encoder: WordEncoder, tenant: Tenant
 ) -> None:
-    """Although a batch is prepared before the vectors of the one before are written."""
-    shelf = Shelf([entry(number, f"text {number % 7}") for number in range(500)])
+    """Although a batch is prepared before the vectors of the previous one are written."""
+    shelf = EntrySource([entry(number, f"text {number % 7}") for number in range(500)])
     await index.put(tenant, KIND, shelf.entries.values(), embed=False)
 
     done = await index.embed_pending(tenant, KIND, shelf)
@@ -82,9 +78,9 @@ async def test_texts_of_neighbouring_batches_are_embedded_once(
 
 
 async def test_a_filter_leaves_the_others_as_they_are(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """So that one repository's job does not do another's."""
+    """One repository's job does not do another's."""
     mine = [entry(number, f"text {number}", facets=frozenset({"repository:1"})) for number in range(5)]
-    shelf = Shelf([*mine, entry(9, "other text", facets=frozenset({"repository:2"}))])
+    shelf = EntrySource([*mine, entry(9, "other text", facets=frozenset({"repository:2"}))])
     await index.put(tenant, KIND, shelf.entries.values(), embed=False)
 
     done = await index.embed_pending(tenant, KIND, shelf, filter=Filter(frozenset({"repository:1"})))
@@ -101,8 +97,8 @@ async def test_a_filter_leaves_the_others_as_they_are(index: SearchIndex, tenant
 async def test_an_encoder_that_breaks_down_keeps_what_was_done(
     database: Database, settings: Settings, tenant: Tenant, index: SearchIndex, encoder: WordEncoder
 ) -> None:
-    """The error is told, and the next run does the rest."""
-    shelf = Shelf([entry(number, f"text {number}") for number in range(400)])
+    """The error is raised, and the next run does the rest."""
+    shelf = EntrySource([entry(number, f"text {number}") for number in range(400)])
     await index.put(tenant, KIND, shelf.entries.values(), embed=False)
     failing = FailingEncoder(encoder.name, salt="words")
     broken = SearchIndex(database, failing, settings)
@@ -120,7 +116,7 @@ async def test_items_that_go_while_they_are_embedded_are_passed_over(
     index: SearchIndex, database: Database, tenant: Tenant
 ) -> None:
     """A repository may be removed at any time."""
-    shelf = Shelf(random_entries(10))
+    shelf = EntrySource(random_entries(10))
     await index.put(tenant, KIND, shelf.entries.values(), embed=False)
 
     async def removing(ids: Sequence[int]) -> list[Entry]:
@@ -135,7 +131,7 @@ async def test_items_that_go_while_they_are_embedded_are_passed_over(
 
 async def test_entries_that_are_not_given_stay_as_they_are(index: SearchIndex, tenant: Tenant) -> None:
     """Nothing is tried twice in one run, so it ends."""
-    shelf = Shelf([entry(1, "known text")])
+    shelf = EntrySource([entry(1, "known text")])
     await index.put(tenant, KIND, [entry(1, "known text"), entry(2, "lost text")], embed=False)
 
     assert await index.embed_pending(tenant, KIND, shelf) == 1
@@ -143,5 +139,5 @@ async def test_entries_that_are_not_given_stay_as_they_are(index: SearchIndex, t
 
 
 async def test_an_unknown_kind_has_nothing_pending(index: SearchIndex, tenant: Tenant) -> None:
-    """No error."""
-    assert await index.embed_pending(tenant, "never", Shelf([])) == 0
+    """This is not an error."""
+    assert await index.embed_pending(tenant, "never", EntrySource([])) == 0

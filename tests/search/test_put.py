@@ -17,7 +17,7 @@ from thresher.core import Caller, InvalidInput, Settings, Tenant
 from thresher.embedding.cache import QueryCache
 from thresher.embedding.openai import OpenAIEncoder
 from thresher.search import Entry, PutCounts, SearchIndex
-from thresher.search.arrays import run
+from thresher.search.queries import run
 from thresher.store import Database
 
 KIND = "tool"
@@ -36,7 +36,7 @@ async def matched(index: SearchIndex, caller: Caller, text: str) -> list[int]:
 
 
 async def models(database: Database, tenant: Tenant) -> tuple[str, set[str]]:
-    """The model that serves, and those that have vectors."""
+    """The model in use, and those that have vectors."""
     async with database.transaction(tenant) as connection:
         serving = await run(connection, "SELECT model FROM collection WHERE kind = %(kind)s", {"kind": KIND})
         stored = await run(connection, "SELECT DISTINCT model FROM item_vector WHERE kind = %(kind)s", {"kind": KIND})
@@ -46,7 +46,7 @@ async def models(database: Database, tenant: Tenant) -> tuple[str, set[str]]:
 async def test_new_entries_are_embedded_and_unchanged_ones_kept(
     index: SearchIndex, encoder: WordEncoder, tenant: Tenant
 ) -> None:
-    """A second put of the same entries asks the encoder nothing."""
+    """A second put of the same entries does not call the encoder."""
     entries = random_entries(20)
 
     first = await index.put(tenant, KIND, entries)
@@ -73,7 +73,7 @@ async def test_only_a_changed_entry_is_written_again(index: SearchIndex, tenant:
 async def test_vectors_come_from_the_cache_for_another_tenant(
     index: SearchIndex, encoder: WordEncoder, tenant: Tenant, other_tenant: Tenant
 ) -> None:
-    """Equal texts are embedded once, whoever brings them; nothing is embedded again after a restart."""
+    """Equal texts are embedded once for all tenants; nothing is embedded again after a restart."""
     entries = random_entries(10, seed=3)
     await index.put(tenant, KIND, entries)
     encoder.documents.clear()
@@ -85,7 +85,7 @@ async def test_vectors_come_from_the_cache_for_another_tenant(
 
 
 async def test_new_labels_alone_embed_nothing(index: SearchIndex, encoder: WordEncoder, tenant: Tenant) -> None:
-    """Facets and owner are written again, with the vectors that are there."""
+    """Facets and owner are written again, with the existing vectors."""
     await index.put(tenant, KIND, [entry(1, "draw a chart")])
     encoder.documents.clear()
 
@@ -110,7 +110,7 @@ async def test_weighted_texts_become_one_vector(
 
 
 async def test_an_item_with_several_texts_keeps_its_best(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """Without weights each text is a vector, and a query meets the nearest."""
+    """Without weights each text is a vector, and a query is compared with the nearest."""
     await index.put(tenant, KIND, [Entry(1, ("alpha beta", "gamma delta")), Entry(2, ("alpha gamma",))])
 
     hits = (await index.search(caller, KIND, ["gamma delta"], limit=2, threshold=0.0)).hits
@@ -120,7 +120,7 @@ async def test_an_item_with_several_texts_keeps_its_best(index: SearchIndex, ten
 
 
 async def test_of_entries_with_one_id_the_last_counts(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """A batch may name an id twice."""
+    """A batch may contain an id twice."""
     counts = await index.put(tenant, KIND, [entry(1, "draw a chart"), entry(1, "send a mail")])
 
     assert counts == PutCounts(embedded=1)
@@ -128,7 +128,7 @@ async def test_of_entries_with_one_id_the_last_counts(index: SearchIndex, tenant
 
 
 async def test_an_empty_batch_does_nothing(index: SearchIndex, tenant: Tenant) -> None:
-    """No entries, no work, no collection."""
+    """No work and no collection."""
     assert await index.put(tenant, KIND, []) == PutCounts()
 
 
@@ -183,7 +183,7 @@ async def test_progress_is_told_after_every_batch(index: SearchIndex, tenant: Te
 
 
 async def test_remove_counts_what_was_there(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """Unknown and repeated ids are passed over."""
+    """Unknown and repeated ids are skipped."""
     await index.put(tenant, KIND, random_entries(5))
 
     removed = await index.remove(tenant, KIND, [1, 2, 2, 99])
@@ -197,7 +197,7 @@ async def test_remove_counts_what_was_there(index: SearchIndex, tenant: Tenant, 
 async def test_statistics_equal_a_recount_after_random_writes(
     index: SearchIndex, database: Database, tenant: Tenant, seed: int
 ) -> None:
-    """Whatever is put, put again and removed, in whatever order, nothing drifts."""
+    """Nothing drifts, whatever is put, put again and removed, in any order."""
     chance = random.Random(seed)
     for _ in range(12):
         ids = chance.sample(range(40), chance.randint(1, 15))
@@ -212,7 +212,7 @@ async def test_statistics_equal_a_recount_after_random_writes(
 async def test_concurrent_writers_keep_the_statistics_exact(
     index: SearchIndex, database: Database, tenant: Tenant, caller: Caller
 ) -> None:
-    """Writers of one tenant and kind follow one another while searches go on."""
+    """Writers of one tenant and kind run one after another while searches continue."""
 
     async def write(seed: int) -> None:
         for turn in range(3):
@@ -255,7 +255,7 @@ async def test_a_failing_encoder_leaves_words_to_find_and_the_next_put_mends(
 async def test_an_item_without_vectors_is_found_beside_those_that_have_them(
     index: SearchIndex, encoder: WordEncoder, tenant: Tenant, caller: Caller
 ) -> None:
-    """Its words decide; its dense arm says nothing."""
+    """Its words decide; its dense arm is empty."""
     await index.put(tenant, KIND, random_entries(20))
     encoder.broken = True
     await index.put(tenant, KIND, [entry(99, "polish brass instruments")])
@@ -271,7 +271,7 @@ async def test_an_item_without_vectors_is_found_beside_those_that_have_them(
 async def test_the_old_model_serves_until_the_new_one_has_embedded_everything(
     database: Database, settings: Settings, tenant: Tenant, caller: Caller
 ) -> None:
-    """While items lack vectors of the new model, queries use the old encoder; then the old vectors go."""
+    """While items lack vectors of the new model, queries use the old encoder; then the old vectors are deleted."""
     old, new = WordEncoder("old@1"), WordEncoder("new@1")
     before = SearchIndex(database, old, settings)
     entries = [*random_entries(10), entry(99, "sing a song")]
@@ -334,7 +334,7 @@ async def test_reembedding_goes_on_where_it_stopped(database: Database, settings
 async def test_a_put_killed_in_the_middle_leaves_everything_right(
     database: Database, databases: Databases, index: SearchIndex, encoder: WordEncoder, tenant: Tenant
 ) -> None:
-    """Some whole batches are there, the statistics agree, and the next put finishes the work."""
+    """Some whole batches are written, the statistics agree, and the next put finishes the work."""
     url = await _url_of(database, databases)
     script = Path(__file__).with_name("put_forever.py")
     process = await asyncio.create_subprocess_exec(
@@ -364,7 +364,7 @@ async def _url_of(database: Database, databases: Databases) -> str:
 async def test_a_service_tells_its_dimension_before_anything_is_filed(
     database: Database, settings: Settings, tenant: Tenant, caller: Caller, service: EmbeddingServer
 ) -> None:
-    """So the very first put gives every item its vector, under the one id that the model keeps."""
+    """The very first put gives every item its vector, under the permanent id of the model."""
     encoder = OpenAIEncoder(service.url, "fake", key=None, dimension=None, cache=QueryCache(10, 60))
     index = SearchIndex(database, encoder, settings)
 
@@ -382,7 +382,7 @@ async def test_a_service_tells_its_dimension_before_anything_is_filed(
 async def test_a_service_that_tells_nothing_leaves_the_words(
     database: Database, settings: Settings, tenant: Tenant, caller: Caller, service: EmbeddingServer
 ) -> None:
-    """A put does not fail for it, and the next one gives the vectors."""
+    """A put does not fail, and the next one adds the vectors."""
     encoder = OpenAIEncoder(service.url, "fake", key=None, dimension=None, cache=QueryCache(10, 60))
     index = SearchIndex(database, encoder, settings)
     service.script.append("401")

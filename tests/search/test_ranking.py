@@ -8,10 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from thresher.search.answering import best_columns, candidates, filled
-from thresher.search.calibration import BGE_SMALL, UNKNOWN, constants_for, probabilities
-from thresher.search.cut import close, likely
-from thresher.search.fusion import SIBLINGS, Weights, group_support, interleave, rank
+from thresher.search.answer import best_columns, candidates, fill_missing
+from thresher.search.ranking import (
+    BGE_SMALL,
+    SIBLINGS,
+    UNKNOWN,
+    Weights,
+    above_threshold,
+    close_to_best,
+    constants_for,
+    group_support,
+    interleave,
+    probabilities,
+    rank,
+)
 
 PLAIN = Weights(dense=1.0, lexical=1.0, group=0.0, context=0.5)
 matrices = hnp.arrays(
@@ -22,13 +32,13 @@ matrices = hnp.arrays(
 
 
 def no_groups(columns: int) -> np.ndarray:
-    """Nobody belongs together."""
+    """No item belongs to a group."""
     return np.full(columns, -1, np.int64)
 
 
 @given(matrices, st.booleans())
 def test_every_candidate_stands_in_the_order_once(dense: np.ndarray, whole: bool) -> None:
-    """And no row brings one that lies before its best."""
+    """No row contributes an item that is ahead of its best."""
     ranking = rank(dense, dense, no_groups(dense.shape[1]), PLAIN, whole=whole)
 
     assert sorted(ranking.candidates.tolist()) == list(range(dense.shape[1]))
@@ -39,7 +49,7 @@ def test_every_candidate_stands_in_the_order_once(dense: np.ndarray, whole: bool
 
 @given(matrices)
 def test_interleaving_equals_the_plain_rule(scores: np.ndarray) -> None:
-    """Round by round each order offers its next item; one that is taken is passed over."""
+    """Round by round each order offers its next item; a taken one is skipped."""
     orders = np.argsort(-scores, axis=1, kind="stable")
     expected: list[tuple[int, int]] = []
     for depth in range(orders.shape[1]):
@@ -54,7 +64,7 @@ def test_interleaving_equals_the_plain_rule(scores: np.ndarray) -> None:
 
 @given(matrices, st.data())
 def test_group_support_is_the_mean_of_the_best_few(scores: np.ndarray, data: st.DataObject) -> None:
-    """Of the candidate's group, row by row; alone it stands for itself."""
+    """Of the candidate's group, row by row; a single item counts by itself."""
     groups = np.array(data.draw(st.lists(st.integers(-1, 3), min_size=scores.shape[1], max_size=scores.shape[1])))
 
     support = group_support(scores, groups)
@@ -66,7 +76,7 @@ def test_group_support_is_the_mean_of_the_best_few(scores: np.ndarray, data: st.
 
 
 def test_the_whole_message_lends_context_and_brings_nothing() -> None:
-    """Its row tips the balance in each task's ranking."""
+    """Its row changes each task's ranking."""
     dense = np.array([[0.0, 1.0], [0.6, 0.5], [0.1, 0.2]], np.float32)
 
     ranking = rank(dense, np.zeros_like(dense), no_groups(2), PLAIN, whole=True)
@@ -84,14 +94,14 @@ def test_ties_keep_the_order_of_the_columns() -> None:
 
 @given(hnp.arrays(np.float32, st.integers(0, 30), elements=st.sampled_from([0.0, 0.25, 0.5, 1.0])), st.integers(1, 12))
 def test_best_columns_are_the_best(row: np.ndarray, most: int) -> None:
-    """Highest scores, of equal ones the lowest columns."""
+    """Highest scores, on ties the lowest columns."""
     expected = sorted(range(len(row)), key=lambda column: (-row[column], column))[:most]
 
     assert sorted(best_columns(row, most).tolist()) == sorted(expected)
 
 
 def test_candidates_come_from_both_arms() -> None:
-    """The best of each, and no item that shares no word."""
+    """The best of each, and no item without a matching word."""
     dense = np.array([[0.9, 0.1, 0.2, 0.3]], np.float32)
     lexical = np.array([[0.0, 0.0, 2.0, 0.0]], np.float32)
 
@@ -104,15 +114,15 @@ def test_items_without_vectors_get_a_likely_score() -> None:
     """Neither the worst nor the best of the others."""
     dense = np.array([[np.nan, 0.1, 0.5, 0.9]], np.float32)
 
-    whole, known = filled(dense)
+    whole, known = fill_missing(dense)
 
     assert known.tolist() == [False, True, True, True]
     assert 0.5 < whole[0, 0] < 0.9
-    assert filled(dense[:, 1:])[0] is not None
+    assert fill_missing(dense[:, 1:])[0] is not None
 
 
 def test_probabilities_grow_with_either_arm_and_stay_within_bounds() -> None:
-    """For any figures, however large."""
+    """For any scores, however large."""
     dense = np.array([0.2, 0.9, 0.2, 1e6, -1e6], np.float32)
     lexical = np.array([1.0, 1.0, 9.0, 1e6, -5.0], np.float32)
 
@@ -150,15 +160,15 @@ def test_constants_belong_to_the_model_and_the_arms() -> None:
 
 
 def test_the_cut_keeps_what_is_close_to_the_best_of_its_text() -> None:
-    """So two tasks keep the best of both."""
+    """Two tasks keep the best of both."""
     dense = np.array([[0.0, 0.0, 0.0, 0.0], [9.0, 8.5, 1.0, 0.0], [0.0, 0.1, 2.0, 5.0]], np.float32)
     ranking = rank(dense, np.zeros_like(dense), no_groups(4), PLAIN, whole=True)
     chances = np.linspace(0.9, 0.1, 4).astype(np.float32)
 
-    kept = ranking.candidates[close(ranking, chances, 8, margin=1.0, threshold=0.5)]
+    kept = ranking.candidates[close_to_best(ranking, chances, 8, margin=1.0, threshold=0.5)]
 
     assert kept.tolist() == [0, 3, 1]
-    assert close(ranking, chances, 1, margin=1.0, threshold=0.5).tolist() == [0]
-    assert close(ranking, chances, 8, margin=1.0, threshold=0.95).tolist() == []
-    assert likely(chances, 2, 0.3).tolist() == [0, 1]
-    assert likely(chances, 8, 0.95).tolist() == []
+    assert close_to_best(ranking, chances, 1, margin=1.0, threshold=0.5).tolist() == [0]
+    assert close_to_best(ranking, chances, 8, margin=1.0, threshold=0.95).tolist() == []
+    assert above_threshold(chances, 2, 0.3).tolist() == [0, 1]
+    assert above_threshold(chances, 8, 0.95).tolist() == []

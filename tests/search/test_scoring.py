@@ -1,4 +1,4 @@
-"""Raw scores of both arms: every item that the filter lets through, exactly, whatever is missing."""
+"""Raw scores of both arms: exact, for every item that the filter lets through, whatever is missing."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_every_item_of_the_filter_has_both_scores(
 
 
 async def test_what_lies_beside_a_filter_changes_no_score(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """A repository answers the same alone and among others."""
+    """A repository gives the same answer alone and among others."""
     await fill(index, tenant)
     before = await index.score(caller, KIND, "weights of groups", filter=FIRST)
     await index.put(tenant, KIND, [entry(n, "weights", facets=frozenset({"repository:3"})) for n in range(20, 60)])
@@ -91,7 +91,7 @@ async def test_copy_and_database_give_the_same_scores(
 async def test_an_arm_without_a_say_adds_nothing(
     index: SearchIndex, tenant: Tenant, caller: Caller, search_type: str
 ) -> None:
-    """A weighted sum of both arms is right for every search type."""
+    """A weighted sum of both arms is valid for every search type."""
     await fill(index, tenant)
 
     scored = await index.score(caller, KIND, "weights", search_type=search_type)  # type: ignore[arg-type]
@@ -104,7 +104,7 @@ async def test_an_arm_without_a_say_adds_nothing(
 async def test_a_text_search_asks_no_encoder(
     index: SearchIndex, encoder: WordEncoder, tenant: Tenant, caller: Caller
 ) -> None:
-    """It works where the encoder is away, and has nothing to complain of."""
+    """It works without the encoder, and is not degraded."""
     await fill(index, tenant)
     encoder.broken = True
 
@@ -118,7 +118,7 @@ async def test_a_text_search_asks_no_encoder(
 async def test_a_semantic_search_falls_back_to_words_and_says_so(
     index: SearchIndex, encoder: WordEncoder, tenant: Tenant, caller: Caller
 ) -> None:
-    """Where the encoder is away."""
+    """If the encoder is not available."""
     await fill(index, tenant)
     encoder.broken = True
 
@@ -132,7 +132,7 @@ async def test_a_semantic_search_falls_back_to_words_and_says_so(
 async def test_items_are_found_by_words_before_they_are_embedded(
     index: SearchIndex, encoder: WordEncoder, tenant: Tenant, caller: Caller
 ) -> None:
-    """A put without embedding asks the encoder nothing; a later one with it does."""
+    """A put without embedding does not call the encoder; a later one with embedding does."""
     put = await fill(index, tenant, embed=False)
     asked = len(encoder.documents)
     bare = await index.score(caller, KIND, "groups", filter=FIRST)
@@ -151,7 +151,7 @@ async def test_items_are_found_by_words_before_they_are_embedded(
 async def test_texts_that_the_cache_holds_have_vectors_at_once(
     index: SearchIndex, encoder: WordEncoder, tenant: Tenant, other_tenant: Tenant
 ) -> None:
-    """Without any work of the encoder."""
+    """Without a call of the encoder."""
     await fill(index, tenant)
     asked = len(encoder.documents)
     await fill(index, other_tenant, embed=False)
@@ -166,7 +166,7 @@ async def test_texts_that_the_cache_holds_have_vectors_at_once(
 async def test_statistics_hold_after_puts_without_vectors(
     index: SearchIndex, database: Database, tenant: Tenant
 ) -> None:
-    """Whatever is put in which way."""
+    """Whatever is put, with or without embedding."""
     await index.put(tenant, KIND, random_entries(20), embed=False)
     await index.put(tenant, KIND, random_entries(10, seed=2))
     await index.put(tenant, KIND, random_entries(12, seed=3), embed=False)
@@ -178,7 +178,7 @@ async def test_statistics_hold_after_puts_without_vectors(
 async def test_coverage_means_the_same_in_every_size(
     index: SearchIndex, tenant: Tenant, caller: Caller, others: int
 ) -> None:
-    """All words are 1, a rare word says more than a common one, and what nobody holds is missed."""
+    """All words give 1, a rare word counts more than a common one, and an absent word counts as missing."""
     await fill(index, tenant, embed=False)
     await index.put(tenant, KIND, [entry(n, f"something else {n}") for n in range(20, 20 + others)], embed=False)
 
@@ -207,7 +207,7 @@ async def test_synonyms_are_found_in_both_directions(index: SearchIndex, tenant:
 async def test_a_filter_reads_what_it_needs_and_misses_nothing(
     index: SearchIndex, bare_index: SearchIndex, tenant: Tenant, caller: Caller, first: int
 ) -> None:
-    """Where a copy tells where its items lie, and after others have come anywhere between."""
+    """Also if a copy gives the id range and other items arrive inside it."""
     label = frozenset({"repository:7"})
     others = random_entries(300)
     await index.put(tenant, KIND, [other for other in others if not first <= other.id < first + 50])
@@ -227,7 +227,7 @@ async def test_a_filter_reads_what_it_needs_and_misses_nothing(
 
 
 async def test_context_is_scored_beside_the_question(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """It changes nothing of the question's own scores."""
+    """It does not change the question's own scores."""
     await fill(index, tenant)
 
     plain = await index.score(caller, KIND, "weights")
@@ -242,7 +242,7 @@ async def test_context_is_scored_beside_the_question(index: SearchIndex, tenant:
 
 
 async def test_only_what_the_caller_may_see_is_scored(index: SearchIndex, tenant: Tenant) -> None:
-    """Other users' items, and other tenants', are not there."""
+    """Other users' and other tenants' items are left out."""
     await index.put(tenant, KIND, [entry(1, "common text"), entry(2, "text of ann", owner="ann")])
 
     everybody = await index.score(Caller(tenant), KIND, "text")
@@ -252,7 +252,7 @@ async def test_only_what_the_caller_may_see_is_scored(index: SearchIndex, tenant
 
 
 async def test_an_unknown_kind_scores_nothing(index: SearchIndex, caller: Caller) -> None:
-    """No error: there is nothing yet."""
+    """This is not an error."""
     scored = await index.score(caller, "never", "anything", context="at all")
 
     assert len(scored.ids) == len(scored.lexical) == len(scored.tiers) == len(scored.by_words) == 0
@@ -271,7 +271,7 @@ async def test_a_blank_question_is_refused(index: SearchIndex, caller: Caller, q
 async def test_an_entry_of_several_texts_is_scored_by_its_best(
     index: SearchIndex, tenant: Tenant, caller: Caller
 ) -> None:
-    """As a search does."""
+    """Like in a search."""
     await index.put(tenant, KIND, [Entry(1, ("alpha beta", "gamma delta"))])
 
     scored = await index.score(caller, KIND, "gamma delta")
@@ -280,7 +280,7 @@ async def test_an_entry_of_several_texts_is_scored_by_its_best(
 
 
 async def test_all_words_come_before_some(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """In a text search an item that holds every word stands first, however rare a word of another is."""
+    """In a text search an item with every word comes first, however rare a word of another is."""
     texts = ["zebra zebra zebra", "the common word stands here", "common", "common things", "word of mouth"]
     await index.put(tenant, KIND, [entry(number, text) for number, text in enumerate(texts)], embed=False)
 
@@ -305,7 +305,7 @@ async def test_all_words_come_before_some(index: SearchIndex, tenant: Tenant, ca
 async def test_a_word_that_nobody_holds_is_guessed_at(
     index: SearchIndex, tenant: Tenant, caller: Caller, query: str, guess: str
 ) -> None:
-    """By its beginning, or by one slip of the hand; what was guessed is told."""
+    """By its prefix, or by one typo; the guess is reported."""
     await fill(index, tenant)
 
     scored = await index.score(caller, KIND, query, search_type="text")
@@ -330,7 +330,7 @@ async def test_short_or_strange_words_are_not_guessed_at(
 async def test_a_hybrid_search_leaves_unknown_words_to_the_meaning(
     index: SearchIndex, tenant: Tenant, caller: Caller
 ) -> None:
-    """Nothing is guessed where the encoder answers."""
+    """Nothing is guessed if the encoder answers."""
     await fill(index, tenant)
 
     scored = await index.score(caller, KIND, "decompositoin")
@@ -340,12 +340,8 @@ async def test_a_hybrid_search_leaves_unknown_words_to_the_meaning(
     assert not scored.lexical.any()
 
 
-class Reader:
-    """Gives texts back by their ids, and remembers which were asked for.
-
-    Args:
-        texts: What it holds, the first under 1.
-    """
+class TextSource:
+    """Returns texts by their ids, and records the requested ids."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = dict(enumerate(texts, start=1))
@@ -366,7 +362,7 @@ async def test_a_quotation_is_found_word_for_word(
 ) -> None:
     """Only texts that hold its words are read; case, spaces and punctuation do not count."""
     await index.put(tenant, KIND, [entry(number, text) for number, text in enumerate(QUOTABLE, start=1)])
-    read = Reader(QUOTABLE)
+    read = TextSource(QUOTABLE)
 
     scored = await index.score(caller, KIND, f"where are {quotation}?", search_type="text", texts_of=read)
     plain = await index.score(caller, KIND, f"where are {quotation}?", search_type="text")
@@ -379,10 +375,10 @@ async def test_a_quotation_is_found_word_for_word(
 
 
 async def test_a_quotation_that_stands_nowhere_says_so(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """And its words are searched."""
+    """Its words are searched instead."""
     await index.put(tenant, KIND, [entry(number, text) for number, text in enumerate(QUOTABLE, start=1)])
 
-    scored = await index.score(caller, KIND, '"groups weights" "nothing of it"', texts_of=Reader(QUOTABLE))
+    scored = await index.score(caller, KIND, '"groups weights" "nothing of it"', texts_of=TextSource(QUOTABLE))
 
     assert '"groups weights", "nothing of it"' in scored.degraded
     assert scored.tiers.tolist() == [1, 1, 0, 1]
@@ -403,10 +399,10 @@ async def test_a_quotation_that_stands_nowhere_says_so(index: SearchIndex, tenan
     ],
 )
 async def test_nothing_in_a_query_is_syntax(index: SearchIndex, tenant: Tenant, caller: Caller, query: str) -> None:
-    """Odd quotation marks and operators of other search engines are text."""
+    """Odd quotation marks and operators of other search engines are plain text."""
     await index.put(tenant, KIND, [entry(number, text) for number, text in enumerate(QUOTABLE, start=1)])
 
-    scored = await index.score(caller, KIND, query, search_type="text", texts_of=Reader(QUOTABLE))
+    scored = await index.score(caller, KIND, query, search_type="text", texts_of=TextSource(QUOTABLE))
 
     assert len(scored.lexical) == 4
     assert scored.degraded == ""

@@ -1,4 +1,4 @@
-"""Searching: both arms, filters, reasons, and what happens when a part is missing."""
+"""Searching: both arms, filters, reasons, and what happens if a part is missing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def same(left: tuple[Hit, ...], right: tuple[Hit, ...]) -> bool:
 
 
 async def test_the_right_item_comes_first_with_its_reasons(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """Ranks and scores in both arms, matched terms strongest first, and the clause are told."""
+    """Ranks and scores in both arms, matched terms strongest first, and the clause are reported."""
     await fill(index, tenant)
 
     result = await index.search(caller, KIND, ["fetch this web page"], limit=3)
@@ -93,7 +93,7 @@ async def test_a_message_with_two_tasks_is_split(
 
 
 async def test_a_message_beside_the_queries_lends_context(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """It is embedded with them, and brings no hits of its own."""
+    """It is embedded with them, and contributes no hits of its own."""
     await fill(index, tenant)
 
     result = await index.search(
@@ -106,7 +106,7 @@ async def test_a_message_beside_the_queries_lends_context(index: SearchIndex, te
 
 @pytest.mark.parametrize("limit", [0, 1, 3, 100])
 async def test_the_limit_holds(index: SearchIndex, tenant: Tenant, caller: Caller, limit: int) -> None:
-    """No more hits than asked for, all items at most, and 0 still tells the probability."""
+    """At most the requested number of hits, all items at most, and 0 still gives the probability."""
     await fill(index, tenant)
 
     result = await index.search(caller, KIND, ["send an email"], limit=limit, threshold=0.0)
@@ -117,7 +117,7 @@ async def test_the_limit_holds(index: SearchIndex, tenant: Tenant, caller: Calle
 
 
 async def test_a_threshold_nobody_reaches_abstains(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """Nothing fits: no hits, and the best probability is told."""
+    """Nothing fits: no hits, and the best probability is reported."""
     await fill(index, tenant)
 
     result = await index.search(caller, KIND, ["send an email"], limit=3, threshold=1.0)
@@ -128,7 +128,7 @@ async def test_a_threshold_nobody_reaches_abstains(index: SearchIndex, tenant: T
 
 
 async def test_the_cut_leaves_out_what_lies_far_behind(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """With the fitted decision a clear best stands alone."""
+    """With the fitted decision a clear best is the only hit."""
     await fill(index, tenant)
 
     result = await index.search(caller, KIND, ["send an email to a person"], limit=6)
@@ -161,7 +161,7 @@ async def test_nothing_to_search_for_is_an_error(index: SearchIndex, caller: Cal
 async def test_numbers_out_of_range_are_refused(
     index: SearchIndex, caller: Caller, limit: int, threshold: float | None
 ) -> None:
-    """A negative limit, or a threshold that is no probability."""
+    """A negative limit, or a threshold that is not a probability."""
     with pytest.raises(InvalidInput):
         await index.search(caller, KIND, ["text"], limit=limit, threshold=threshold)
 
@@ -191,7 +191,7 @@ async def test_any_text_can_be_asked(index: SearchIndex, tenant: Tenant, caller:
 async def test_a_megabyte_of_text_is_cut_and_says_so(
     index: SearchIndex, encoder: WordEncoder, tenant: Tenant, caller: Caller
 ) -> None:
-    """Head and tail are read, in windows; a tool keeps its best window; what was left out is told."""
+    """Head and tail are read, in windows; a tool keeps its best window; what was left out is reported."""
     await fill(index, tenant)
     text = "nothing to see " * 70_000 + "send an email to a person"
 
@@ -207,7 +207,7 @@ async def test_a_megabyte_of_text_is_cut_and_says_so(
 
 
 async def test_owned_items_are_for_their_owner_alone(index: SearchIndex, tenant: Tenant) -> None:
-    """Others, and callers without a name, see the common ones."""
+    """Others, and callers without a name, see the shared ones."""
     await index.put(tenant, KIND, [entry(1, "common chart"), entry(2, "chart of ann", owner="ann")])
 
     async def seen(user: str | None) -> set[int]:
@@ -243,7 +243,7 @@ async def test_the_copy_and_the_database_give_the_same_answers(
 
 
 async def test_a_change_shows_in_the_next_search(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """A copy that is behind is brought up to date or not used: never an old answer."""
+    """An outdated copy is updated or not used: never an old answer."""
     await fill(index, tenant)
     await index.search(caller, KIND, ["warm up"], limit=1)
     await index.settle()
@@ -261,7 +261,7 @@ async def test_a_change_shows_in_the_next_search(index: SearchIndex, tenant: Ten
 async def test_another_process_writes_and_this_one_sees_it(
     index: SearchIndex, database: Database, encoder: WordEncoder, settings: Settings, caller: Caller
 ) -> None:
-    """The copy's freshness is the collection's version, not this process's memory of its own writes."""
+    """The collection's version decides, not this process's memory of its own writes."""
     other = SearchIndex(database, encoder, settings)
     await fill(index, caller.tenant)
     await index.search(caller, KIND, ["warm up"], limit=1)
@@ -275,7 +275,7 @@ async def test_another_process_writes_and_this_one_sees_it(
 
 
 async def test_copies_stay_within_their_memory(database: Database, encoder: WordEncoder, settings: Settings) -> None:
-    """The least recently used copy leaves; one that is larger than the bound is never made; answers stay right."""
+    """The least recently used copy is dropped; one above the limit is never made; answers stay right."""
     index = SearchIndex(database, encoder, settings.model_copy(update={"vector_memory_mb": 1}))
     tenants = [await database.tenant(f"memory-{secrets.token_hex(4)}") for _ in range(3)]
     large = await database.tenant(f"large-{secrets.token_hex(4)}")
@@ -311,7 +311,7 @@ async def test_without_an_encoder_words_alone_answer(
 async def test_without_a_database_the_last_copy_answers(
     databases: Databases, encoder: WordEncoder, settings: Settings
 ) -> None:
-    """By meaning alone, saying so; where there is no copy, the error is the store's."""
+    """By meaning alone, with a note; without a copy, the store's error is raised."""
     name = await databases.create()
     database = await databases.open(name)
     index = SearchIndex(database, encoder, settings)
@@ -337,7 +337,7 @@ async def test_without_a_database_the_last_copy_answers(
 
 
 async def test_many_searches_at_once_agree(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """Fifty callers get what one gets."""
+    """Fifty callers get the same answer as one."""
     await index.put(tenant, KIND, random_entries(200))
     alone = await index.search(caller, KIND, ["create a chart"], limit=5, threshold=0.0)
 
@@ -351,7 +351,7 @@ async def test_many_searches_at_once_agree(index: SearchIndex, tenant: Tenant, c
 async def test_a_group_with_several_fitting_items_comes_first(
     index: SearchIndex, bare_index: SearchIndex, tenant: Tenant, caller: Caller
 ) -> None:
-    """The server's other tools speak for a tool: in the copy and in the database alike."""
+    """The server's other tools support a tool, in the copy and in the database."""
     texts = ["show the map of a city", "draw the map of a city", "print the map of a city", "boil an egg"]
     await index.put(
         tenant,

@@ -7,19 +7,19 @@ import random
 import numpy as np
 import pytest
 
-from thresher.search.profiles import Profile
-from thresher.search.snapshot import Rows, Snapshot, merged, products, snapshot_of
+from thresher.search.lexical.profiles import KindProfile
+from thresher.search.snapshot import SnapshotRows, VectorSnapshot, merged, products, snapshot_of
 
-PROFILE = Profile(group_prefix="server:")
+PROFILE = KindProfile(group_prefix="server:")
 State = dict[int, tuple[str | None, frozenset[str], list[list[float]]]]
 
 
-def rows_of(state: State) -> Rows:
-    """Items as they would be read."""
+def rows_of(state: State) -> SnapshotRows:
+    """Items as they are read."""
     ids = sorted(state)
     holders = [number for number in ids for _ in state[number][2]]
     vectors = [vector for number in ids for vector in state[number][2]]
-    return Rows(
+    return SnapshotRows(
         np.array(ids, np.int64),
         [state[number][0] for number in ids],
         [state[number][1] for number in ids],
@@ -35,7 +35,7 @@ def random_item(chance: random.Random) -> tuple[str | None, frozenset[str], list
     return chance.choice([None, "ann", "bob"]), frozenset(chance.sample(["a", "b", "server:1"], 2)), vectors
 
 
-def same(left: Snapshot, right: Snapshot) -> bool:
+def same(left: VectorSnapshot, right: VectorSnapshot) -> bool:
     """Everything that a search can see of two copies."""
     queries = np.eye(4, dtype=np.float32)[:2]
     return (
@@ -69,15 +69,15 @@ def test_deltas_equal_a_rebuild(seed: int) -> None:
 
 
 def test_vectors_of_items_that_have_gone_are_dropped() -> None:
-    """Rows are read by several statements; a vector may arrive without its item."""
+    """Several statements read the rows; a vector may arrive without its item."""
     rows = rows_of({1: (None, frozenset(), [[1, 0, 0, 0]]), 2: (None, frozenset(), [[0, 1, 0, 0]])})
-    torn = Rows(rows.ids[1:], rows.owners[1:], rows.facets[1:], rows.slots[1:], rows.vector_ids, rows.vectors)
+    torn = SnapshotRows(rows.ids[1:], rows.owners[1:], rows.facets[1:], rows.slots[1:], rows.vector_ids, rows.vectors)
 
     assert snapshot_of("m", 1, torn, PROFILE).scores(np.eye(4, dtype=np.float32)[1:2]).tolist() == [[1.0]]
 
 
 def test_an_item_without_vectors_scores_nan() -> None:
-    """And an empty copy scores nothing."""
+    """An empty copy gives no scores."""
     copy = snapshot_of("m", 1, rows_of({1: (None, frozenset(), []), 2: (None, frozenset(), [[1, 0, 0, 0]])}), PROFILE)
     query = np.eye(4, dtype=np.float32)[:1]
 
@@ -88,7 +88,7 @@ def test_an_item_without_vectors_scores_nan() -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_some_items_score_as_they_do_among_all(seed: int) -> None:
-    """Whether they lie together or apart, with several vectors or none."""
+    """Contiguous or not, with several vectors or none."""
     chance = random.Random(seed)
     copy = snapshot_of("m", 1, rows_of({number: random_item(chance) for number in range(40)}), PROFILE)
     query = np.random.default_rng(seed).standard_normal((chance.choice([1, 3]), 4)).astype(np.float32)
@@ -120,6 +120,6 @@ def test_memory_is_told() -> None:
 
 def test_without_a_group_prefix_nothing_belongs_together() -> None:
     """Other kinds have no groups."""
-    copy = snapshot_of("m", 1, rows_of({1: (None, frozenset({"server:1"}), [])}), Profile())
+    copy = snapshot_of("m", 1, rows_of({1: (None, frozenset({"server:1"}), [])}), KindProfile())
 
     assert copy.groups.tolist() == [-1]

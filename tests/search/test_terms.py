@@ -1,4 +1,4 @@
-"""Terms: what a text is cut into."""
+"""Terms: how a text is split."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from thresher.search.terms import LONGEST, query_terms, split_name, terms
+from thresher.search.lexical.terms import LONGEST, query_terms, split_name, terms
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from thresher.search.terms import LONGEST, query_terms, split_name, terms
     ],
 )
 def test_texts_become_terms(text: str, expected: list[str]) -> None:
-    """Identifiers are cut, words folded and stemmed, scripts without spaces paired."""
+    """Identifiers are split, words folded and stemmed, scripts without spaces paired."""
     assert terms(text) == expected
 
 
@@ -37,7 +37,7 @@ def test_query_terms_are_distinct() -> None:
 
 
 def test_a_term_is_bounded_and_can_be_stored() -> None:
-    """Endless words and lone surrogates give terms that PostgreSQL takes."""
+    """Very long words and lone surrogates give terms that PostgreSQL accepts."""
     found = terms("x" * 100_000 + " lone \ud800")
 
     assert max(map(len, found)) <= LONGEST

@@ -1,8 +1,8 @@
-"""Cursors: where an answer goes on.
+"""Cursors: where an answer continues.
 
-There are two kinds. One fetches the rules of a pack in full, and names the pack and its content. The other says which
-of the candidates were given already, and for which candidates of which question that was said. Neither holds a secret
-or is signed: a forged cursor grants no extra access. Nothing is kept on this side.
+There are two kinds. One fetches the rules of a pack in full, and names the pack and its content. The other names the
+candidates that were given already, and identifies the question and its candidates. Neither contains a secret or is
+signed: a forged cursor grants no extra access. Nothing is stored on this side.
 
 Invariant: pure; a cursor of another question, or of candidates that have changed since, is refused.
 """
@@ -23,22 +23,22 @@ _AGAIN = "Call again without cursor, and take the cursors of that answer."
 
 
 def rules_cursor(pack: str, digest: str) -> str:
-    """The cursor that fetches the rules of a pack in full.
+    """Return the cursor that fetches the rules of a pack in full.
 
     Args:
         pack: Its name.
-        digest: Of its content.
+        digest: The digest of its content.
     """
     return f"rules.{pack}.{digest[:_DIGEST_CHARACTERS]}"
 
 
 def pack_of(cursor: str) -> str:
-    """The pack whose rules a cursor fetches in full; empty for any other cursor."""
+    """Return the pack whose rules a cursor fetches in full; empty for any other cursor."""
     return match[1] if (match := _RULES.fullmatch(cursor)) else ""
 
 
 def stale() -> InvalidInput:
-    """The error for a cursor that does not fit the question, or what is there now."""
+    """Return the error for a cursor that does not match the question or the current content."""
     return InvalidInput(
         "The cursor belongs to another question, or the rules, tools or passages have changed since.", hint=_AGAIN
     )
@@ -49,7 +49,7 @@ class Cursors:
     """The cursors of one question.
 
     Attributes:
-        digest: Of the question and its candidates.
+        digest: Identifies the question and its candidates.
         candidates: All of them, in order.
     """
 
@@ -58,7 +58,7 @@ class Cursors:
 
     @classmethod
     def of(cls, question: Sequence[str], candidates: Sequence[Piece]) -> Cursors:
-        """The cursors of a question (its words, in order) with these candidates."""
+        """Return the cursors of a question (its words, in order) with these candidates."""
         whole = hashlib.sha256()
         for text in (
             *question,
@@ -70,11 +70,11 @@ class Cursors:
         return cls(whole.hexdigest()[:_DIGEST_CHARACTERS], tuple(candidates))
 
     def only(self, piece: Piece) -> str:
-        """The cursor that fetches just this piece."""
+        """Return the cursor that fetches just this piece."""
         return self._written(index for index, one in enumerate(self.candidates) if one is not piece)
 
     def after(self, given: Sequence[Piece]) -> str:
-        """The cursor that fetches what is not among these; empty where nothing is left."""
+        """Return the cursor that fetches everything except these pieces; empty if nothing is left."""
         held = {id(piece) for piece in given}
         if len(held) >= len(self.candidates):
             return ""
@@ -83,10 +83,10 @@ class Cursors:
         )
 
     def left(self, cursor: str) -> tuple[Piece, ...]:
-        """The candidates that a cursor asks for; all where there is none.
+        """Return the candidates that a cursor fetches; all without one.
 
         Raises:
-            InvalidInput: It is no cursor, or belongs to another question or to candidates that have changed.
+            InvalidInput: It is not a cursor, or belongs to another question or to candidates that have changed.
         """
         if not cursor:
             return self.candidates

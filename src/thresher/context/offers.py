@@ -1,7 +1,6 @@
-"""Finds the tools that go with a message: those of the matched packs, as `find_tools` gives them, or all that fit.
+"""The tools for a message: those of the matched packs, as `find_tools` returns them, or all that fit.
 
-Invariant: tools of which a pack only says the name are shown if they are there, enabled and approved, and never make an
-answer fail.
+Invariant: tools that a pack only names are shown if they exist, enabled and approved, and never make an answer fail.
 """
 
 from __future__ import annotations
@@ -9,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from thresher.context.records import Asked, Note, Offer, Offers
+from thresher.context.records import ContextRequest, MessageTools, Note, Offer
 from thresher.context.variables import joined
 from thresher.core import Caller, HeldBack, NotFound, Scored, Tool, Why
 from thresher.knowledge.intents import Pack
 from thresher.knowledge.tools import Definition, Descriptions, FindResult, FoundTool, ToolService, line
-from thresher.search import Ahead
+from thresher.search import Prefetch
 
 EVERY_SERVER = "*"
-"""What a pack names as its server when its tools are those of all servers."""
+"""What a pack names as its server if its tools are those of all servers."""
 NAMED_TOOLS = 20
-"""Tools that packs name, shown at most beside those that were found."""
+"""The maximum number of tools named by packs, shown next to those that were found."""
 SHOWN_SERVERS = 12
 
 
@@ -34,17 +33,19 @@ class ToolOffers:
         self._tools = tools
 
     async def ready(self, caller: Caller) -> None:
-        """Have the caller's packs say what they offer, and whether they are of use, before any is chosen."""
+        """Have the caller's packs report what they offer, and whether they are of use, before any is chosen."""
         await self._tools.ready(caller)
 
-    def read_ahead(self, caller: Caller, asked: Asked) -> Ahead | None:
-        """Begin to read what the search for tools needs, while the packs are being chosen; to be closed."""
-        return self._tools.read_ahead(caller, **_searched(asked))
+    def prefetch(self, caller: Caller, request: ContextRequest) -> Prefetch | None:
+        """Start to read what the search for tools needs, while the packs are being chosen; the caller closes it."""
+        return self._tools.prefetch(caller, **_search_arguments(request))
 
     async def within_reach(self, caller: Caller, packs: Sequence[Pack]) -> tuple[tuple[Pack, ...], tuple[Note, ...]]:
-        """The packs whose tools can be called, who bring their own or need none; and a note on each of the others.
+        """Return the packs that can be used, and a note on each of the others.
 
-        Rules for tools that are not there would cost tokens and lead a model to names that nobody knows.
+        A pack can be used if it needs no tools, brings its own, or one of its servers is connected. Rules for
+        missing tools
+        would cost tokens and lead a model to unknown names.
         """
         known = await self._tools.server_names(caller)
         reached: list[Pack] = []
@@ -60,11 +61,13 @@ class ToolOffers:
         return tuple(reached), tuple(notes)
 
     async def _names_one(self, caller: Caller, pack: Pack) -> bool:
-        """Whether a tool that a pack names is there."""
+        """Return whether a tool that a pack names exists."""
         return bool((await self._described(caller, pack.tools[:NAMED_TOOLS])).tools)
 
-    async def of_packs(self, caller: Caller, asked: Asked, packs: Sequence[Pack], ahead: Ahead | None = None) -> Offers:
-        """The tools of these packs: of their servers those that fit the message, and those they name."""
+    async def of_packs(
+        self, caller: Caller, request: ContextRequest, packs: Sequence[Pack], prefetched: Prefetch | None = None
+    ) -> MessageTools:
+        """Return the tools of these packs: those of their servers that fit the message, and those they name."""
         known = await self._tools.server_names(caller)
         own = {name: None for pack in packs for name in _servers(pack)}
         everywhere = EVERY_SERVER in own
@@ -72,19 +75,19 @@ class ToolOffers:
         missing = [name for pack in packs for name in pack.servers if name not in known and name != EVERY_SERVER]
         found = None
         if everywhere or there:
-            found = await self._find(caller, asked, None if everywhere else there, ahead)
+            found = await self._find(caller, request, None if everywhere else there, prefetched)
         servers = sorted(known)[:SHOWN_SERVERS] if everywhere else there
         return await self._offers(caller, found, packs, tuple(servers), missing)
 
-    async def of_message(self, caller: Caller, asked: Asked, packs: Sequence[Pack]) -> Offers:
-        """The tools that fit the message, of whatever server, and those that these packs name."""
-        return await self._offers(caller, await self._find(caller, asked, None, None), packs, (), [])
+    async def of_message(self, caller: Caller, request: ContextRequest, packs: Sequence[Pack]) -> MessageTools:
+        """Return the tools that fit the message, on any server, and those that these packs name."""
+        return await self._offers(caller, await self._find(caller, request, None, None), packs, (), [])
 
     async def _find(
-        self, caller: Caller, asked: Asked, servers: Sequence[str] | None, ahead: Ahead | None
+        self, caller: Caller, request: ContextRequest, servers: Sequence[str] | None, prefetched: Prefetch | None
     ) -> FindResult:
         return await self._tools.find_tools(
-            caller, **_searched(asked), servers=servers, include_core_tools=False, ahead=ahead
+            caller, **_search_arguments(request), servers=servers, include_core_tools=False, prefetched=prefetched
         )
 
     async def _offers(
@@ -94,7 +97,7 @@ class ToolOffers:
         packs: Sequence[Pack],
         servers: tuple[str, ...],
         missing: Sequence[str],
-    ) -> Offers:
+    ) -> MessageTools:
         tools = found.tools if found is not None and not found.fallback else ()
         shown = [tool.name for tool in tools]
         wanted = list(dict.fromkeys(name for pack in packs for name in pack.tools if name not in shown))
@@ -104,26 +107,26 @@ class ToolOffers:
         offers = [_offer(tool, definitions) for tool in tools if tool.name in definitions]
         offers += [_offer(_named(definitions[name]), definitions) for name in named if name in definitions]
         absent = [*missing, *(name for name in named if name not in definitions)]
-        return Offers(tuple(offers), servers, tuple(_notes(found, absent, len(wanted) - len(named))))
+        return MessageTools(tuple(offers), servers, tuple(_notes(found, absent, len(wanted) - len(named))))
 
     async def _described(self, caller: Caller, names: Sequence[str]) -> Descriptions:
         try:
             return await self._tools.describe_tools(caller, names) if names else Descriptions(())
-        except (NotFound, HeldBack):  # none of them is there, or may be used
+        except (NotFound, HeldBack):  # none of them exists, or may be used
             return Descriptions(())
 
 
-class _Searched(TypedDict):
+class _SearchArguments(TypedDict):
     queries: Sequence[str] | None
     message: str | None
     history: Sequence[str]
 
 
-def _searched(asked: Asked) -> _Searched:
-    """What tools are searched by: the calling model's phrases, else the message."""
-    if asked.queries:
-        return {"queries": asked.queries, "message": None, "history": ()}
-    return {"queries": None, "message": asked.message, "history": asked.history}
+def _search_arguments(request: ContextRequest) -> _SearchArguments:
+    """The arguments of the search for tools: the calling model's phrases, else the message."""
+    if request.queries:
+        return {"queries": request.queries, "message": None, "history": ()}
+    return {"queries": None, "message": request.message, "history": request.history}
 
 
 def _servers(pack: Pack) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""Says which packs are of use now: rules for what is not there would cost tokens and help nobody.
+"""Which packs are of use now: rules for missing things would cost tokens and help nothing.
 
-Invariant: a pack that says nothing is of use; one whose own code fails to say so is not, until it does.
+Invariant: a pack without condition is always of use; one whose own condition fails is not, until it succeeds.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from thresher.knowledge.intents import Pack
 logger = logging.getLogger("thresher.context")
 
 FRESH_SECONDS = 1.0
-"""How long an answer holds: what another process changes shows after at most this."""
+"""How long an answer is valid: changes of other processes show after at most this."""
 ASKED_SECONDS = 0.5
-"""How long a pack's code is waited for."""
+"""How long a pack's code may take."""
 _KEPT = 4_096
 
 Condition: TypeAlias = Callable[[Situation], Awaitable[bool]]
-"""Says whether a pack is of use in a situation."""
+"""Returns whether a pack is of use in a situation."""
 _Key: TypeAlias = tuple[str, tuple[int, str | None, str, bool]]
 
 
@@ -37,7 +37,7 @@ class Readiness:
         self._followers: list[Callable[[Caller], None]] = []
 
     def register(self, pack: str, condition: Condition) -> None:
-        """Have a pack, named by its digest, used where its condition holds."""
+        """Use a pack, named by its digest, only while its condition holds."""
         self._conditions[pack] = condition
 
     def forget(self, pack: str) -> None:
@@ -45,20 +45,24 @@ class Readiness:
         self._conditions.pop(pack, None)
 
     def look_again(self) -> None:
-        """Something was changed that conditions may hang on: each is asked anew."""
+        """Evaluate each condition again, because something changed on which it may depend."""
         self._answers.clear()
 
-    def follow(self, told: Callable[[Caller], None]) -> Callable[[], None]:
-        """Be told for whom a pack has come to be, or is no longer, of use; returns what ends that."""
-        self._followers.append(told)
-        return lambda: self._followers.remove(told)
+    def follow(self, callback: Callable[[Caller], None]) -> Callable[[], None]:
+        """Subscribe to changes in pack availability: called with the caller for whom it changed.
+
+        Returns:
+            Ends the subscription.
+        """
+        self._followers.append(callback)
+        return lambda: self._followers.remove(callback)
 
     async def unready(self, caller: Caller, packs: Iterable[Pack]) -> frozenset[str]:
-        """Names of those packs that are of no use to a caller now; their conditions are asked side by side."""
-        asked = [pack for pack in packs if pack.digest in self._conditions]
-        answers = {pack.name: self._fresh(caller, pack) for pack in asked}
-        stale = [pack for pack in asked if answers[pack.name] is None]
-        if stale:  # no tasks are made for what is known: every request comes by here
+        """Return the names of packs that are of no use to a caller now; conditions are evaluated concurrently."""
+        conditional = [pack for pack in packs if pack.digest in self._conditions]
+        answers = {pack.name: self._fresh(caller, pack) for pack in conditional}
+        stale = [pack for pack in conditional if answers[pack.name] is None]
+        if stale:  # no tasks for known answers: this runs in every request
             found = await asyncio.gather(*(self._holds(caller, pack) for pack in stale))
             answers |= {pack.name: holds for pack, holds in zip(stale, found, strict=True)}
         return frozenset(name for name, holds in answers.items() if not holds)
@@ -70,18 +74,18 @@ class Readiness:
     async def _holds(self, caller: Caller, pack: Pack) -> bool:
         key = (pack.digest, caller.place)
         known = self._answers.get(key)
-        answer = await self._asked(Situation(caller), pack)
-        if answer is None:  # it could not be told: as before
+        answer = await self._evaluate(Situation(caller), pack)
+        if answer is None:  # unknown: as before
             answer = known is not None and known[0]
         if len(self._answers) >= _KEPT:
             self._answers.clear()
         self._answers[key] = (answer, time.monotonic())
         if known is None or known[0] != answer:
-            for told in tuple(self._followers):
-                told(caller)
+            for callback in tuple(self._followers):
+                callback(caller)
         return answer
 
-    async def _asked(self, situation: Situation, pack: Pack) -> bool | None:
+    async def _evaluate(self, situation: Situation, pack: Pack) -> bool | None:
         try:
             async with asyncio.timeout(ASKED_SECONDS):
                 return bool(await self._conditions[pack.digest](situation))

@@ -1,27 +1,31 @@
-"""The records of enrichment: what is asked, and what a prompt becomes.
+"""The records of enrichment: what is requested, and what a prompt becomes.
 
-Invariant: frozen; texts of packs and of the person are other people's words.
+Invariant: frozen; texts of packs and of the user are data. Every bound of a request is checked before anything is
+embedded, whichever face it comes from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias, cast
 
-from thresher.core import Rule
+from thresher.core import InvalidInput, LeftOut, Rule
+from thresher.embedding import printable
 from thresher.knowledge.intents import Decision
 from thresher.knowledge.tools import FoundTool
+from thresher.search import MAX_QUERIES
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A message, checked.
+class ContextRequest:
+    """A checked message.
 
     Attributes:
-        message: The person's words.
+        message: The user's words.
         history: The last turns, oldest first.
         queries: Short action phrases that the calling model wrote for it.
-        files: Files that the client says matter, as it names them.
+        files: Files that the client names as relevant.
     """
 
     message: str
@@ -31,14 +35,14 @@ class Asked:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Everything that an answer depends on, so that two questions differ if any part does."""
+        """Everything that an answer depends on; two requests differ here if any part differs."""
         groups = ((self.message,), self.history, self.queries, self.files)
         return tuple(word for group in groups for word in (str(len(group)), *group))
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that a reader must know of an answer: our words, and after them what they quote of others."""
+    """What a reader must know about an answer: our words, then what they quote of others."""
 
     said: str
     quoted: str = ""
@@ -49,20 +53,20 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A tool put before a model, and whether it may change something."""
+    """A tool shown to a model, and whether it may change something."""
 
     tool: FoundTool
     write: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Offers:
-    """The tools that go with a message.
+class MessageTools:
+    """The tools for a message.
 
     Attributes:
-        tools: Best first; tools that a pack names and the search did not return stand last.
-        servers: Servers of the packs that are connected.
-        notes: What is missing, held back or weaker than it could be.
+        tools: Best first; tools that a pack names and the search did not return come last.
+        servers: Connected servers of the packs.
+        notes: What is missing, held back or degraded.
     """
 
     tools: tuple[Offer, ...] = ()
@@ -71,13 +75,13 @@ class Offers:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ContextBlock:
     """The context block.
 
     Attributes:
-        project: Name of the active project; empty where it is unknown.
-        solution: The active solution; empty where it is unknown.
-        servers: Servers of the matched packs that are connected.
+        project: Name of the active project; empty if unknown.
+        solution: The active solution; empty if unknown.
+        servers: Connected servers of the matched packs.
     """
 
     project: str = ""
@@ -87,13 +91,13 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
-    """The rules for a message, and what was found wanting while they were put together.
+    """The rules for a message, and what was missing when they were put together.
 
     Attributes:
-        rules: Of each matched intent, variables filled.
+        rules: The rules of each matched intent, variables filled.
         without_value: Variables without a value, whose lines are left out.
-        unknown: Variables that nobody knows, by pack.
-        notes: In sentences: which rules were left out, and which variables nobody knows.
+        unknown: Undefined variables, by pack.
+        notes: In sentences: which rules were left out, and which variables are undefined.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -109,21 +113,21 @@ class Prompt:
     Attributes:
         request: The message.
         decision: Which rules it needs, and why.
-        rules: The rules of every matched intent, best first; empty when the message passes through.
+        rules: The rules of every matched intent, best first; empty if the message passes through.
         facts: The context block.
         tools: The tools of those packs, best first.
-        notes: What is missing, cut or weaker than it could be.
-        text: What a model reads; `PASS_THROUGH`, exactly, when nothing fits.
+        notes: What is missing, cut or degraded.
+        text: What a model reads; exactly `PASS_THROUGH` if nothing fits.
         without_value: Variables without a value, whose lines are left out.
-        unknown: Variables that nobody knows, by pack.
+        unknown: Undefined variables, by pack.
         timings: Milliseconds of each part.
-        trace_id: Names the answer in the logs.
+        trace_id: Identifies the answer in the logs.
     """
 
     request: str
     decision: Decision
     rules: tuple[Rule, ...] = ()
-    facts: Facts = field(default_factory=Facts)
+    facts: ContextBlock = field(default_factory=ContextBlock)
     tools: tuple[Offer, ...] = ()
     notes: tuple[Note, ...] = ()
     text: str = ""
@@ -136,3 +140,84 @@ class Prompt:
     def passes_through(self) -> bool:
         """Whether no rules fit."""
         return not self.rules
+
+
+Listing: TypeAlias = tuple[LeftOut, ...]
+
+
+MESSAGE_CHARACTERS = 200_000
+HISTORY_TURNS = 20
+QUERY_CHARACTERS = 2_000
+FILES, FILE_CHARACTERS = 1_000, 4_096
+LARGEST_BUDGET = 1_000_000
+DEFAULT_BUDGET = 4_000
+"""Tokens of a context: the rules of one or two packs with their tools."""
+
+
+def context_request(
+    message: object, history: object = (), queries: object = (), files: object = (), *, named: str = "message"
+) -> ContextRequest:
+    """Return a checked request; lone surrogates, which no answer can contain, become question marks.
+
+    Args:
+        message: The user's words.
+        history: The last turns, oldest first; only the last `HISTORY_TURNS` count.
+        queries: Short action phrases.
+        files: Relevant files.
+        named: The name of the message argument, for error messages.
+
+    Raises:
+        InvalidInput: Something is missing, of another type, or too long.
+    """
+    if not isinstance(message, str):
+        raise InvalidInput(f"{named} must be a text.", hint="Give the person's words.")
+    if not message.strip():
+        raise InvalidInput(f"{named} is empty.", hint="Give the person's words.")
+    if len(message) > MESSAGE_CHARACTERS:
+        raise InvalidInput(
+            f"{named} has {len(message)} characters; the limit is {MESSAGE_CHARACTERS}.",
+            hint="Leave out pasted files and logs.",
+        )
+    turns = _texts("history", history, None, MESSAGE_CHARACTERS)[-HISTORY_TURNS:]
+    phrases = _texts("queries", queries, MAX_QUERIES, QUERY_CHARACTERS)
+    return ContextRequest(printable(message.strip()), turns, phrases, _texts("files", files, FILES, FILE_CHARACTERS))
+
+
+def checked_budget(budget: object) -> int:
+    """Return a valid budget in tokens.
+
+    Raises:
+        InvalidInput: It is not a whole number from 1 to `LARGEST_BUDGET`.
+    """
+    if not isinstance(budget, int) or isinstance(budget, bool) or not 0 < budget <= LARGEST_BUDGET:
+        raise InvalidInput(
+            f"budget must be a whole number of tokens, 1 to {LARGEST_BUDGET:,}.",
+            hint=f"{DEFAULT_BUDGET:,} holds the rules of one or two packs with their tools.",
+        )
+    return budget
+
+
+def checked_cursor(cursor: object) -> str:
+    """Return a cursor without white space around it; empty for none.
+
+    Raises:
+        InvalidInput: It is not a text.
+    """
+    if not isinstance(cursor, str | None):
+        raise InvalidInput("cursor must be a text.", hint="Give a cursor as the last answer wrote it.")
+    return (cursor or "").strip()
+
+
+def _texts(name: str, value: object, most: int | None, characters: int) -> tuple[str, ...]:
+    """The texts that are not blank, in order."""
+    if isinstance(value, str):
+        value = (value,)
+    entries = cast("Sequence[object]", value) if isinstance(value, list | tuple) else None
+    if entries is None or not all(isinstance(entry, str) for entry in entries):
+        raise InvalidInput(f"{name} must be a list of texts.")
+    texts = tuple(text for entry in cast("Sequence[str]", entries) if (text := printable(entry.strip())))
+    if most is not None and len(texts) > most:
+        raise InvalidInput(f"{len(texts)} {name} are more than {most}.", hint="Give the ones that matter.")
+    if texts and (longest := max(map(len, texts))) > characters:
+        raise InvalidInput(f"An entry of {name} has {longest} characters; the limit is {characters}.")
+    return texts

@@ -1,7 +1,7 @@
-"""Writes prompts and context packs: text for a model, and the same as data.
+"""Prompts and context packs as text for a model, and the same as data.
 
-Invariant: pure; every line of ours begins with a mark that stands in no other text of the answer (`border_of`), a name
-stays on its line, and what is missing, cut or degraded is said.
+Invariant: pure; every line of ours begins with a mark that occurs in no other text of the answer (`border_of`), a name
+stays on its line, and what is missing, cut or degraded is named.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from thresher.context.listing import Listing
-from thresher.context.records import Facts, Note, Offer, Prompt, Rulebook
+from thresher.context.records import ContextBlock, Listing, Note, Offer, Prompt, Rulebook
 from thresher.core import LeftOut, Piece, Rule, border_of, one_line, shortened
 from thresher.knowledge.intents import PASS_THROUGH, Decision
 from thresher.knowledge.tools import found_line, why_text
@@ -19,11 +18,11 @@ from thresher.knowledge.tools import found_line, why_text
 NEXT_STEP = "run - with call_tool, ! with call_tool_write; full schema: describe_tools"
 _NOTE = 1_000
 REQUEST_CHARACTERS = 4_000
-"""What is repeated of a message: the model has it already."""
+"""The part of a message that is repeated: the model has it already."""
 
 
 def prompt_text(prompt: Prompt) -> str:
-    """A prompt as a model reads it; `PASS_THROUGH`, exactly, where no rules fit.
+    """Return a prompt as a model reads it; exactly `PASS_THROUGH` if no rules fit.
 
     A prompt whose request is empty has no block for it: a hook's reader gets the request anyway.
     """
@@ -49,7 +48,7 @@ def prompt_text(prompt: Prompt) -> str:
 
 
 def rulebook_text(book: Rulebook) -> str:
-    """Rules alone, with what was found wanting while they were put together."""
+    """Return rules alone, with what was missing when they were put together."""
     mark = _mark(book.rules, map(str, book.notes))
     names = ", ".join(one_line(rule.intent) for rule in book.rules)
     lines = [f"{mark} Thresher: the rules of {names}. {_legend(mark)}", *_notes_text(mark, book.notes)]
@@ -69,7 +68,7 @@ def _rules_text(mark: str, rules: Sequence[Rule]) -> list[str]:
 
 
 def rule_heading(rule: Rule) -> str:
-    """What stands above the rules of a pack: of a short form also the way to the whole."""
+    """Return the heading of a pack's rules; for a short form it includes the way to the full one."""
     heading = f"rules of {one_line(rule.intent)} ({one_line(rule.source)})"
     if rule.whole is None:
         return heading
@@ -77,25 +76,25 @@ def rule_heading(rule: Rule) -> str:
 
 
 def tools_heading() -> str:
-    """What stands above tools."""
+    """Return the heading of tools."""
     return f"tools ({NEXT_STEP})"
 
 
 def _notes_text(mark: str, notes: Sequence[Note]) -> list[str]:
-    """Our words on a line of ours; what they quote is others' text, on a line without the mark."""
+    """Our words on a line of ours; what they quote is text of others, on a line without the mark."""
     lines = ((f"{mark} {one_line(note.said, _NOTE)}", one_line(note.quoted, _NOTE)) for note in notes)
     return [line for pair in lines for line in pair if line]
 
 
-def facts_text(facts: Facts) -> list[str]:
-    """The lines of the context block; what is not known has none."""
+def facts_text(facts: ContextBlock) -> list[str]:
+    """Return the lines of the context block; unknown values have none."""
     servers = ", ".join(map(one_line, facts.servers))
     known = {"project": facts.project, "solution": facts.solution, "servers": servers}
     return [f"{name}: {one_line(value)}" for name, value in known.items() if value]
 
 
 def prompt_data(prompt: Prompt) -> dict[str, Any]:
-    """A prompt as data: what its text says, with the reasons."""
+    """Return a prompt as data: what its text says, with the reasons."""
     decision = prompt.decision
     data: dict[str, Any] = {
         "pass_through": prompt.passes_through,
@@ -119,13 +118,13 @@ def prompt_data(prompt: Prompt) -> dict[str, Any]:
     return {**data, "timings": dict(prompt.timings)}
 
 
-def _facts_data(facts: Facts) -> dict[str, Any]:
+def _facts_data(facts: ContextBlock) -> dict[str, Any]:
     known = {"project": facts.project, "solution": facts.solution}
     return {**{name: value for name, value in known.items() if value}, "servers": list(facts.servers)}
 
 
 def intents_data(decision: Decision) -> list[dict[str, Any]]:
-    """The matched intents, best first."""
+    """Return the matched intents, best first."""
     return [
         {
             "name": score.intent,
@@ -138,7 +137,7 @@ def intents_data(decision: Decision) -> list[dict[str, Any]]:
 
 
 def reason(decision: Decision, intent: str) -> str:
-    """Why an intent matched, in a few words."""
+    """Return why an intent matched, in a few words."""
     score = next(score for score in decision.matched if score.intent == intent)
     if score.keywords and score.why == "keyword":
         return f"keyword: {', '.join(score.keywords)}"
@@ -148,7 +147,7 @@ def reason(decision: Decision, intent: str) -> str:
 
 
 def rule_data(rule: Rule) -> dict[str, Any]:
-    """The rules of a pack; of a short form also what the whole costs, and the cursor that fetches it."""
+    """Return the rules of a pack; for a short form also the cost of the full one, and the cursor that fetches it."""
     data: dict[str, Any] = {"pack": rule.intent, "source": rule.source, "text": rule.text}
     if rule.whole is None:
         return data
@@ -156,7 +155,7 @@ def rule_data(rule: Rule) -> dict[str, Any]:
 
 
 def offer_data(offer: Offer) -> dict[str, Any]:
-    """A tool."""
+    """Return a tool as data."""
     tool = offer.tool
     data: dict[str, Any] = {
         "name": tool.name,
@@ -168,13 +167,13 @@ def offer_data(offer: Offer) -> dict[str, Any]:
 
 
 def pack_text(pieces: Sequence[Piece], left: Listing, cursor: str, notes: Sequence[Note]) -> str:
-    """A context pack as a model reads it.
+    """Return a context pack as a model reads it.
 
     Args:
         pieces: In order; neighbours with one heading share it.
         left: What is left out.
-        cursor: Fetches that; empty where nothing is.
-        notes: What stands first.
+        cursor: Fetches that; empty if nothing is.
+        notes: What comes first.
     """
     mark = border_of(
         [*(text for piece in pieces for text in (piece.text, piece.heading)), *map(str, notes), *_left_text(left)]
@@ -201,14 +200,14 @@ def _left_text(left: Listing) -> list[str]:
 def pack_data(
     pieces: Sequence[Piece], left: Listing, cursor: str, about: Mapping[str, Any], kinds: Sequence[str]
 ) -> dict[str, Any]:
-    """A context pack as data.
+    """Return a context pack as data.
 
     Args:
         pieces: In order; those of one kind make one list.
         left: What is left out.
-        cursor: Fetches that; empty where nothing is.
+        cursor: Fetches that; empty if nothing is.
         about: What is said of the whole.
-        kinds: All kinds, so that an empty one is there too.
+        kinds: All kinds, so that an empty one is listed too.
     """
     data: dict[str, Any] = {kind: [dict(piece.data) for piece in pieces if piece.kind == kind] for kind in kinds}
     data["left_out"] = [_left_data(entry) for entry in left]

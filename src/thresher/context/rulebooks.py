@@ -1,7 +1,7 @@
-"""Puts the rules of packs together: in the order of the match, variables filled where a pack asks for it.
+"""The rules of packs, in the order of the match, with variables filled if a pack wants it.
 
-Invariant: a pack's rules are given in its short form, with the way to the whole, or in full, or not at all, which is
-said. No text is cut.
+Invariant: a pack's rules are given in their short form, with the way to the full one, or in full, or left out with a
+note. No text is cut.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from functools import lru_cache
 
 from thresher.context.cursors import rules_cursor
 from thresher.context.records import Note, Rulebook
-from thresher.context.variables import Filled, Situation, Variables, filled, names_in
+from thresher.context.variables import FilledText, Situation, Variables, filled, names_in
 from thresher.core import Caller, Rule
 from thresher.embedding import count_tokens
 from thresher.knowledge.intents import Pack, short_form
 
 
 class Rulebooks:
-    """Gives rules.
+    """Returns rules.
 
     Args:
         variables: Fill the texts.
@@ -37,15 +37,16 @@ class Rulebooks:
         most: int | None = None,
         in_full: bool = False,
     ) -> Rulebook:
-        """The rules of these packs, in this order.
+        """Return the rules of these packs, in this order.
 
         Args:
-            caller: Who asks.
+            caller: The user and tenant.
             packs: The packs.
-            files: The files that the client told.
-            most: Tokens of all rules together; of more, those of the later packs are left out. The first ones are
-                given whatever they cost.
-            in_full: Whether packs with a short form give the whole at once.
+            files: The files that the client named.
+            most: The maximum number of tokens of all rules together; beyond it, those of later packs are left out.
+                The first
+                ones are always given.
+            in_full: Whether packs with a short form give the full one at once.
         """
         situation = Situation(caller, files)
         pairs = await asyncio.gather(*(self._filled(situation, pack, in_full=in_full) for pack in packs))
@@ -69,24 +70,24 @@ class Rulebooks:
         ]
         return Rulebook(tuple(kept), without_value, unknown, tuple(notes))
 
-    async def _filled(self, situation: Situation, pack: Pack, *, in_full: bool) -> tuple[Filled, Filled]:
-        """The rules and their short form, which is empty where the whole is wanted; each variable is asked for once."""
+    async def _filled(self, situation: Situation, pack: Pack, *, in_full: bool) -> tuple[FilledText, FilledText]:
+        """The rules and their short form, empty if the full one is wanted; each variable is requested once."""
         rules, short = pack.rules, "" if in_full else _short(pack)
         if not pack.fills_variables or not (names := {*names_in(rules), *names_in(short)}):
-            return Filled(rules), Filled(short)
+            return FilledText(rules), FilledText(short)
         values = await self._variables.values(situation, names, pack=pack.digest)
         return filled(rules, values), filled(short, values)
 
 
 def _short(pack: Pack) -> str:
-    """The pack's short form: its author's, else one made from its sections; empty where there is none."""
-    return pack.short or _made(pack.rules)
+    """The pack's short form: its author's, else one made from its sections; empty if there is none."""
+    return pack.short or _short_of_rules(pack.rules)
 
 
-_made = lru_cache(maxsize=512)(short_form)
+_short_of_rules = lru_cache(maxsize=512)(short_form)
 
 
-def _rule(pack: Pack, text: Filled, short: Filled) -> Rule:
+def _rule(pack: Pack, text: FilledText, short: FilledText) -> Rule:
     whole = Rule(pack.name, text.text, pack.origin, _tokens(text.text))
     if not short.text.strip() or (tokens := _tokens(short.text)) >= whole.tokens:
         return whole
@@ -106,5 +107,5 @@ def _within(rules: Sequence[Rule], most: int | None) -> list[Rule]:
 
 @lru_cache(maxsize=1_024)
 def _tokens(text: str) -> int:
-    """Counted once while a pack and its values stay as they are."""
+    """Cached while a pack and its values stay the same."""
     return count_tokens(text)

@@ -1,7 +1,7 @@
 """The verbs of enrichment; every face calls these, with the same names and arguments.
 
-Invariant: the message is embedded once; what was given is noted, so that the guard of tools knows; whatever is missing,
-cut or weaker than it could be is said in the answer.
+Invariant: the message is embedded once; what was given is recorded for the guard of tools; an answer says what is
+missing, cut or degraded.
 """
 
 from __future__ import annotations
@@ -14,47 +14,65 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from thresher.context.composing import Answer, compose
+from thresher.context.composition import ComposedContext, compose
 from thresher.context.cursors import Cursors, pack_of, rules_cursor, stale
 from thresher.context.offers import ToolOffers
-from thresher.context.questions import DEFAULT_BUDGET, ask, checked_budget, checked_cursor
 from thresher.context.readiness import Readiness
-from thresher.context.records import Asked, Facts, Note, Prompt, Rulebook
+from thresher.context.records import (
+    DEFAULT_BUDGET,
+    ContextBlock,
+    ContextRequest,
+    Note,
+    Prompt,
+    Rulebook,
+    checked_budget,
+    checked_cursor,
+    context_request,
+)
 from thresher.context.rendering import intents_data, prompt_text
 from thresher.context.rulebooks import Rulebooks
-from thresher.context.sources import RULES, TOOLS, Gathered, Inquiry, RuleSource, Source, ToolSource, rule_piece
+from thresher.context.sources import (
+    RULES,
+    TOOLS,
+    PieceSource,
+    RuleSource,
+    SourcePieces,
+    SourceQuery,
+    ToolSource,
+    rule_piece,
+)
 from thresher.context.variables import Situation, Variables
 from thresher.core import Caller, ContextPack, NotFound, event, traced
 from thresher.knowledge.intents import Decision, IntentService, Pack
 from thresher.knowledge.tools import ToolService
-from thresher.search import Ahead
+from thresher.search import Prefetch
 
 logger = logging.getLogger("thresher.context")
 
 PROMPT_TOKENS = 20_000
-"""Tokens of all rules of one prompt: clients cut answers of tools that are longer than about 25,000."""
+"""The maximum of all rules of one prompt: clients cut tool answers longer than about 25,000 tokens."""
 
 
 class ContextService:
-    """Puts what a message needs in front of a model. One per process.
+    """Gives a model what a message needs. One per process.
 
     Args:
-        intents: Says which rules a message needs.
+        intents: Decides which rules a message needs.
         tools: Finds tools.
-        sources: What a context is filled from besides, in the order in which a model reads it.
+        sources: Further sources of a context, in the order in which a model reads them.
 
     Attributes:
         variables: Fill `{{NAME}}` in rules; packs and later kinds register theirs here.
-        readiness: Says which packs are of use now.
+        readiness: Decides which packs are of use now.
     """
 
-    def __init__(self, intents: IntentService, tools: ToolService, sources: Sequence[Source] = ()) -> None:
+    def __init__(self, intents: IntentService, tools: ToolService, sources: Sequence[PieceSource] = ()) -> None:
         self.variables = Variables()
         self.readiness = Readiness()
         self._intents = intents
         self._rulebooks = Rulebooks(self.variables)
         self._offers = ToolOffers(tools)
-        self._sources: tuple[Source, ...] = (RuleSource(self._rulebooks), ToolSource(self._offers), *sources)
+        self._sources: tuple[PieceSource, ...] = (RuleSource(self._rulebooks), ToolSource(self._offers), *sources)
 
     async def process_prompt(
         self,
@@ -66,34 +84,36 @@ class ContextService:
         files: Sequence[str] | str = (),
         delivers: bool = True,
     ) -> Prompt:
-        """The rules that a prompt needs, with the tools of their packs; or nothing, where no rules fit.
+        """Return the rules that a prompt needs, with the tools of their packs; nothing if no rules fit.
 
-        Rules are given each time, since clients shorten what was said before, and nobody tells us when: in the pack's
-        short form where it has one, with the cursor by which `get_context` gives the whole.
+        Rules are given each time, since clients shorten earlier turns without notice: in the pack's short form if it
+        has one,
+        with the cursor by which `get_context` returns them in full.
 
         Args:
-            caller: Who asks.
-            prompt: The person's words.
+            caller: The user and tenant.
+            prompt: The user's words.
             history: The last turns, oldest first.
-            queries: Short action phrases that the calling model wrote for it, one a task.
-            files: Files that matter, as the client names them.
-            delivers: Whether the answer reaches the model as it is. Else nothing counts as given: a person reads it, or
-                whoever cuts it notes what is left.
+            queries: Short action phrases that the calling model wrote for it, one per task.
+            files: Relevant files, as the client names them.
+            delivers: Whether the answer reaches the model unchanged. Otherwise nothing counts as given: a person
+                reads it, or
+                the code that cuts it records what is left.
 
         Raises:
             InvalidInput: An argument is out of bounds.
             StoreUnavailable: The database does not answer, and nothing is known of the caller's packs yet.
         """
-        asked = ask(prompt, history, queries, files, named="prompt")
+        request = context_request(prompt, history, queries, files, named="prompt")
         started = time.perf_counter()
         with traced() as trace:
             await self._offers.ready(caller)
-            with self._reading_ahead(caller, asked) as ahead:
-                decision, packs, missing = await self._decide(caller, asked)
+            with self._prefetching(caller, request) as prefetched:
+                decision, packs, missing = await self._decide(caller, request)
                 routed = time.perf_counter()
-                answer = Prompt(asked.message, decision, notes=(*_notes(decision), *missing), trace_id=trace)
+                answer = Prompt(request.message, decision, notes=(*_notes(decision), *missing), trace_id=trace)
                 if packs:
-                    answer = await self._enriched(caller, asked, packs, answer, ahead)
+                    answer = await self._enriched(caller, request, packs, answer, prefetched)
             ended = time.perf_counter()
             answer = replace(answer, timings=_timings(decision, started, routed, ended))
             answer = replace(answer, text=prompt_text(answer))
@@ -113,79 +133,80 @@ class ContextService:
         cursor: str = "",
         delivers: bool = True,
     ) -> ContextPack:
-        """What a message needs of everything that is known, inside one token budget.
+        """Return what a message needs of everything that is known, inside one token budget.
 
         Args:
-            caller: Who asks.
-            message: The person's words.
+            caller: The user and tenant.
+            message: The user's words.
             budget: Tokens (o200k) that neither the text nor the data as JSON exceed.
             history: The last turns, oldest first.
-            queries: Short action phrases that the calling model wrote for it, one a task.
-            files: Files that matter, as the client names them.
-            cursor: Of a former answer to the same question: fetches what that left out; or of a short form: fetches the
-                rules in full.
-            delivers: Whether the answer reaches the model; else its rules do not count as given.
+            queries: Short action phrases that the calling model wrote for it, one per task.
+            files: Relevant files, as the client names them.
+            cursor: From an earlier answer to the same question: returns what that left out; or from a short form:
+                returns
+                the rules in full.
+            delivers: Whether the answer reaches the model; otherwise its rules do not count as given.
 
         Raises:
             InvalidInput: An argument is out of bounds, the cursor is stale, or the budget too small for anything.
             StoreUnavailable: The database does not answer, and nothing is known of the caller's packs yet.
         """
-        asked, budget = ask(message, history, queries, files), checked_budget(budget)
+        request, budget = context_request(message, history, queries, files), checked_budget(budget)
         cursor = checked_cursor(cursor)
         started = time.perf_counter()
         with traced() as trace:
             await self._offers.ready(caller)
-            decision, packs, missing = await self._decide(caller, asked)
+            decision, packs, missing = await self._decide(caller, request)
             routed = time.perf_counter()
             if pack_of(cursor):
-                gathered, cursor = await self._in_full(caller, asked, cursor), ""
+                found, cursor = await self._in_full(caller, request, cursor), ""
             else:
-                inquiry = Inquiry(caller, asked, decision, packs)
-                gathered = await asyncio.gather(*(source.gather(inquiry) for source in self._sources))
+                query = SourceQuery(caller, request, decision, packs)
+                found = await asyncio.gather(*(source.gather(query) for source in self._sources))
             timings = _timings(decision, started, routed, time.perf_counter())
-            notes = [*_notes(decision), *missing, *(note for part in gathered for note in part.notes)]
-            pack = self._composed(asked, decision, gathered, notes, timings, cursor, budget, trace)
+            notes = [*_notes(decision), *missing, *(note for part in found for note in part.notes)]
+            pack = self._composed(request, decision, found, notes, timings, cursor, budget, trace)
             given = [piece.name for piece in pack.pieces if piece.kind == RULES] if delivers else []
             self._note(caller, "get_context", given, timings)
         return pack
 
-    async def _in_full(self, caller: Caller, asked: Asked, cursor: str) -> list[Gathered]:
-        """The rules of the pack that a cursor names, whole, and nothing of any other kind."""
+    async def _in_full(self, caller: Caller, request: ContextRequest, cursor: str) -> list[SourcePieces]:
+        """The full rules of the pack that a cursor names, and nothing of any other kind."""
         try:
             pack = await self._intents.pack(caller, pack_of(cursor))
         except NotFound:
             raise stale() from None
         if cursor != rules_cursor(pack.name, pack.digest) or await self.readiness.unready(caller, [pack]):
             raise stale()
-        book = await self._rulebooks.of(caller, [pack], asked.files, in_full=True)
+        book = await self._rulebooks.of(caller, [pack], request.files, in_full=True)
         pieces = tuple(rule_piece(rule, 1.0, "cursor") for rule in book.rules)
-        others = (Gathered((), present=source.kind == TOOLS) for source in self._sources[1:])
-        return [Gathered(pieces, book.notes), *others]
+        others = (SourcePieces((), present=source.kind == TOOLS) for source in self._sources[1:])
+        return [SourcePieces(pieces, book.notes), *others]
 
     async def rules_of(self, caller: Caller, packs: Sequence[Pack], *, in_full: bool = False) -> Rulebook:
-        """The rules of some packs, variables filled; `rulebook_text` writes them.
+        """Return the rules of some packs, variables filled; `rulebook_text` formats them.
 
-        The caller notes that they were given.
+        The caller records that they were given.
         """
         return await self._rulebooks.of(caller, packs, (), most=PROMPT_TOKENS, in_full=in_full)
 
     def _composed(
         self,
-        asked: Asked,
+        request: ContextRequest,
         decision: Decision,
-        gathered: Sequence[Gathered],
+        found: Sequence[SourcePieces],
         notes: Sequence[Note],
         timings: Mapping[str, float],
         cursor: str,
         budget: int,
         trace: str,
     ) -> ContextPack:
-        cursors = Cursors.of(asked.words, [piece for part in gathered for piece in part.pieces])
+        cursors = Cursors.of(request.words, [piece for part in found for piece in part.pieces])
         about = _about(decision, notes, timings, trace)
-        kinds = [source.kind for source, part in zip(self._sources, gathered, strict=True) if part.present]
-        answer: Answer = compose(cursors, cursor, budget, notes=notes, about=about, kinds=kinds)
+        kinds = [source.kind for source, part in zip(self._sources, found, strict=True) if part.present]
+        answer: ComposedContext = compose(cursors, cursor, budget, notes=notes, about=about, kinds=kinds)
         return ContextPack(
-            message=asked.message,
+            message=request.message,
             intents={score.intent: score.score for score in decision.matched},
             pieces=answer.pieces,
             left_out=answer.left_out,
@@ -202,15 +223,17 @@ class ContextService:
         )
 
     async def within_reach(self, caller: Caller, packs: Sequence[Pack]) -> tuple[Pack, ...]:
-        """Those of the packs that need no server, or have one that is connected."""
+        """Return those packs that need no server, or have one that is connected."""
         return (await self._offers.within_reach(caller, packs))[0]
 
-    async def _decide(self, caller: Caller, asked: Asked) -> tuple[Decision, tuple[Pack, ...], tuple[Note, ...]]:
-        """Which rules the message needs, of those that are of use now, and a note on each that fits and is not.
+    async def _decide(
+        self, caller: Caller, request: ContextRequest
+    ) -> tuple[Decision, tuple[Pack, ...], tuple[Note, ...]]:
+        """The rules that the message needs, of those that are of use now, and a note on each that is not given.
 
-        The packs come best first; one that was taken away just now is passed over.
+        The packs come best first; one that was just removed is skipped.
         """
-        decision = await self._route(caller, asked)
+        decision = await self._route(caller, request)
         packs: list[Pack] = []
         for score in decision.matched:
             try:
@@ -220,34 +243,39 @@ class ContextService:
         reached, missing = await self._offers.within_reach(caller, packs)
         return _without(decision, {pack.name for pack in packs if pack not in reached}), reached, missing
 
-    async def _route(self, caller: Caller, asked: Asked) -> Decision:
-        """What the router says, without the packs that are of no use now: not even their names are given."""
+    async def _route(self, caller: Caller, request: ContextRequest) -> Decision:
+        """The router's decision, without the packs that are of no use now: not even their names are given."""
         decision = await self._intents.route(
-            caller, asked.message, history=asked.history, queries=asked.queries, files=asked.files
+            caller, request.message, history=request.history, queries=request.queries, files=request.files
         )
         packs = await self._intents.packs(caller)
         unready = await self.readiness.unready(caller, packs.active)
         return _without(decision, unready)
 
     @contextmanager
-    def _reading_ahead(self, caller: Caller, asked: Asked) -> Generator[Ahead | None]:
-        """What the search for tools needs is read while the encoder works, before the packs are known."""
-        ahead = self._offers.read_ahead(caller, asked)
+    def _prefetching(self, caller: Caller, request: ContextRequest) -> Generator[Prefetch | None]:
+        """Read what the search for tools needs while the encoder works, before the packs are known."""
+        prefetched = self._offers.prefetch(caller, request)
         try:
-            yield ahead
+            yield prefetched
         finally:
-            if ahead is not None:
-                ahead.close()
+            if prefetched is not None:
+                prefetched.close()
 
     async def _enriched(
-        self, caller: Caller, asked: Asked, packs: Sequence[Pack], answer: Prompt, ahead: Ahead | None
+        self,
+        caller: Caller,
+        request: ContextRequest,
+        packs: Sequence[Pack],
+        answer: Prompt,
+        prefetched: Prefetch | None,
     ) -> Prompt:
         book, offers, values = await asyncio.gather(
-            self._rulebooks.of(caller, packs, asked.files, most=PROMPT_TOKENS),
-            self._offers.of_packs(caller, asked, packs, ahead),
-            self.variables.values(Situation(caller, asked.files), ("PROJECT_NAME", "ACTIVE_SOLUTION")),
+            self._rulebooks.of(caller, packs, request.files, most=PROMPT_TOKENS),
+            self._offers.of_packs(caller, request, packs, prefetched),
+            self.variables.values(Situation(caller, request.files), ("PROJECT_NAME", "ACTIVE_SOLUTION")),
         )
-        facts = Facts(values["PROJECT_NAME"] or "", values["ACTIVE_SOLUTION"] or "", offers.servers)
+        facts = ContextBlock(values["PROJECT_NAME"] or "", values["ACTIVE_SOLUTION"] or "", offers.servers)
         return replace(
             answer,
             rules=book.rules,
@@ -264,12 +292,12 @@ class ContextService:
 
 
 def _without(decision: Decision, names: Collection[str]) -> Decision:
-    """A decision in which some intents have no part."""
+    """A decision without some intents."""
     if not names:
         return decision
     scores = tuple(score for score in decision.scores if score.intent not in names)
-    asked = any(score.intent in names and score.score >= score.threshold / 2 for score in decision.scores)
-    return replace(decision, scores=scores, clarify="" if asked else decision.clarify)
+    request = any(score.intent in names and score.score >= score.threshold / 2 for score in decision.scores)
+    return replace(decision, scores=scores, clarify="" if request else decision.clarify)
 
 
 def _notes(decision: Decision) -> list[Note]:
@@ -292,7 +320,7 @@ def _about(decision: Decision, notes: Sequence[Note], timings: Mapping[str, floa
 
 
 def _timings(decision: Decision, started: float, routed: float, ended: float) -> dict[str, float]:
-    """Milliseconds: in the encoder, for the choice of rules, for rules and tools themselves, and all of it."""
+    """Milliseconds: in the encoder, for the choice of rules, for rules and tools themselves, and in total."""
     route, gather = (routed - started) * 1000, (ended - routed) * 1000
     parts = {"embedding": decision.embedding_ms, "route": route, "gather": gather, "total": route + gather}
     return {name: round(value, 1) for name, value in parts.items()}

@@ -1,7 +1,7 @@
-"""What a context is filled from: one source a kind.
+"""The sources of a context: one per kind of piece.
 
-A later kind joins by one more `Source`: budgets, cursors, the list of what is left out and both forms of the answer
-take its pieces as they take all others.
+A new kind adds one more `PieceSource`: budgets, cursors, the list of what is left out and both forms of the answer
+treat its pieces like all others.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from thresher.context.offers import ToolOffers
-from thresher.context.records import Asked, Note, Offer
+from thresher.context.records import ContextRequest, Note, Offer
 from thresher.context.rendering import offer_data, reason, rule_data, rule_heading, tools_heading
 from thresher.context.rulebooks import Rulebooks
 from thresher.core import Caller, Piece, Rule, dumps
@@ -24,30 +24,30 @@ RULES, TOOLS = "rules", "tools"
 
 
 @dataclass(frozen=True, slots=True)
-class Inquiry:
-    """What every source is asked.
+class SourceQuery:
+    """What every source gets.
 
     Attributes:
-        caller: Who asks.
-        asked: The message.
+        caller: The user and tenant.
+        request: The message.
         decision: Which rules it needs.
         packs: The packs of these rules, best first.
     """
 
     caller: Caller
-    asked: Asked
+    request: ContextRequest
     decision: Decision
     packs: tuple[Pack, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class SourcePieces:
     """What a source has for a message.
 
     Attributes:
         pieces: In the order in which a model reads them.
-        notes: What must be known of them.
-        present: Whether there is anything of this kind at all; else the answer does not name it.
+        notes: What must be known about them.
+        present: Whether there is anything of this kind at all; otherwise the answer does not name it.
     """
 
     pieces: tuple[Piece, ...]
@@ -55,16 +55,16 @@ class Gathered:
     present: bool = True
 
 
-class Source(Protocol):
-    """Gives the pieces of one kind."""
+class PieceSource(Protocol):
+    """Returns the pieces of one kind."""
 
     @property
     def kind(self) -> str:
         """The kind's name, in the plural; the pieces' `kind`."""
         ...
 
-    async def gather(self, inquiry: Inquiry) -> Gathered:
-        """The candidates for one message. The same inquiry gives the same ones while nothing changes."""
+    async def gather(self, query: SourceQuery) -> SourcePieces:
+        """Return the candidates for one message. The same query gives the same ones while nothing changes."""
         ...
 
 
@@ -76,10 +76,10 @@ class RuleSource:
     def __init__(self, rulebooks: Rulebooks) -> None:
         self._rulebooks = rulebooks
 
-    async def gather(self, inquiry: Inquiry) -> Gathered:
-        """See `Source.gather`."""
-        book = await self._rulebooks.of(inquiry.caller, inquiry.packs, inquiry.asked.files)
-        return Gathered(tuple(_rule_piece(rule, inquiry.decision) for rule in book.rules), book.notes)
+    async def gather(self, query: SourceQuery) -> SourcePieces:
+        """See `PieceSource.gather`."""
+        book = await self._rulebooks.of(query.caller, query.packs, query.request.files)
+        return SourcePieces(tuple(_rule_piece(rule, query.decision) for rule in book.rules), book.notes)
 
 
 class ToolSource:
@@ -90,10 +90,10 @@ class ToolSource:
     def __init__(self, offers: ToolOffers) -> None:
         self._offers = offers
 
-    async def gather(self, inquiry: Inquiry) -> Gathered:
-        """See `Source.gather`."""
-        offers = await self._offers.of_message(inquiry.caller, inquiry.asked, inquiry.packs)
-        return Gathered(tuple(_tool_piece(offer) for offer in offers.tools), offers.notes)
+    async def gather(self, query: SourceQuery) -> SourcePieces:
+        """See `PieceSource.gather`."""
+        offers = await self._offers.of_message(query.caller, query.request, query.packs)
+        return SourcePieces(tuple(_tool_piece(offer) for offer in offers.tools), offers.notes)
 
 
 def _rule_piece(rule: Rule, decision: Decision) -> Piece:
@@ -106,7 +106,7 @@ def _rule_piece(rule: Rule, decision: Decision) -> Piece:
 
 
 def rule_piece(rule: Rule, score: float, why: str) -> Piece:
-    """The rules of a pack, as they are, as a piece."""
+    """Return the rules of a pack as a piece."""
     data = {**rule_data(rule), "score": round(score, 3), "why": why}
     return piece_of(RULES, rule.intent, rule.text, rule_heading(rule), data, score, why)
 
@@ -119,11 +119,11 @@ def _tool_piece(offer: Offer) -> Piece:
 
 
 def piece_of(kind: str, name: str, text: str, heading: str, data: Mapping[str, Any], value: float, why: str) -> Piece:
-    """A piece that costs what the dearer of its two forms costs."""
+    """Return a piece that costs as much as the more expensive of its two forms."""
     return Piece(kind, name, text, heading, data, value, why, max(_tokens(text), _tokens(dumps(data))))
 
 
 @lru_cache(maxsize=1_024)
 def _tokens(text: str) -> int:
-    """Counted once while a pack stays as it is."""
+    """Cached while a pack stays the same."""
     return count_tokens(text)

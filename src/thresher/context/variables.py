@@ -1,7 +1,7 @@
-"""Fills `{{NAME}}` in rule texts that ask for it.
+"""Filling `{{NAME}}` in rule texts.
 
-Invariant: a value is data: one line, bounded, and never looked at for further variables; a name that nobody knows is
-reported, and a line that needs a value which is not there is left out.
+Invariant: a value is data: one line, bounded, and never searched for further variables; an undefined name is reported,
+and a line that needs a missing value is left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from thresher.core import Caller, InvalidInput, event, named, one_line, shortene
 logger = logging.getLogger("thresher.context")
 
 PROVIDER_SECONDS = 0.25
-"""How long a value is waited for: rules without it are better than rules that come late."""
+"""How long a value is awaited: rules without it are better than late rules."""
 VALUE_CHARACTERS = 500
 KNOWN = (
     "PROJECT_NAME",
@@ -31,35 +31,35 @@ KNOWN = (
     "USER_NAME",
     "RECENT_FILES",
 )
-"""Names that always exist, whether or not anything gives them a value."""
+"""Names that always exist, whether or not anything provides a value."""
 
 _NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _PLACE = re.compile(r"\{\{\s*([A-Za-z]\w{0,63})\s*\}\}", re.ASCII)
-"""Any case: a name written small is no variable, and its author is told."""
+"""Any case: a lower-case name is not a variable, and its author is told."""
 _HEADING = re.compile(r"(#{1,6})\s")
 _RECENT = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a provider may look at: who asks, and the files that the client says were used last."""
+    """What a provider may use: the caller, and the files that the client names as used last."""
 
     caller: Caller
     files: tuple[str, ...] = ()
 
 
 Provider = Callable[[Situation], Awaitable[str | None]]
-"""Gives a variable's value for one call; None or empty where there is none."""
+"""Returns a variable's value for one call; None or empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledText:
     """A text with its variables filled.
 
     Attributes:
         text: The text.
-        without_value: Known names that have no value; lines that name them are left out.
-        unknown: Names that nobody knows; they stand in the text as they were written.
+        without_value: Known names without a value; lines that name them are left out.
+        unknown: Undefined names; they stay in the text as written.
     """
 
     text: str
@@ -69,21 +69,21 @@ class Filled:
 
 @lru_cache(maxsize=1_024)
 def names_in(text: str) -> tuple[str, ...]:
-    """The variables that a text names, in order, each once."""
+    """Return the variables that a text names, in order, each once."""
     return tuple(dict.fromkeys(_PLACE.findall(text))) if "{{" in text else ()
 
 
-def filled(text: str, values: Mapping[str, str | None]) -> Filled:
-    """Put values in, and leave out the lines for which there is none.
+def filled(text: str, values: Mapping[str, str | None]) -> FilledText:
+    """Insert values, and leave out the lines without one.
 
     Args:
         text: The text.
-        values: Of known names; None for one without a value.
+        values: Known names to values; None for one without a value.
     """
     names = names_in(text)
     missing = tuple(name for name in names if name in values and not values[name])
     kept = _without_lines(text, missing) if missing else text
-    return Filled(
+    return FilledText(
         _PLACE.sub(lambda match: values.get(match[1]) or match[0], kept) if names else text,
         missing,
         tuple(name for name in names if name not in values),
@@ -92,7 +92,7 @@ def filled(text: str, values: Mapping[str, str | None]) -> Filled:
 
 @lru_cache(maxsize=1_024)
 def _without_lines(text: str, missing: tuple[str, ...]) -> str:
-    """A text without the lines that name one of these variables, and without headings of which nothing is left."""
+    """A text without the lines that name one of these variables, and without headings that are then empty."""
     kept: list[str] = []
     emptied = False
     for line in text.splitlines():
@@ -131,11 +131,11 @@ class Variables:
 
         Args:
             name: Capitals, digits and underscores.
-            provider: Gives its value.
-            pack: Digest of the only pack whose rules may use it; all may unless told.
+            provider: Provides its value.
+            pack: Digest of the only pack whose rules may use it; by default all may.
 
         Raises:
-            InvalidInput: The name cannot be one.
+            InvalidInput: The name is not valid.
         """
         if not _NAME.fullmatch(name):
             raise InvalidInput(
@@ -149,7 +149,7 @@ class Variables:
             del self._providers[key]
 
     async def values(self, situation: Situation, names: Collection[str], *, pack: str = "") -> dict[str, str | None]:
-        """The values of those names that are known; the providers run side by side."""
+        """Return the values of those names that are known; the providers run concurrently."""
         wanted = [name for name in names if self._provider(name, pack) is not None or name in KNOWN]
         found = await asyncio.gather(*(self._value(situation, name, pack) for name in wanted))
         return dict(zip(wanted, found, strict=True))
@@ -171,7 +171,7 @@ class Variables:
 
 
 def joined(values: Iterable[str]) -> str:
-    """Several values as one."""
+    """Return several values as one."""
     return ", ".join(value for text in values if (value := named(text.strip())))
 
 

@@ -1,32 +1,41 @@
 """One search index for every kind: dense vectors and BM25 in PostgreSQL, fused, cut and calibrated.
 
-Invariant: a search sees the rows of its caller's tenant alone, and a filter is applied before anything is ranked.
+Invariant: a search sees only the rows of its caller's tenant, and a filter is applied before anything is ranked.
 
 Uses: core, embedding, store.
 """
 
-from thresher.search.ahead import Ahead
-from thresher.search.arrays import Floats, Ids
-from thresher.search.clauses import clauses, is_request, prose
-from thresher.search.index import SearchIndex
-from thresher.search.phrases import Embedded
-from thresher.search.planning import MAX_QUERIES
-from thresher.search.records import Entry, Filter, Hit, Progress, PutCounts, Scoring, SearchResult, SearchType, Slot
-from thresher.search.selection import Bools, Units, select
-from thresher.search.terms import query_terms, terms
-from thresher.search.texts import TextVectors, text_vectors
-from thresher.search.wanted import Synonyms
+from thresher.search.budget import Bools, Units, select
+from thresher.search.index import Prefetch, SearchIndex
+from thresher.search.lexical.clauses import clauses, is_request, prose
+from thresher.search.lexical.query_expansion import Synonyms
+from thresher.search.lexical.terms import query_terms, split_name, terms
+from thresher.search.plan import MAX_QUERIES, EmbeddedQuery
+from thresher.search.records import (
+    Entry,
+    Filter,
+    Floats,
+    Hit,
+    Ids,
+    Progress,
+    PutCounts,
+    Scoring,
+    SearchResult,
+    SearchType,
+    Slot,
+)
+from thresher.search.vectors import TextVectors, text_vectors
 
 __all__ = [
     "MAX_QUERIES",
-    "Ahead",
     "Bools",
-    "Embedded",
+    "EmbeddedQuery",
     "Entry",
     "Filter",
     "Floats",
     "Hit",
     "Ids",
+    "Prefetch",
     "Progress",
     "PutCounts",
     "Scoring",
@@ -42,6 +51,7 @@ __all__ = [
     "prose",
     "query_terms",
     "select",
+    "split_name",
     "terms",
     "text_vectors",
 ]

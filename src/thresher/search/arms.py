@@ -1,7 +1,7 @@
-"""The two arms of a search, and what becomes of it when one of them is missing.
+"""The two arms of a search, and what happens when one of them is missing.
 
-Invariant: what fails is an outcome with a note as long as the other arm can answer; only when neither can is it an
-error.
+Invariant: as long as one arm can answer, a failure of the other is a result with a note; it is an error only if both
+fail.
 """
 
 from __future__ import annotations
@@ -15,41 +15,42 @@ import numpy as np
 
 from thresher.core import StoreError, StoreUnavailable, event
 from thresher.embedding import Encoder
-from thresher.search.arrays import Floats
-from thresher.search.guessing import longer, slips
-from thresher.search.phrases import Embedded, embed
-from thresher.search.planning import Plan
-from thresher.search.put import told_model
-from thresher.search.reading import Reader, Reading, Request
+from thresher.search.lexical.query_expansion import misspellings, prefix_range
+from thresher.search.plan import EmbeddedQuery, SearchPlan, embed
+from thresher.search.reading import CollectionReader, CollectionReading, SearchRequest
+from thresher.search.records import Floats
+from thresher.search.vectors import running_model
 
 _logger = logging.getLogger("thresher.search")
 _READ_SECONDS = 5.0
-"""How long a search waits for the database before it goes on with what the process holds."""
+"""How long a search waits for the database before it continues with what the process has."""
 
 
-class Arms:
-    """Words from the reader, meaning from the encoder.
+class SearchArms:
+    """The lexical arm by the reader, the dense arm by the encoder.
 
     Args:
-        reader: Of the index.
+        reader: The reader of the index.
         encoder: The running model.
         previous: The model before a change.
     """
 
-    def __init__(self, reader: Reader, encoder: Encoder, previous: Encoder | None) -> None:
+    def __init__(self, reader: CollectionReader, encoder: Encoder, previous: Encoder | None) -> None:
         self._reader = reader
         self._encoder = encoder
         self._previous = previous
 
-    async def embed(self, plan: Plan) -> Embedded:
-        """Vectors of a plan by the running model."""
+    async def embed(self, plan: SearchPlan) -> EmbeddedQuery:
+        """Embed a plan with the running model."""
         return await embed(plan, self._encoder)
 
-    async def read(self, request: Request, terms: Sequence[str], *, narrow: bool = False) -> tuple[Reading, str]:
-        """The collection with the postings of some terms, and what was not as it should be; see `Reader.read`.
+    async def read(
+        self, request: SearchRequest, terms: Sequence[str], *, narrow: bool = False
+    ) -> tuple[CollectionReading, str]:
+        """Read the collection with some terms, as `CollectionReader.read` does, and a note on what was missing.
 
         Raises:
-            StoreError: The database does not answer, and this process holds no copy.
+            StoreError: The database does not answer, and this process has no copy.
         """
         try:
             async with asyncio.timeout(_READ_SECONDS):
@@ -61,22 +62,24 @@ class Arms:
             event(_logger, "search without database", level=logging.WARNING, kind=request.kind, error=str(error))
             return last, "Searched by meaning alone, in the last copy of the index: the database does not answer."
 
-    async def near_terms(self, request: Request, word: str, term: str) -> list[str]:
-        """Terms that a word may mean which no item holds; none where the database does not answer."""
+    async def near_terms(self, request: SearchRequest, word: str, term: str) -> list[str]:
+        """Return terms that an unknown word may stand for; none if the database does not answer."""
         try:
             async with asyncio.timeout(_READ_SECONDS):
-                return await self._reader.near_terms(request, slips(word), longer(term))
+                return await self._reader.near_terms(request, misspellings(word), prefix_range(term))
         except (StoreError, TimeoutError):
             return []
 
-    async def matching(self, plan: Plan, reading: Reading, embedded: Embedded, lost: str) -> Embedded:
-        """Vectors of the model that serves; none, with a note, when no encoder at hand is that model.
+    async def matching(
+        self, plan: SearchPlan, reading: CollectionReading, embedded: EmbeddedQuery, lost: str
+    ) -> EmbeddedQuery:
+        """Return vectors of the model in use; none, with a note, if no available encoder is that model.
 
         Args:
             plan: What was embedded.
             reading: The collection.
             embedded: Vectors of the running model.
-            lost: What was not as it should be with the words; empty when they can answer.
+            lost: What was missing in the lexical arm; empty if it can answer.
 
         Raises:
             StoreUnavailable: Neither arm can answer.
@@ -89,8 +92,10 @@ class Arms:
             )
         return found
 
-    async def dense(self, request: Request, reading: Reading, embedded: Embedded) -> tuple[Floats | None, str]:
-        """Scores of the dense arm, float32 (texts, n), or None and the reason."""
+    async def dense(
+        self, request: SearchRequest, reading: CollectionReading, embedded: EmbeddedQuery
+    ) -> tuple[Floats | None, str]:
+        """Return the scores of the dense arm, float32 (texts, n), or None and the reason."""
         if embedded.matrix is None or not len(reading.ids):
             return None, ""
         if reading.model:
@@ -99,10 +104,12 @@ class Arms:
                 return dense, ""
         return None, "Searched by words alone: nothing in the index is embedded yet; index again."
 
-    async def _of_serving_model(self, plan: Plan, reading: Reading, embedded: Embedded) -> Embedded:
+    async def _of_serving_model(
+        self, plan: SearchPlan, reading: CollectionReading, embedded: EmbeddedQuery
+    ) -> EmbeddedQuery:
         if embedded.matrix is None or not reading.model or embedded.model == reading.model:
             return embedded
-        if self._previous is not None and await told_model(self._previous) == reading.model:
+        if self._previous is not None and await running_model(self._previous) == reading.model:
             again = await embed(plan, self._previous)
             return replace(again, milliseconds=again.milliseconds + embedded.milliseconds)
         note = (

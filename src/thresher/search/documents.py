@@ -1,7 +1,7 @@
-"""Turns an entry into what is stored for it: weighted terms, hashes, labels.
+"""What is stored for an entry: weighted terms, hashes, labels.
 
-Invariant: pure; the same entry under the same profile gives the same document, and any difference that matters to a
-search changes its hash.
+Invariant: pure; the same entry under the same profile gives the same document, and any difference that a search can see
+changes its hash.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 
 from thresher.core import InvalidInput
-from thresher.search.arguments import packed
-from thresher.search.profiles import Profile
+from thresher.search.lexical.arguments import pack_arguments
+from thresher.search.lexical.profiles import KindProfile
+from thresher.search.lexical.terms import terms
 from thresher.search.records import Entry
-from thresher.search.terms import terms
 
 FORMAT = 2
-"""To be raised when terms or weights change, so that every item is written again at its next put."""
+"""Raise it when terms or weights change, so that every item is written again at its next put."""
 _FORBIDDEN = ("\0", "\x1f")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One vector to be: a text, or several texts and their weights.
+class VectorPart:
+    """The source of one vector: a text, or several texts and their weights.
 
     Attributes:
         hash: SHA-256 of the text, or of texts and weights: its key in the embedding cache.
         texts: What the encoder reads.
-        weights: One a text; empty for a single text.
+        weights: One per text; empty for a single text.
     """
 
     hash: bytes
@@ -39,31 +39,31 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class IndexDocument:
     """What is stored for an entry.
 
     Attributes:
-        entry: Where it came from.
+        entry: Its source.
         hash: SHA-256 of everything that a search can see of it.
         frequencies: Term to frequency, weighted over the fields.
-        length: Sum of the frequencies.
-        parts: The vectors that it will have.
-        slots: What it wants to be given, packed.
+        length: The sum of the frequencies.
+        parts: The sources of its vectors.
+        slots: Its arguments, as `pack_arguments` encodes them.
     """
 
     entry: Entry
     hash: bytes
     frequencies: Mapping[str, float]
     length: float
-    parts: tuple[Part, ...]
+    parts: tuple[VectorPart, ...]
     slots: str
 
 
 def checked(entries: Iterable[Entry]) -> list[Entry]:
-    """One entry an id; of several with one id the last counts.
+    """Validate entries and return one per id; of several with one id the last counts.
 
     Raises:
-        InvalidInput: An entry has no text, weights that do not fit its texts, or a label that cannot be stored.
+        InvalidInput: An entry has no text, weights that do not match its texts, or a label that cannot be stored.
     """
     distinct = list({entry.id: entry for entry in entries}.values())
     for entry in distinct:
@@ -71,12 +71,12 @@ def checked(entries: Iterable[Entry]) -> list[Entry]:
     return distinct
 
 
-def document_of(entry: Entry, profile: Profile) -> Document:
-    """The document of one checked entry.
+def document_of(entry: Entry, profile: KindProfile) -> IndexDocument:
+    """Return the document of one checked entry.
 
     Args:
         entry: What to index.
-        profile: Of its kind.
+        profile: The profile of its kind.
     """
     frequencies: dict[str, float] = {}
     for name, text in entry.fields.items():
@@ -84,25 +84,25 @@ def document_of(entry: Entry, profile: Profile) -> Document:
         for term in terms(text):
             frequencies[term] = frequencies.get(term, 0.0) + weight
     frequencies = {term: frequency for term, frequency in frequencies.items() if frequency > 0}
-    return Document(
+    return IndexDocument(
         entry,
         _fingerprint(entry, profile.field_weights),
         frequencies,
         math.fsum(frequencies.values()),
         _parts(entry),
-        packed(entry.slots, profile.background.usual_idf),
+        pack_arguments(entry.slots, profile.background.usual_idf),
     )
 
 
-def _parts(entry: Entry) -> tuple[Part, ...]:
+def _parts(entry: Entry) -> tuple[VectorPart, ...]:
     if not entry.weights:
-        return tuple(Part(_digest(text), (text,)) for text in entry.texts if text.strip())
+        return tuple(VectorPart(text_hash(text), (text,)) for text in entry.texts if text.strip())
     pairs = [pair for pair in zip(entry.texts, entry.weights, strict=True) if pair[0].strip()]
     texts, weights = tuple(text for text, _ in pairs), tuple(weight for _, weight in pairs)
-    return (Part(_digest(json.dumps([texts, weights])), texts, weights),)
+    return (VectorPart(text_hash(json.dumps([texts, weights])), texts, weights),)
 
 
-def _digest(text: str) -> bytes:
+def text_hash(text: str) -> bytes:
     """SHA-256 of a text; lone surrogates, which UTF-8 cannot hold, count as question marks."""
     return hashlib.sha256(text.encode("utf-8", "replace")).digest()
 
@@ -113,7 +113,7 @@ def _check(entry: Entry) -> None:
     if entry.weights and len(entry.weights) != len(entry.texts):
         raise InvalidInput(
             f"Entry {entry.id} has {len(entry.texts)} texts and {len(entry.weights)} weights.",
-            hint="Give one weight a text, or none.",
+            hint="Give one weight per text, or none.",
         )
     labels = [*entry.facets, entry.owner or ""]
     if any(mark in label for label in labels for mark in _FORBIDDEN):

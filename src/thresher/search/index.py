@@ -1,7 +1,7 @@
 """The search index of every kind: put, remove, search.
 
-Invariant: PostgreSQL holds the truth. What this process keeps is a read-only copy, checked against the collection's
-version at every search.
+Invariant: PostgreSQL is the source of truth. This process keeps read-only copies, and each search checks their version
+against the collection.
 """
 
 from __future__ import annotations
@@ -11,45 +11,81 @@ import logging
 import time
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from thresher.core import Caller, EncoderError, InvalidInput, Settings, Tenant, event
 from thresher.embedding import Encoder
-from thresher.search import answering, writing
-from thresher.search.ahead import Ahead
-from thresher.search.arms import Arms
-from thresher.search.arrays import Floats
-from thresher.search.asking import Question, TextsOf, score
-from thresher.search.bm25 import score_texts
-from thresher.search.calibration import constants_for
-from thresher.search.copies import Copies
+from thresher.search.answer import answer, scores_of
+from thresher.search.arms import SearchArms
 from thresher.search.documents import FORMAT, checked
-from thresher.search.pending import EntriesOf, Scope, count_embedded, embed_ahead, embed_all, pending, serving
-from thresher.search.phrases import Embedded
-from thresher.search.planning import Plan, plan_of
-from thresher.search.profiles import profile_of
-from thresher.search.put import BATCH, complete, model_id, put_entries, told_model
-from thresher.search.reading import NOTHING, Reader, Reading, Request, reading_of
-from thresher.search.records import Entry, Filter, Progress, PutCounts, Scoring, SearchResult, SearchType
-from thresher.search.wanted import Synonyms
-from thresher.search.words import Words
+from thresher.search.indexing import (
+    BATCH,
+    EmbeddingScope,
+    EntryLoader,
+    complete,
+    count_embedded,
+    delete_items,
+    embed_ahead,
+    embed_all,
+    pending,
+    put_entries,
+    serving,
+)
+from thresher.search.lexical.bm25 import score_texts
+from thresher.search.lexical.postings import PostingsCache
+from thresher.search.lexical.profiles import profile_of
+from thresher.search.lexical.query_expansion import Synonyms
+from thresher.search.plan import EmbeddedQuery, SearchPlan, plan_of
+from thresher.search.ranking import constants_for
+from thresher.search.reading import EMPTY_READING, CollectionReader, CollectionReading, SearchRequest, reading_of
+from thresher.search.records import Entry, Filter, Floats, Progress, PutCounts, Scoring, SearchResult, SearchType
+from thresher.search.scoring import ScoreRequest, TextLoader, score
+from thresher.search.snapshot_cache import SnapshotCache
+from thresher.search.vectors import known_model, running_model
 from thresher.store import Database, run_retrying
 
 _logger = logging.getLogger("thresher.search")
 _MEBIBYTE = 1024 * 1024
-_WORDS_SHARE = 8
-"""Postings of recent words may take an eighth of what copies of vectors may, on top of them."""
+_POSTINGS_SHARE = 8
+"""Cached postings may take an eighth of the memory for copies of vectors, in addition to it."""
 NO_FILTER = Filter()
 NO_SYNONYMS: Synonyms = {}
 
 
+@dataclass(frozen=True, slots=True)
+class Prefetch:
+    """A collection that is being read for one question, before the filter is known.
+
+    It is used once, for that question. A caller that does not use it closes it.
+
+    Attributes:
+        kind: The collection.
+        plan: What will be searched.
+        reading: Returns the whole collection, its BM25 scores, and a note on what was missing.
+    """
+
+    kind: str
+    plan: SearchPlan
+    reading: asyncio.Task[tuple[CollectionReading, Floats, str]]
+
+    def close(self) -> None:
+        """Discard it. A query that has started may finish: aborting one costs the pool its connection."""
+        self.reading.add_done_callback(_ignore_failure)
+
+
+def _ignore_failure(reading: asyncio.Task[tuple[CollectionReading, Floats, str]]) -> None:
+    """Retrieve a failure that nothing awaits, so that asyncio does not report it."""
+    if not reading.cancelled():
+        reading.exception()
+
+
 class SearchIndex:
-    """One index for all kinds; safe for any number of searches and writes at once.
+    """One index for all kinds; safe for concurrent searches and writes.
 
     Args:
-        database: Where the index lies.
+        database: Where the index is stored.
         encoder: The running model.
-        settings: `vector_memory_mb` bounds the copies in the process.
+        settings: `vector_memory_mb` limits the copies in the process.
         previous: The model before a change: it answers queries until the new one has embedded a collection.
     """
 
@@ -63,9 +99,11 @@ class SearchIndex:
     ) -> None:
         self._database = database
         self._encoder = encoder
-        self._copies = Copies(database, settings.vector_memory_mb * _MEBIBYTE)
-        self._reader = Reader(database, self._copies, Words(settings.vector_memory_mb * _MEBIBYTE // _WORDS_SHARE))
-        self._arms = Arms(self._reader, encoder, previous)
+        self._copies = SnapshotCache(database, settings.vector_memory_mb * _MEBIBYTE)
+        self._reader = CollectionReader(
+            database, self._copies, PostingsCache(settings.vector_memory_mb * _MEBIBYTE // _POSTINGS_SHARE)
+        )
+        self._arms = SearchArms(self._reader, encoder, previous)
 
     async def put(
         self,
@@ -78,20 +116,22 @@ class SearchIndex:
     ) -> PutCounts:
         """Insert or replace entries; others stay.
 
-        Unchanged entries are left alone, and only texts that the content-addressed cache lacks are embedded. When the
-        encoder fails, entries are found by their words, and the next put tries again.
+        Unchanged entries are skipped, and only texts that the content-addressed cache lacks are embedded. If the
+        encoder
+        fails, entries are found by their words, and the next put tries again.
 
         Args:
-            tenant: Whose index.
-            kind: Which collection; it comes to be with its first entry.
-            entries: What shall be found; of several with one id the last counts.
-            progress: Called after every batch that is safely written.
-            embed: Whether to embed now. Else entries are found by their words at once, those whose texts the cache
-                holds by meaning too, and `embed_pending` sees to the others.
+            tenant: The tenant of the index.
+            kind: The collection; the first entry creates it.
+            entries: What to index; of several with one id the last counts.
+            progress: Called after each batch that is safely written.
+            embed: Whether to embed now. Otherwise entries are found by their words at once, those whose texts are
+                cached by
+                meaning too, and `embed_pending` embeds the others.
 
         Raises:
-            InvalidInput: An entry has no text, weights that do not fit, or a label with a control character.
-            StoreError: The database cannot write; whole batches before that are kept.
+            InvalidInput: An entry has no text, weights that do not match, or a label with a control character.
+            StoreError: The database cannot write; batches written before that are kept.
         """
         started = time.perf_counter()
         wanted = checked(entries)
@@ -102,27 +142,27 @@ class SearchIndex:
         return counts
 
     async def prepare(self) -> None:
-        """Have the encoder get ready for large batches while what they hold is still being read."""
-        with suppress(EncoderError):  # it shows at the first batch
+        """Prepare the encoder for large batches while their content is still being read."""
+        with suppress(EncoderError):  # the first batch reports it
             await self._encoder.prepare()
 
     def edition(self, kind: str) -> str:
-        """Names the running model and the form of what is written: what a put wrote under one name, the next would too.
+        """Name the running model and the storage format: equal names mean that a put would write the same.
 
-        Empty while no model is known to run.
+        Empty if the running model is not known.
         """
-        model, profile = model_id(self._encoder), profile_of(kind)
+        model, profile = known_model(self._encoder), profile_of(kind)
         return f"{FORMAT} {sorted(profile.field_weights.items())} {model}" if model else ""
 
     async def holds(self, tenant: Tenant, kind: str, ids: Collection[int]) -> bool:
-        """Whether each of these items is there, with vectors of the running model.
+        """Return whether all of these items exist with vectors of the running model.
 
         Args:
-            tenant: Whose index.
-            kind: Which collection.
+            tenant: The tenant of the index.
+            kind: The collection.
             ids: Distinct ids.
         """
-        model = model_id(self._encoder)
+        model = known_model(self._encoder)
         return bool(model) and await complete(self._database, tenant, kind, model, list(ids)) == len(ids)
 
     async def embedded(
@@ -131,24 +171,24 @@ class SearchIndex:
         kind: str,
         filter: Filter = NO_FILTER,  # noqa: A002 - the public name of the concept
     ) -> int:
-        """How many items of a filter have vectors of the running model, and are found by meaning."""
-        scope = Scope(tenant, kind, model_id(self._encoder), filter.facets)
+        """Return how many items of a filter have vectors of the running model and are found by meaning."""
+        scope = EmbeddingScope(tenant, kind, known_model(self._encoder), filter.facets)
         return await count_embedded(self._database, scope)
 
     async def serving_model(self, tenant: Tenant, kind: str) -> str:
-        """Id of the model whose vectors answer; empty while there are none."""
+        """Return the id of the model whose vectors are in use; empty while there are none."""
         return await serving(self._database, tenant, kind)
 
     async def remove(self, tenant: Tenant, kind: str, ids: Iterable[int]) -> int:
-        """Take items out; ids that are not there are passed over. Returns how many there were."""
+        """Remove items; unknown ids are skipped. Returns how many were removed."""
         wanted = list(dict.fromkeys(ids))
-        model, removed = model_id(self._encoder), 0
+        model, removed = known_model(self._encoder), 0
         for first in range(0, len(wanted), BATCH):
             batch = wanted[first : first + BATCH]
             removed += await run_retrying(
                 self._database,
                 tenant,
-                lambda connection, batch=batch: writing.delete_items(connection, kind, model, batch),
+                lambda connection, batch=batch: delete_items(connection, kind, model, batch),
             )
         return removed
 
@@ -156,26 +196,26 @@ class SearchIndex:
         self,
         tenant: Tenant,
         kind: str,
-        entries_of: EntriesOf,
+        entries_of: EntryLoader,
         *,
         progress: Progress | None = None,
     ) -> int:
-        """Give every item vectors of the running model, batch by batch; the old ones serve until all are there.
+        """Embed every item with the running model, batch by batch; the old vectors serve until all are done.
 
-        A killed run is resumed by the next.
+        The next run resumes one that was killed.
 
         Args:
-            tenant: Whose index.
-            kind: Which collection.
-            entries_of: Gives the entries of some ids, since the index keeps no texts; an id it does not give is left
-                as it is.
-            progress: Called after every batch with the items done, twice: how many remain is not known.
+            tenant: The tenant of the index.
+            kind: The collection.
+            entries_of: Returns the entries of some ids, since the index stores no texts; an id that it leaves out is
+                skipped.
+            progress: Called after each batch with the number of items done, twice: how many remain is not known.
 
         Returns:
             How many entries were put.
         """
         done, after = 0, -1
-        scope = Scope(tenant, kind, await told_model(self._encoder))
+        scope = EmbeddingScope(tenant, kind, await running_model(self._encoder))
         while ids := await pending(self._database, scope, after, BATCH):
             entries = list(await entries_of(ids))
             await self.put(tenant, kind, entries)
@@ -186,44 +226,45 @@ class SearchIndex:
         return done
 
     async def embed_ahead(self, tenant: Tenant, kind: str, entries: Sequence[Entry]) -> None:
-        """Embed the first of some entries while they are put without vectors, so that the encoder does not wait.
+        """Embed the first of some entries while they are put without vectors, so that the encoder does not idle.
 
-        What is not embedded by this, because the encoder fails or there are many, `embed_pending` embeds.
+        `embed_pending` embeds whatever this leaves out because the encoder fails or there are many.
         """
-        if model := model_id(self._encoder):
+        if model := known_model(self._encoder):
             with suppress(EncoderError):
-                await embed_ahead(self._database, self._encoder, Scope(tenant, kind, model), entries)
+                await embed_ahead(self._database, self._encoder, EmbeddingScope(tenant, kind, model), entries)
 
     async def embed_pending(
         self,
         tenant: Tenant,
         kind: str,
-        entries_of: EntriesOf,
+        entries_of: EntryLoader,
         *,
         filter: Filter = NO_FILTER,  # noqa: A002 - the public name of the concept
         progress: Progress | None = None,
     ) -> int:
-        """Give vectors to the items that have none of the running model, as fast as the encoder works.
+        """Embed the items that lack vectors of the running model, as fast as the encoder works.
 
-        The database is read and written while the encoder embeds the batch between. A killed run is resumed by the
-        next, which repeats two batches at most.
+        The database is read and written while the encoder works on the batch between. The next run resumes one that was
+        killed and repeats at most two batches.
 
         Args:
-            tenant: Whose index.
-            kind: Which collection.
-            entries_of: Gives the entries of some ids as they were put, since the index keeps no texts; an id that it
-                does not give is left as it is.
+            tenant: The tenant of the index.
+            kind: The collection.
+            entries_of: Returns the entries of some ids as they were put, since the index stores no texts; an id
+                that it
+                leaves out is skipped.
             filter: Which items.
-            progress: Called after every batch that is safely written.
+            progress: Called after each batch that is safely written.
 
         Returns:
-            How many items got their vectors.
+            How many items got vectors.
 
         Raises:
-            EncoderError: The encoder cannot answer; what was written before stays.
+            EncoderError: The encoder cannot answer; earlier batches are kept.
             StoreError: The database does not answer.
         """
-        scope = Scope(tenant, kind, await told_model(self._encoder), filter.facets)
+        scope = EmbeddingScope(tenant, kind, await running_model(self._encoder), filter.facets)
         return await embed_all(self._database, self._encoder, scope, entries_of, progress)
 
     async def search(
@@ -237,38 +278,38 @@ class SearchIndex:
         threshold: float | None = None,
         split: bool = True,
         message: str = "",
-        ahead: Ahead | None = None,
+        prefetched: Prefetch | None = None,
     ) -> SearchResult:
         """Find the items that fit.
 
         Args:
-            caller: Who asks; sees the tenant's common items and those of its own.
-            kind: Which collection; one that does not exist holds nothing.
+            caller: Sees the tenant's shared items and those of the user.
+            kind: The collection; one that does not exist is empty.
             queries: One message, or the phrases that the calling model wrote.
-            limit: Hits at most.
+            limit: The maximum number of hits.
             filter: Which items may be returned.
-            threshold: Least probability of a hit, 0 to 1; None for the fitted decision.
-            split: Whether a single query is a message that may hold several tasks.
-            message: What phrases of the calling model were written for; it lends them context.
-            ahead: What `read_ahead` began to read for the same caller, kind, queries, split and message.
+            threshold: The minimum probability of a hit, 0 to 1; None for the fitted decision.
+            split: Whether a single query is a message that may contain several tasks.
+            message: The message for which the calling model wrote the phrases; it adds context.
+            prefetched: What `prefetch` returned for the same caller, kind, queries, split and message.
 
         Raises:
             InvalidInput: No query, too many, a negative limit, or a threshold outside 0 to 1.
-            StoreError: The database does not answer, and this process holds no copy of the collection or no encoder.
+            StoreError: The database does not answer, and this process has no copy of the collection or no encoder.
         """
         if limit < 0 or not 0 <= (threshold or 0.0) <= 1:
             raise InvalidInput("The limit or the threshold is out of range.", hint="limit >= 0, threshold 0 to 1.")
         started = time.perf_counter()
-        plan = ahead.plan if ahead is not None else plan_of(queries, split=split, message=message)
-        request = Request(caller, kind, filter.facets)
-        read = self._read(request, plan) if ahead is None else self._narrowed(request, ahead)
+        plan = prefetched.plan if prefetched is not None else plan_of(queries, split=split, message=message)
+        request = SearchRequest(caller, kind, filter.facets)
+        read = self._read(request, plan) if prefetched is None else self._narrowed(request, prefetched)
         (reading, lexical, lost), embedded = await asyncio.gather(read, self._arms.embed(plan))
         embedded = await self._arms.matching(plan, reading, embedded, lost)
         dense, bare = await self._arms.dense(request, reading, embedded)
-        scores = answering.scores_of(reading.ids, dense, lexical)
+        scores = scores_of(reading.ids, dense, lexical)
         traits = await self._reader.traits(request, reading, scores.columns)
         constants = constants_for(reading.model, dense=dense is not None, lexical=not lost)
-        found = answering.answer(
+        found = answer(
             plan,
             reading.postings,
             scores,
@@ -302,56 +343,57 @@ class SearchIndex:
         search_type: SearchType = "hybrid",
         context: str = "",
         synonyms: Synonyms = NO_SYNONYMS,
-        texts_of: TextsOf | None = None,
+        texts_of: TextLoader | None = None,
     ) -> Scoring:
-        """Score every item that the filter lets through, exactly, for a kind that ranks by itself.
+        """Score every item that the filter lets through exactly, for a kind that ranks by itself.
 
         Args:
-            caller: Who asks; sees the tenant's common items and those of its own.
-            kind: Which collection; one that does not exist holds nothing.
-            query: Any text; nothing in it is query syntax.
+            caller: Sees the tenant's shared items and those of the user.
+            kind: The collection; one that does not exist is empty.
+            query: Any text; it has no query syntax.
             filter: Which items may be returned.
-            search_type: Which arms decide. Where the encoder is away the words decide, and `degraded` says so.
-            context: What the question came up in; scored beside it.
-            synonyms: Other ways of saying words of the query.
-            texts_of: Gives the texts of some ids, which the index does not keep: what the query quotes is looked for
-                in them word for word. Without it a quotation counts by its words.
+            search_type: The arms that decide. Without an encoder the lexical arm decides, and `degraded` says so.
+            context: The text around the question; scored separately.
+            synonyms: Other expressions for words of the query.
+            texts_of: Returns the texts of some ids, which the index does not store: quotations of the query are
+                looked up
+                in them word for word. Without it the words of a quotation count.
 
         Raises:
             InvalidInput: The query is blank.
-            StoreError: The database does not answer, and this process holds no copy of the collection or no encoder.
+            StoreError: The database does not answer, and this process has no copy of the collection or no encoder.
         """
         if not query.strip():
             raise InvalidInput("There is nothing to search for.", hint="Ask a question, or give some words.")
         started = time.perf_counter()
         plan = plan_of([query, context] if context.strip() else [query], split=False)
-        question = Question(Request(caller, kind, filter.facets), plan, search_type, synonyms, texts_of)
-        answer = await score(self._arms, question)
+        question = ScoreRequest(SearchRequest(caller, kind, filter.facets), plan, search_type, synonyms, texts_of)
+        scoring = await score(self._arms, question)
         total = (time.perf_counter() - started) * 1000
-        return replace(answer, search_ms=max(total - answer.embedding_ms, 0.0))
+        return replace(scoring, search_ms=max(total - scoring.embedding_ms, 0.0))
 
-    async def embed_query(self, query: str) -> Embedded:
-        """The vector that a search for a query compares, to look for the query among other texts too.
+    async def embed_query(self, query: str) -> EmbeddedQuery:
+        """Embed a query as a search does, to compare it with other texts too.
 
         Args:
             query: Any text with a word in it.
 
         Returns:
-            Its pieces, one row for a short query; without rows, and with a note, where the encoder is away.
+            Its pieces, one row for a short query; without rows and with a note if the encoder is not available.
 
         Raises:
             InvalidInput: The query is blank.
         """
         return await self._arms.embed(plan_of([query], split=False))
 
-    def read_ahead(
+    def prefetch(
         self, caller: Caller, kind: str, queries: Sequence[str], *, split: bool = True, message: str = ""
-    ) -> Ahead:
-        """Begin to read what a search needs, while what decides about its filter is waited for.
+    ) -> Prefetch:
+        """Start to read what a search needs while its filter is still being decided.
 
         Args:
-            caller: Who will ask.
-            kind: Which collection.
+            caller: The caller of the search.
+            kind: The collection.
             queries: As for `search`.
             split: As for `search`.
             message: As for `search`.
@@ -360,11 +402,11 @@ class SearchIndex:
             InvalidInput: No query, or too many.
         """
         plan = plan_of(queries, split=split, message=message)
-        return Ahead(kind, plan, asyncio.create_task(self._read(Request(caller, kind, None), plan)))
+        return Prefetch(kind, plan, asyncio.create_task(self._read(SearchRequest(caller, kind, None), plan)))
 
     @property
     def copied_bytes(self) -> int:
-        """Memory that copies of vectors take in this process."""
+        """The memory that copies of vectors take in this process."""
         return self._copies.nbytes
 
     async def settle(self) -> None:
@@ -372,20 +414,20 @@ class SearchIndex:
         await self._copies.settle()
 
     async def close(self) -> None:
-        """Let the copies go; the database and the encoder belong to the caller."""
+        """Release the copies; the database and the encoder belong to the caller."""
         await self._copies.close()
 
-    async def _read(self, request: Request, plan: Plan) -> tuple[Reading, Floats, str]:
-        """The collection, its BM25 scores, and what was not as it should be; runs beside the embedding."""
+    async def _read(self, request: SearchRequest, plan: SearchPlan) -> tuple[CollectionReading, Floats, str]:
+        """The collection, its BM25 scores, and a note on what was missing; runs in parallel with the embedding."""
         reading, note = await self._arms.read(request, plan.all_terms)
         return reading, score_texts(plan.terms, reading.postings, reading.ids), note
 
-    async def _narrowed(self, request: Request, ahead: Ahead) -> tuple[Reading, Floats, str]:
-        """What was read ahead, under the filter; read again where this process holds no copy to filter."""
-        reading, lexical, note = await ahead.reading
-        if request.facets is None or reading is NOTHING:
+    async def _narrowed(self, request: SearchRequest, prefetched: Prefetch) -> tuple[CollectionReading, Floats, str]:
+        """What was prefetched, under the filter; read again if this process has no copy to filter."""
+        reading, lexical, note = await prefetched.reading
+        if request.facets is None or reading is EMPTY_READING:
             return reading, lexical, note
         if reading.snapshot is None:
-            return await self._read(request, ahead.plan)
+            return await self._read(request, prefetched.plan)
         narrowed = reading_of(reading.snapshot, request, reading.postings)
-        return narrowed, score_texts(ahead.plan.terms, narrowed.postings, narrowed.ids), note
+        return narrowed, score_texts(prefetched.plan.terms, narrowed.postings, narrowed.ids), note

@@ -1,10 +1,28 @@
-"""All SQL of the search index, as named constants with bound parameters.
+"""The SQL of the search index, as named constants with bound parameters, and how a statement is run.
 
-Invariant: no statement names a tenant in a WHERE clause. The rows that a statement can reach are those that row-level
-security lets through for the tenant of the transaction, so a forgotten condition cannot leak.
+Arrays and vectors are read as numpy arrays, without a Python object for each number.
+
+Invariant: no statement names a tenant in a WHERE clause. Row-level security lets a statement reach only the rows of the
+transaction's tenant, so a forgotten condition cannot leak. The array loaders are registered on single cursors; the
+connection's own types stay as they are.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from psycopg import AsyncConnection as DriverConnection
+from psycopg import AsyncCursor
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
+from psycopg.pq import Format
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from thresher.core import Tenant
+from thresher.search.records import Floats, Ids
+from thresher.store import Database, driver
 
 READ = """
 WITH found AS (
@@ -24,9 +42,9 @@ FROM collection c LEFT JOIN wanted w ON true LEFT JOIN LATERAL (
 ) p ON true
 WHERE c.kind = %(kind)s
 """
-"""The collection's state and the postings of some terms, as one consistent statement. Terms are taken rarest first
-until their postings reach the budget; the rarest is always taken, and of the others only the count is told. Ids from
-`low` to `high` are read, of which there are `most` at most."""
+"""The collection's state and the postings of some terms, as one consistent statement. Terms are read rarest first
+until their postings reach the budget; the rarest is always read, and for the others only the count is returned. Ids
+from `low` to `high` are read, at most `most` of them."""
 
 NEAR_TERMS = """
 (
@@ -39,7 +57,7 @@ UNION
   ORDER BY documents DESC, term LIMIT %(limit)s
 )
 """
-"""Terms that are among some, and those that begin with one; the commonest of each."""
+"""Terms from a list, and terms that begin with a prefix; the commonest of each."""
 
 DENSE = """
 WITH living AS MATERIALIZED (
@@ -57,7 +75,7 @@ FROM query q CROSS JOIN LATERAL (
 ) s
 GROUP BY q.number ORDER BY q.number
 """
-"""Exact scores of every item that the caller may see, one row for each query vector; NaN without vectors."""
+"""Exact scores of every item that the caller may see, one row per query vector; NaN without vectors."""
 
 LIVING = """
 SELECT coalesce(array_agg(id ORDER BY id), '{}') AS ids FROM item
@@ -108,8 +126,8 @@ VALUES (current_setting('app.tenant')::int, %(kind)s, %(model)s, 1)
 ON CONFLICT (tenant_id, kind) DO UPDATE SET version = collection.version + 1
 RETURNING model, version
 """
-"""Raises the version and holds the collection's row until the end of the transaction, so that writers of one tenant
-and kind follow one another and the statistics stay exact. Readers do not wait."""
+"""Raises the version and locks the collection's row until the end of the transaction, so that writers of one
+tenant and kind run one after another and the statistics stay exact. Readers do not wait."""
 
 OLD_TERMS = """
 SELECT id, terms, length FROM item WHERE kind = %(kind)s AND id = ANY (%(ids)s::bigint[])
@@ -134,7 +152,8 @@ ON CONFLICT (tenant_id, kind, id) DO UPDATE SET owner = excluded.owner, facets =
   hash = excluded.hash, terms = excluded.terms, length = excluded.length, slots = excluded.slots,
   version = excluded.version
 """
-"""Facets and terms travel as one text an item (unit separator, space), since rows of an array must be equally long."""
+"""Facets and terms are passed as one text per item (unit separator, space), since rows of an array must be
+equally long."""
 
 INSERT_POSTINGS = """
 INSERT INTO posting (tenant_id, kind, term, id, owner, frequency, length)
@@ -167,8 +186,8 @@ JOIN cached_embeddings(%(model)s, %(distinct)s::bytea[]) AS c ON c.hash = u.hash
 JOIN item i ON i.kind = %(kind)s AND i.id = u.id
 ON CONFLICT (tenant_id, kind, id, model, part) DO UPDATE SET hash = excluded.hash, vector = excluded.vector
 """
-"""Copies vectors from the content-addressed cache, so that they never travel back to the client; an item that went
-while it was embedded gets none."""
+"""Copies vectors from the content-addressed cache, so that they never travel back to the client; an item that
+was deleted meanwhile gets none."""
 
 RAISE_VERSIONS = "UPDATE item SET version = %(version)s WHERE kind = %(kind)s AND id = ANY (%(ids)s::bigint[])"
 
@@ -201,7 +220,7 @@ COMPLETE = """
 SELECT count(DISTINCT v.id) FROM item_vector v
 WHERE v.kind = %(kind)s AND v.id = ANY (%(ids)s::bigint[]) AND v.model = %(model)s
 """
-"""A vector never stands without its item."""
+"""A vector never exists without its item."""
 
 FLIP = """
 UPDATE collection SET model = %(model)s WHERE kind = %(kind)s AND model <> %(model)s AND NOT EXISTS (
@@ -210,6 +229,70 @@ UPDATE collection SET model = %(model)s WHERE kind = %(kind)s AND model <> %(mod
   )
 ) RETURNING model
 """
-"""Lets the new model serve once every living item has a vector of it."""
+"""Puts the new model to use once every item has a vector of it."""
 
 DELETE_OTHER_MODELS = "DELETE FROM item_vector WHERE kind = %(kind)s AND model <> %(model)s"
+
+
+Row: TypeAlias = tuple[Any, ...]
+
+_INT8_ARRAY, _FLOAT4_ARRAY = 1016, 1021
+_HEADER = 20
+"""Bytes before the first element of a one-dimensional array in PostgreSQL's binary format: dimensions, null flag,
+element type, length, lower bound, four bytes each (array_send in src/backend/utils/adt/arrayfuncs.c)."""
+_INT8 = np.dtype([("size", ">i4"), ("value", ">i8")])
+_FLOAT4 = np.dtype([("size", ">i4"), ("value", ">f4")])
+
+
+class _Int8Array(Loader):
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> Ids:
+        return np.frombuffer(data, dtype=_INT8, offset=min(_HEADER, len(data)))["value"].astype(np.int64)
+
+
+class _Float4Array(Loader):
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> Floats:
+        return np.frombuffer(data, dtype=_FLOAT4, offset=min(_HEADER, len(data)))["value"].astype(np.float32)
+
+
+async def run(connection: AsyncConnection, statement: str, parameters: Mapping[str, object]) -> list[Row]:
+    """Run one statement inside the connection's transaction and return its rows.
+
+    int8[] and float4[] columns are returned as numpy arrays; they must not contain nulls. A list of numpy rows may
+    be bound
+    to a vector[] as `%(name)b`.
+
+    Args:
+        connection: A connection of `Database.transaction`.
+        statement: A constant of this module.
+        parameters: Its bound values.
+    """
+    async with await send(await driver(connection), statement, parameters) as cursor:
+        return await cursor.fetchall() if cursor.description else []
+
+
+async def run_once(database: Database, tenant: Tenant, statement: str, parameters: Mapping[str, object]) -> list[Row]:
+    """Run one statement as a transaction of its own, in one round trip."""
+    return await database.once(tenant, lambda connection: send(connection, statement, parameters))
+
+
+async def send(connection: DriverConnection[Any], statement: str, parameters: Mapping[str, object]) -> AsyncCursor[Row]:
+    """Execute one statement; the caller fetches the rows."""
+    cursor = cast("AsyncCursor[Row]", connection.cursor(binary=True))
+    cursor.adapters.register_loader(_INT8_ARRAY, _Int8Array)
+    cursor.adapters.register_loader(_FLOAT4_ARRAY, _Float4Array)
+    await cursor.execute(statement, parameters, prepare=True)  # pyright: ignore[reportArgumentType, reportCallIssue] - a constant, not a literal
+    return cursor
+
+
+def vectors_of(packed: bytes, dimension: int) -> Floats:
+    """Decode concatenated `vector_send` values: int16 dimension, int16 unused, then float32, big-endian.
+
+    Returns:
+        float32 (n, dimension).
+    """
+    layout = np.dtype([("dimension", ">i2"), ("unused", ">i2"), ("values", ">f4", (dimension,))])
+    return np.frombuffer(packed, dtype=layout)["values"].astype(np.float32)

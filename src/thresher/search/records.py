@@ -1,4 +1,4 @@
-"""What goes into the index and what comes out of it."""
+"""The records that go into the index and come out of it."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core import Why
-from thresher.search.arrays import Floats, Ids
 
+Ids: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float32]
 Progress: TypeAlias = Callable[[int, int], None]
-"""Called with (entries done, entries in all) after every batch that is safely written."""
+"""Called with (entries done, entries in total) after each batch that is safely written."""
 
 SearchType: TypeAlias = Literal["hybrid", "text", "semantic"]
-"""Which arms decide: both, the words, or the meaning."""
+"""The arms that decide: both, lexical alone, or dense alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One thing that an item wants to be given, such as a parameter of a tool.
+    """One argument that an item takes, such as a parameter of a tool.
 
     Attributes:
         name: Its name.
-        text: What is said of it.
-        brief: The first sentence of that.
-        type: As JSON Schema calls it; empty means a string.
-        required: Whether the item cannot do without.
-        values: The only ones that it takes; empty for any.
+        text: Its description.
+        brief: The first sentence of the description.
+        type: Its JSON Schema type; empty means a string.
+        required: Whether the item needs it.
+        values: The only accepted values; empty if any value is accepted.
     """
 
     name: str
@@ -45,13 +46,14 @@ class Entry:
     """One thing to be found.
 
     Attributes:
-        id: The row's key in its kind's own table.
-        texts: What the encoder reads. Without weights each text becomes a vector, and a query meets the nearest one.
-        weights: One weight a text: their vectors are then summed to a single one.
-        fields: Field name to text, for the words; weights by the kind's profile, 1 for a field it does not name.
-        facets: Labels that a filter may ask for.
+        id: The row's key in the table of its kind.
+        texts: What the encoder reads. Without weights each text becomes a vector, and a query is compared with the
+            nearest.
+        weights: One weight per text: their vectors are then summed into one.
+        fields: Field name to text, for the lexical arm. The kind's profile weighs them; other fields weigh 1.
+        facets: Labels to filter by.
         owner: The only user who may find it; None for everybody in the tenant.
-        slots: What it wants to be given; a message that supplies it finds the entry sooner.
+        slots: Its arguments; a message that supplies them ranks the entry higher.
     """
 
     id: int
@@ -68,7 +70,7 @@ class Filter:
     """Which items a search may return.
 
     Attributes:
-        facets: Any of these must be on the item; None asks for nothing.
+        facets: An item must carry at least one of these; None for no restriction.
     """
 
     facets: frozenset[str] | None = None
@@ -79,9 +81,9 @@ class PutCounts:
     """What a batch upsert did.
 
     Attributes:
-        embedded: Entries for which the encoder was asked.
-        kept: Entries that were unchanged, or whose vectors the content-addressed cache held.
-        removed: Items taken out.
+        embedded: Entries that the encoder embedded.
+        kept: Entries that were unchanged, or whose vectors were in the content-addressed cache.
+        removed: Removed items.
     """
 
     embedded: int = 0
@@ -89,7 +91,7 @@ class PutCounts:
     removed: int = 0
 
     def __add__(self, other: PutCounts) -> PutCounts:
-        """The counts of two batches together."""
+        """Return the sums of two batches."""
         return PutCounts(
             self.embedded + other.embedded,
             self.kept + other.kept,
@@ -99,11 +101,11 @@ class PutCounts:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An item found.
+    """A found item.
 
     Attributes:
         id: The entry's id.
-        score: Calibrated probability, 0 to 1, that it fits.
+        score: The calibrated probability, 0 to 1, that it fits.
         why: Rank and score in each arm, matched terms, clause.
     """
 
@@ -114,18 +116,18 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The answer of one search.
+    """The result of one search.
 
     Attributes:
         hits: Best first.
-        abstained: Nothing reached the threshold.
-        probability: That at least one item fits, 0 to 1.
-        degraded: What was not as it should be, in words; empty when all was well.
-        searched: Items that the filter let through.
+        abstained: Whether no item reached the threshold.
+        probability: The probability, 0 to 1, that at least one item fits.
+        degraded: What was missing or weaker than usual; empty if nothing was.
+        searched: The number of items that the filter let through.
         clauses: The phrases that were searched, in order.
-        embedding_ms: Time spent on embedding them.
+        embedding_ms: The time spent on embedding them.
         search_ms: All other time.
-        embedded: Whether the encoder gave vectors for them.
+        embedded: Whether the encoder produced vectors for them.
     """
 
     hits: tuple[Hit, ...]
@@ -141,33 +143,36 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """Exact scores of every item that a filter lets through, raw, for a ranking that the kind does itself.
+    """Exact raw scores of every item that a filter lets through, for kinds that rank by themselves.
 
-    A weighted sum of `dense` and `lexical` is right for every search type, since an arm that has no say is None or 0.
-    Words count by what the filter lets through, so that other collections beside it do not change the scores.
+    A weighted sum of `dense` and `lexical` is valid for every search type, since an arm that does not count is None
+    or 0.
+    Word statistics are those of the items that the filter lets through, so other collections do not change the scores.
 
     Attributes:
         ids: int64 (n,), sorted.
         dense: float32 (n,), the inner product of the query with each item's best vector; NaN for an item that is not
-            embedded yet; None where the arm did not run.
-        lexical: float32 (n,), BM25; 0 where no word matches. In a semantic search only of items not embedded yet.
-        coverage: float32 (n,), 0 to 1, the share of the query's words that an item holds, each by how rare it is. A
-            small collection is taken for a larger one, so that it means the same in every size; a word that nobody
-            holds counts as a rare one.
-        tiers: int8 (n,), how completely the query's words are there: 3 every quotation word for word, 2 all words,
+            embedded yet; None if the dense arm did not run.
+        lexical: float32 (n,), BM25; 0 if no word matches. In a semantic search only for items that are not embedded
+            yet.
+        coverage: float32 (n,), 0 to 1, the share of the query's words that an item contains, weighted by rarity. A
+            small
+            collection is treated as a larger one, so that the value is comparable across sizes; a word that no item
+            contains counts as a rare one.
+        tiers: int8 (n,), how completely an item contains the query: 3 every quotation word for word, 2 all words,
             1 some, 0 none.
-        context_dense: float32 (n,), as `dense`, for the context; None without context.
-        context_lexical: float32 (n,), as `lexical`, for the context; None without context.
+        context_dense: float32 (n,), like `dense`, for the context; None without context.
+        context_lexical: float32 (n,), like `lexical`, for the context; None without context.
         terms: The distinct terms of the query, in order.
-        unknown: Those that no item holds.
-        guesses: Unknown term to the terms that were searched for in its place; in a text search alone.
-        search_type: As it was carried out.
-        degraded: What is weaker than asked for, in words.
-        items: Size of the whole collection, for all callers.
-        model: The model whose vectors serve.
-        embedding_ms: Time spent on embedding the query.
+        unknown: Those that no item contains.
+        guesses: Unknown term to the terms that were searched instead; in a text search only.
+        search_type: The type that was carried out.
+        degraded: What was weaker than requested.
+        items: The size of the whole collection, for all callers.
+        model: The model whose vectors are in use.
+        embedding_ms: The time spent on embedding the query.
         search_ms: All other time.
-        holders: Term to the items that hold it, int64, sorted, and its BM25 in each.
+        holders: Term to the ids of the items that contain it, int64, sorted, and its BM25 in each.
     """
 
     ids: Ids
@@ -190,12 +195,12 @@ class Scoring:
 
     @property
     def by_words(self) -> Floats:
-        """Float32 (n,), the order of a text search: quotations first, then all words, then by BM25."""
+        """Float32 (n,), the order of a text search: quotations first, then all words, then BM25."""
         step = np.float32(1.0 + self.lexical.max(initial=0.0))
         return (self.lexical + step * np.maximum(self.tiers - 1, 0)).astype(np.float32)
 
     def matched(self, number: int) -> tuple[str, ...]:
-        """The terms that one item holds, strongest first; empty for an item that the filter does not let through."""
+        """Return the terms that one item contains, strongest first; empty for an item that the filter excludes."""
         strengths = {term: _weight_in(ids, weights, number) for term, (ids, weights) in self.holders.items()}
         return tuple(sorted((term for term, weight in strengths.items() if weight > 0), key=lambda t: -strengths[t]))
 

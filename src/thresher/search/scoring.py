@@ -1,115 +1,151 @@
-"""BM25 of one question over what a filter lets through, with other ways of saying it.
+"""One question to both arms, for kinds that rank by themselves.
 
-A tool search counts words over the whole collection; here an item's score depends only on what the filter lets
-through, so that a repository answers the same whatever else is indexed beside it.
-
-Invariant: pure.
+Invariant: every item that the filter lets through has the exact score of each arm that ran.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thresher.search.arrays import Floats, Ids
-from thresher.search.background import REFERENCE
-from thresher.search.bm25 import Postings, inverse_frequency, rows_of
-from thresher.search.wanted import Wanted, Way
+from thresher.search.arms import SearchArms
+from thresher.search.lexical.query_expansion import MAX_UNKNOWN, Alternative, ExpandedQuery, Synonyms, expand_query
+from thresher.search.lexical.word_scores import (
+    WordScores,
+    is_quoted_in,
+    quotation_candidates,
+    quotations,
+    score_words,
+    with_quotations,
+)
+from thresher.search.plan import EmbeddedQuery, SearchPlan
+from thresher.search.reading import CollectionReading, SearchRequest
+from thresher.search.records import Floats, Scoring, SearchType
 
-QUOTED: Final = 3
-ALL_WORDS: Final = 2
-
-Cells: TypeAlias = Mapping[str, tuple[Ids, Floats]]
-"""Term to the rows that hold it, int64, sorted, and its BM25 there, float32."""
+TextLoader: TypeAlias = Callable[[Sequence[int]], Awaitable[Mapping[int, str]]]
+"""Returns the texts of some ids, which the index does not store; an id that is gone is left out."""
 
 
 @dataclass(frozen=True, slots=True)
-class ByWords:
-    """What the words say.
+class ScoreRequest:
+    """A question and its options.
 
     Attributes:
-        scores: float32 (n,), BM25.
-        coverage: float32 (n,), 0 to 1, the share of the query's words, each by how rare it is.
-        tiers: int8 (n,): `QUOTED` holds every quotation, `ALL_WORDS` every word, 1 some, 0 none.
-        cells: Of the terms that some item holds.
+        request: The caller, kind and filter.
+        plan: The question, and its context as a second phrase.
+        search_type: The arms that decide.
+        synonyms: Other expressions for words of the question.
+        texts_of: Reads texts to look up quotations; None: the words of a quotation count.
     """
 
-    scores: Floats
-    coverage: Floats
-    tiers: NDArray[np.int8]
-    cells: Cells
+    request: SearchRequest
+    plan: SearchPlan
+    search_type: SearchType
+    synonyms: Synonyms
+    texts_of: TextLoader | None = None
 
 
-def by_words(wanted: Wanted, postings: Mapping[str, Postings], universe: Ids) -> ByWords:
-    """Score every item of a universe.
-
-    Args:
-        wanted: What is looked for.
-        postings: What is known of each term; terms that no item holds are absent.
-        universe: int64 (n,), sorted ids that may be returned.
-    """
-    cells = {term: found for term, entry in postings.items() if len((found := _cells(entry, universe))[0])}
-    size = len(universe)
-    scores = _sum(wanted.terms, cells, size)
-    held, covered, total = np.zeros(size, np.int32), np.zeros(size, np.float32), 0.0
-    for term in wanted.terms:
-        rows = _holding(term, wanted.ways, cells)
-        rarity = inverse_frequency(max(size, REFERENCE), len(rows))
-        held[rows] += 1
-        covered[rows] += rarity
-        total += rarity
-    for way in wanted.ways:
-        scores += np.maximum(_other(way, cells, size) - _sum(way.said, cells, size), 0)
-    tiers = (held > 0).astype(np.int8)
-    if wanted.terms:
-        tiers[held == len(wanted.terms)] = ALL_WORDS
-    return ByWords(scores, covered / np.float32(total or 1.0), tiers, cells)
+async def score(arms: SearchArms, question: ScoreRequest) -> Scoring:
+    """Score everything that may be returned; the caller sets `search_ms`."""
+    plan, request = question.plan, question.request
+    wanted = [expand_query(text, question.synonyms) for text in plan.phrases]
+    embed = arms.embed(plan) if question.search_type != "text" else _not_embedded()
+    (reading, words, lost), embedded = await asyncio.gather(_words(arms, request, wanted), embed)
+    if lost and question.search_type == "text":
+        embedded = await arms.embed(plan)
+    if lost or question.search_type != "text":
+        embedded = await arms.matching(plan, reading, embedded, lost)
+    dense, bare = await arms.dense(request, reading, embedded)
+    if dense is None and not lost and (guesses := await _guesses(arms, request, wanted[0], reading)):
+        wanted[0] = replace(wanted[0], alternatives=(*wanted[0].alternatives, *guesses))
+        reading, words, _ = await _words(arms, request, wanted)
+    words[0], unquoted = await _look_up_quotations(question, reading, words[0])
+    made = _scoring(question.search_type, reading, wanted[0], words, dense)
+    notes = (*plan.notes, lost, embedded.note, bare, _partly(made.dense), unquoted)
+    return replace(made, degraded=" ".join(filter(None, notes)), embedding_ms=embedded.milliseconds)
 
 
-def _cells(entry: Postings, universe: Ids) -> tuple[Ids, Floats]:
-    """The rows that hold a term, weighed by how many of the universe do."""
-    if len(universe) < len(entry.ids):  # the shorter list is looked up in the longer
-        rows, found = rows_of(universe, entry.ids)
-    else:
-        found, rows = rows_of(entry.ids, universe)
-    idf = inverse_frequency(len(universe), len(rows))
-    scale = np.float32(idf / entry.idf if entry.idf else 1.0)
-    return rows, entry.weights[found] * scale
+async def _words(
+    arms: SearchArms, request: SearchRequest, wanted: Sequence[ExpandedQuery]
+) -> tuple[CollectionReading, list[WordScores], str]:
+    """The collection, the word scores of each text, and a note on what was missing; in parallel with the embedding."""
+    terms = list(dict.fromkeys(term for one in wanted for term in one.all_terms))
+    reading, lost = await arms.read(request, terms, narrow=True)
+    return reading, [score_words(one, reading.postings, reading.ids) for one in wanted], lost
 
 
-def _sum(terms: Sequence[str], cells: Cells, size: int) -> Floats:
-    total = np.zeros(size, np.float32)
-    for term in terms:
-        if term in cells:
-            rows, weights = cells[term]
-            total[rows] += weights
-    return total
+async def _not_embedded() -> EmbeddedQuery:
+    return EmbeddedQuery(None, (), "", 0.0)
 
 
-def _other(way: Way, cells: Cells, size: int) -> Floats:
-    """BM25 of another way of saying it, 0 where an item does not hold all of it."""
-    total = np.zeros(size, np.float32)
-    rows = _together(way, cells)
-    total[rows] = _sum(way.other, cells, size)[rows]
-    return total
+async def _guesses(
+    arms: SearchArms, request: SearchRequest, asked: ExpandedQuery, reading: CollectionReading
+) -> list[Alternative]:
+    """Likely replacements for words that no item contains."""
+    terms = {term for way in asked.alternatives for term in way.terms}
+    unknown = [term for term in asked.terms if term not in reading.postings and term not in terms]
+    unknown = sorted(unknown, key=lambda term: -len(term))[:MAX_UNKNOWN]
+    guesses = {term: await arms.near_terms(request, asked.written[term], term) for term in unknown}
+    return [Alternative((term,), (guess,)) for term, found in guesses.items() for guess in found]
 
 
-def _together(way: Way, cells: Cells) -> Ids:
-    """Rows that hold every term of another way."""
-    if any(term not in cells for term in way.other):
-        return np.empty(0, np.int64)
-    rows = cells[way.other[0]][0]
-    for term in way.other[1:]:
-        rows = np.intersect1d(rows, cells[term][0], assume_unique=True)
-    return rows
+async def _look_up_quotations(
+    question: ScoreRequest, reading: CollectionReading, words: WordScores
+) -> tuple[WordScores, str]:
+    """The word scores with those of quotations, and a note on quotations that were not found."""
+    if question.texts_of is None or not (wanted := quotations(question.plan.phrases[0])):
+        return words, ""
+    rows = {quotation: quotation_candidates(quotation, words) for quotation in wanted}
+    read = np.unique(np.concatenate(list(rows.values())))
+    texts: Mapping[int, str] = await question.texts_of(reading.ids[read].tolist()) if len(read) else {}
+    found = {
+        quotation: [row for row in places.tolist() if is_quoted_in(quotation, texts.get(int(reading.ids[row]), ""))]
+        for quotation, places in rows.items()
+    }
+    missing = [quotation for quotation, places in found.items() if not places]
+    held = {quotation: places for quotation, places in found.items() if places}
+    named = ", ".join(f'"{quotation}"' for quotation in missing)
+    note = f"Not found word for word, so searched by its words: {named}." if missing else ""
+    return with_quotations(words, held) if held else words, note
 
 
-def _holding(term: str, ways: Sequence[Way], cells: Cells) -> Ids:
-    """Rows that hold a term or say it in another way."""
-    own = cells[term][0] if term in cells else np.empty(0, np.int64)
-    others = [rows for way in ways if term in way.said and len(rows := _together(way, cells))]
-    return np.unique(np.concatenate([own, *others])) if others else own
+def _scoring(
+    asked: SearchType,
+    reading: CollectionReading,
+    wanted: ExpandedQuery,
+    words: Sequence[WordScores],
+    dense: Floats | None,
+) -> Scoring:
+    own, *context = words
+    lexical = own.scores
+    if asked == "semantic" and dense is not None:
+        lexical = np.where(np.isnan(dense[0]), lexical, 0).astype(np.float32)
+    unknown = tuple(term for term in wanted.terms if term not in own.cells)
+    guessed = {term: [way.instead[0] for way in wanted.alternatives if way.terms == (term,)] for term in unknown}
+    return Scoring(
+        reading.ids,
+        None if dense is None else dense[0],
+        lexical,
+        own.coverage,
+        own.tiers,
+        None if dense is None or not context else dense[1],
+        context[0].scores if context else None,
+        wanted.terms,
+        unknown,
+        {term: tuple(guesses) for term, found in guessed.items() if (guesses := [g for g in found if g in own.cells])},
+        "text" if dense is None else asked,
+        items=reading.items,
+        model=reading.model,
+        holders={term: (reading.ids[rows], weights) for term, (rows, weights) in own.cells.items()},
+    )
+
+
+def _partly(dense: Floats | None) -> str:
+    """The note if only some items have vectors."""
+    if dense is None or not (missing := int(np.count_nonzero(np.isnan(dense)))):
+        return ""
+    return f"{missing:,} of {len(dense):,} are not embedded yet; these are found by their words alone."

@@ -1,15 +1,16 @@
 """The tools kind: servers, their tools, and the choice of the right ones for a message.
 
-Invariant: enabled, approved tools that the caller may see, and no others, are found, described or resolved.
+Invariant: only enabled, approved tools that the caller may see are found, described or resolved.
 
 Uses: components, core, embedding, scanner, search, store, upstream.
 """
 
+from thresher.knowledge.tools.approval import Consents
 from thresher.knowledge.tools.components import SCHEME, Component, Components, Offered
-from thresher.knowledge.tools.consents import Consents
-from thresher.knowledge.tools.credentials import CredentialStore
+from thresher.knowledge.tools.definitions import compact, definition_text, found_line, line, why_text
 from thresher.knowledge.tools.dropins import DropInReport, DropIns, thread_meta
-from thresher.knowledge.tools.formatting import compact, definition_text, found_line, line, why_text
+from thresher.knowledge.tools.finder import WANTED
+from thresher.knowledge.tools.log import Purged, Statistics, purge_logs
 from thresher.knowledge.tools.models import (
     KIND,
     LIMIT_CAP,
@@ -25,13 +26,11 @@ from thresher.knowledge.tools.models import (
     Refreshed,
     Resolved,
     ServerInfo,
+    plain_name,
 )
-from thresher.knowledge.tools.naming import plain_name
-from thresher.knowledge.tools.question import WANTED
-from thresher.knowledge.tools.refreshing import total_of
-from thresher.knowledge.tools.retention import Purged, purge_logs
+from thresher.knowledge.tools.refresh import total_of
+from thresher.knowledge.tools.servers import CredentialStore
 from thresher.knowledge.tools.service import ToolService
-from thresher.knowledge.tools.statistics import Statistics
 
 __all__ = [
     "KIND",

@@ -1,13 +1,19 @@
 """The snapshot of names: which tools a caller may see, under which names, without their definitions.
 
+Each tool gets the name that clients see, `server_tool`, or `server.tool` if that would read as another server's tool.
+
 Invariant: a snapshot belongs to one tenant and one user and never changes; it is replaced when the catalogue's version
-in the database has moved. What is disabled or held back cannot be found by name through `find`, and where a user and
-the tenant have a server of one name, that user sees the own one alone.
+in the database has changed. Disabled and held tools cannot be found by name through `find`. If a user and the tenant
+have a server of one name, that user sees only their own. A name has at most 64 characters of `[A-Za-z0-9_.-]` (128 if
+a server's names are exposed unchanged), no two tools share one, and the same catalogue always gives the same names: a
+later tool never renames an earlier one, but a new server may if its name looks like the prefix of an earlier tool.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import re
 import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -16,15 +22,13 @@ from typing import Final, TypeAlias
 
 from thresher.core import JSON, Caller, HeldBack, NotFound, StoreUnavailable, did_you_mean, nearest
 from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.facets import facets_of
-from thresher.knowledge.tools.models import LOCAL, META_TOOLS, Resolved
-from thresher.knowledge.tools.naming import expose, plain_name
+from thresher.knowledge.tools.models import LOCAL, META_TOOLS, Resolved, plain_name
 from thresher.knowledge.tools.queries import NameRow, ServerRow, StoredTool
 from thresher.knowledge.tools.trust import GONE, POISONED, REJECTED, WAITING
 from thresher.store import Database
 
 FRESH_SECONDS = 2.0
-"""How long a snapshot serves without a look at the version: another process's change shows after at most this."""
+"""How long a snapshot is used without checking its version: changes of other processes show after at most this."""
 
 _SNAPSHOTS = 64
 _DEFINITIONS = 2_000
@@ -36,31 +40,31 @@ _LARGE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class NamedTool:
-    """A row of the snapshot under the name that clients call."""
+    """A row of the snapshot under its exposed name."""
 
     name: str
     row: NameRow
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogue:
+class ToolCatalogue:
     """One caller's view of the catalogue at one version.
 
     Attributes:
-        version: The change count that it was read at.
+        version: The change count at which it was read.
         servers: All visible servers by name.
         tools: All visible tools, disabled ones included, held ones not, in the order of their ids.
         by_name: The same by exposed name.
-        aliases: The exposed names of tools, by the other names that find them, too.
+        aliases: The exposed names of tools by their aliases.
         by_id: Enabled tools by id.
         held: Tools that wait for approval, by exposed name.
         core: Enabled core tools, by name.
         tokens_all: What the definitions of all enabled tools cost a model.
         server_names: Names of the servers by id.
-        shadowed: Whether the index holds tools that this caller must not find: held ones, or those of a server that
-            the caller's own one of the same name hides.
-        definitions: Definitions already read at this version; a bounded cache.
-        resolved: What calls needed at this version; a bounded cache.
+        shadowed: Whether the index contains tools that this caller must not find: held ones, or those of a server that
+            the caller's own server of the same name hides.
+        definitions: Definitions read at this version; a bounded cache.
+        resolved: Resolved calls at this version; a bounded cache.
     """
 
     version: int
@@ -78,7 +82,7 @@ class Catalogue:
     resolved: OrderedDict[int, Resolved] = field(default_factory=OrderedDict[int, Resolved])
 
     def remember(self, stored: Iterable[StoredTool], resolved: Resolved | None = None) -> None:
-        """Keep what was read at this version; the oldest leave when there is too much."""
+        """Cache what was read at this version; the oldest entries are dropped first."""
         self.definitions.update((tool.id, tool) for tool in stored if tool.id in self.by_id)
         if resolved is not None:
             self.resolved[resolved.id] = resolved
@@ -87,16 +91,16 @@ class Catalogue:
                 kept.popitem(last=False)
 
     def find(self, name: str) -> NamedTool | None:
-        """An enabled tool by exposed name, or by an alias."""
+        """Return an enabled tool by exposed name or alias."""
         found = self._named(name)
         return found if found is not None and found.row.enabled else None
 
     def known(self, name: str, *, enabled: bool = False) -> NamedTool:
-        """A tool by exposed name or alias, or why there is none.
+        """Return a tool by exposed name or alias.
 
         Raises:
             HeldBack: It waits for approval.
-            NotFound: None has this name, or it is disabled and only enabled ones were asked for.
+            NotFound: No tool has this name, or it is disabled and only enabled ones were requested.
         """
         found = self.find(name) if enabled else self._named(name)
         if found is not None:
@@ -109,14 +113,14 @@ class Catalogue:
         return self.by_name.get(self.aliases.get(name, name))
 
     def near(self, name: str) -> tuple[str, ...]:
-        """Enabled tools with names near to this one."""
+        """Return enabled tools with similar names."""
         return nearest(name, (tool.name for tool in self.by_id.values()))
 
     def server(self, name: str) -> ServerRow:
-        """A server by name.
+        """Return a server by name.
 
         Raises:
-            NotFound: None has it; the hint offers near names.
+            NotFound: No server has it; the hint offers similar names.
         """
         if (found := self.servers.get(name)) is None:
             near = did_you_mean(nearest(name, self.servers))
@@ -124,7 +128,7 @@ class Catalogue:
         return found
 
     def scope(self, servers: Iterable[str] | None) -> frozenset[int] | None:
-        """The ids of the named servers, a local one under its plain name too; None when there is no filter."""
+        """Return the ids of the named servers, local ones by their plain name too; None without a filter."""
         return None if servers is None else frozenset(number for name in servers for number in self._ids(name))
 
     def _ids(self, name: str) -> Sequence[int]:
@@ -132,24 +136,24 @@ class Catalogue:
         return found or [self.server(name).id]
 
     def facets(self, scope: Collection[int] | None) -> frozenset[str] | None:
-        """The labels to search under for what this caller may use and no more; None where the index holds no more."""
+        """Return the facets for exactly what this caller may use; None if the index contains nothing else."""
         if scope is None and not self.shadowed:
             return None
         return facets_of(self.server_names if scope is None else scope)
 
     def inside(self, scope: Collection[int] | None) -> list[NamedTool]:
-        """The enabled tools of these servers, oldest first."""
+        """Return the enabled tools of these servers, oldest first."""
         return [tool for tool in self.by_id.values() if scope is None or tool.row.server_id in scope]
 
 
 def snapshot(
     version: int, servers: Sequence[ServerRow], rows: Sequence[NameRow], offered: frozenset[str] = frozenset()
-) -> Catalogue:
-    """Build a snapshot from rows in the order of their ids, so that a newcomer never renames an older tool.
+) -> ToolCatalogue:
+    """Build a snapshot from rows in the order of their ids, so that a new tool never renames an older one.
 
     Args:
-        version: The change count that the rows were read at.
-        servers: All that the caller may see by what is stored.
+        version: The change count at which the rows were read.
+        servers: All stored servers that the caller may see.
         rows: Their tools.
         offered: The local servers that this process offers to the caller; it sees no others.
     """
@@ -162,7 +166,7 @@ def snapshot(
     named = [NamedTool(name, row) for name, row in zip(exposed, rows, strict=True) if row.held != GONE]
     tools = tuple(tool for tool in named if not tool.row.held)
     enabled = {tool.row.id: tool for tool in tools if tool.row.enabled}
-    return Catalogue(
+    return ToolCatalogue(
         version=version,
         servers=by_name,
         tools=tools,
@@ -178,7 +182,7 @@ def snapshot(
 
 
 def _aliases(servers: Iterable[ServerRow], named: Sequence[NamedTool]) -> dict[str, str]:
-    """What the aliases of local servers stand for; one that is also the name of a tool stands for nothing."""
+    """The exposed names by alias of local servers; an alias that is also the name of a tool is left out."""
     giving = [server for server in servers if server.config.get("transport") == LOCAL and "aliases" in server.config]
     if not giving:
         return {}
@@ -194,24 +198,26 @@ def _aliases(servers: Iterable[ServerRow], named: Sequence[NamedTool]) -> dict[s
 
 
 def is_offered(server: ServerRow, offered: frozenset[str]) -> bool:
-    """Whether a stored server is more than a memory: any but a local one that this process does not offer now."""
+    """Return whether a stored server exists now: any but a local one that this process does not offer."""
     return server.config.get("transport") != LOCAL or server.name in offered
 
 
 def is_trusted(server: ServerRow) -> bool:
-    """Whether what a server claims about its tools is relied on: a person said so, or its code runs in this process."""
+    """Return whether a server's claims about its tools are relied on: it is marked trusted or runs in this process."""
     return server.trusted or server.config.get("transport") == LOCAL
 
 
 def relied_on(server: ServerRow, annotations: JSON) -> JSON:
-    """The annotations of a server's tool that may be relied on: of an untrusted one, none that asks for less care."""
+    """Return the annotations that may be relied on: for an untrusted server, none that asks for less care."""
     if is_trusted(server):
         return annotations
-    return {name: value for name, value in annotations.items() if name not in _SOOTHES or value is not _SOOTHES[name]}
+    return {
+        name: value for name, value in annotations.items() if name not in _REASSURING or value is not _REASSURING[name]
+    }
 
 
-_SOOTHES: Final = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
-"""What makes a client ask a person less often, by the words of MCP."""
+_REASSURING: Final = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+"""Annotations of MCP that make a client ask its user less often."""
 
 
 def _held_back(tool: NamedTool) -> HeldBack:
@@ -220,7 +226,7 @@ def _held_back(tool: NamedTool) -> HeldBack:
         why = "was rejected"
     return HeldBack(
         f"The tool '{tool.name}' is held back: it {why}.",
-        hint=f"A person can look at it and decide: thresher tools held, then thresher tools approve {tool.name}.",
+        hint=f"To review it: thresher tools held, then thresher tools approve {tool.name}.",
     )
 
 
@@ -228,14 +234,14 @@ _Key: TypeAlias = tuple[int, str | None, frozenset[str]]
 
 
 @dataclass(slots=True)
-class _Held:
-    catalogue: Catalogue
+class _CachedSnapshot:
+    catalogue: ToolCatalogue
     checked: float
     changes: int
 
 
-class Catalogues:
-    """Holds the snapshots in use, the least recently used one leaving first.
+class CatalogueCache:
+    """The snapshots in use; the least recently used one is dropped first.
 
     Attributes:
         followers: Called whenever this process has changed a catalogue.
@@ -243,30 +249,31 @@ class Catalogues:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._held: OrderedDict[_Key, _Held] = OrderedDict()
+        self._held: OrderedDict[_Key, _CachedSnapshot] = OrderedDict()
         self._locks: defaultdict[_Key, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._changes: defaultdict[int, int] = defaultdict(int)
         self._offered: dict[tuple[int, str | None, str, bool], frozenset[str]] = {}
         self.followers: list[Callable[[], None]] = []
 
     def offer(self, caller: Caller, names: frozenset[str]) -> None:
-        """Show a caller, in the project that it works in, these local servers and no others."""
+        """Show a caller exactly these local servers, in its current project."""
         if names:
             self._offered[caller.place] = names
         else:
             self._offered.pop(caller.place, None)
 
     def offered(self, caller: Caller) -> frozenset[str]:
-        """The local servers that a caller sees."""
+        """Return the local servers that a caller sees."""
         return self._offered.get(caller.place, _NONE)
 
-    async def current(self, caller: Caller) -> Catalogue:
-        """A snapshot at most `FRESH_SECONDS` behind other processes, and never behind this one.
+    async def current(self, caller: Caller) -> ToolCatalogue:
+        """Return a snapshot at most `FRESH_SECONDS` behind other processes, and never behind this one.
 
-        While the database does not answer, the last one serves.
+        While the database does not answer, the last one is used.
 
         Raises:
-            StoreUnavailable: The database does not answer, and there is none, or this process has changed something.
+            StoreUnavailable: The database does not answer, and there is no snapshot, or this process has changed
+                something.
         """
         if (held := self._fresh(caller)) is not None:
             return held
@@ -274,18 +281,18 @@ class Catalogues:
             return self._fresh(caller) or await self._renewed(caller)
 
     def changed(self, tenant_id: int) -> None:
-        """Note that this process changed the tenant's catalogue."""
+        """Record that this process changed the tenant's catalogue."""
         self._changes[tenant_id] += 1
         for key, held in self._held.items():
             if key[0] == tenant_id:
                 held.checked = _NEVER
-        for told in tuple(self.followers):
-            told()
+        for callback in tuple(self.followers):
+            callback()
 
-    def confirm(self, caller: Caller, catalogue: Catalogue, version: int) -> bool:
-        """Whether a version just read is the snapshot's; if so it counts as checked now.
+    def confirm(self, caller: Caller, catalogue: ToolCatalogue, version: int) -> bool:
+        """Return whether a version just read is the snapshot's; if so, the snapshot counts as checked now.
 
-        Unless this process has changed the catalogue since: the version may have been read before that.
+        It does not if this process has changed the catalogue since: the version may have been read before that.
         """
         held = self._held.get(self._key(caller))
         if catalogue.version != version:
@@ -296,14 +303,14 @@ class Catalogues:
             held.checked = time.monotonic()
         return True
 
-    def _fresh(self, caller: Caller) -> Catalogue | None:
+    def _fresh(self, caller: Caller) -> ToolCatalogue | None:
         held = self._held.get(self._key(caller))
         if held is None or time.monotonic() - held.checked > FRESH_SECONDS:
             return None
         self._held.move_to_end(self._key(caller))
         return held.catalogue
 
-    async def _renewed(self, caller: Caller) -> Catalogue:
+    async def _renewed(self, caller: Caller) -> ToolCatalogue:
         key = self._key(caller)
         held = self._held.get(key)
         changes = self._changes[caller.tenant.id]
@@ -314,14 +321,14 @@ class Catalogues:
                 raise
             return held.catalogue
         checked = time.monotonic() if changes == self._changes[caller.tenant.id] else _NEVER
-        self._held[key] = _Held(catalogue, checked, changes)
+        self._held[key] = _CachedSnapshot(catalogue, checked, changes)
         while len(self._held) > _SNAPSHOTS:
             self._locks.pop(self._held.popitem(last=False)[0], None)
         return catalogue
 
-    async def _read(self, caller: Caller, offered: frozenset[str], last: Catalogue | None) -> Catalogue:
+    async def _read(self, caller: Caller, offered: frozenset[str], last: ToolCatalogue | None) -> ToolCatalogue:
         async with self._database.transaction(caller.tenant) as connection:
-            # The version is read first: rows that are newer than it only cost one more look.
+            # The version is read first: rows that are newer than it only cost one more read.
             version = await queries.version(connection, caller.tenant)
             if last is not None and last.version == version:
                 return last
@@ -333,3 +340,77 @@ class Catalogues:
 
     def _key(self, caller: Caller) -> _Key:
         return caller.tenant.id, caller.user, self.offered(caller)
+
+
+NAME_LIMIT = 64
+"""The longest name that every known client accepts (the specification allows 128)."""
+
+_FORBIDDEN = re.compile(r"[^A-Za-z0-9_.-]")
+_OWN = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+
+
+def expose(
+    tools: Iterable[tuple[str, str]],
+    reserved: frozenset[str] = frozenset(),
+    *,
+    bare: frozenset[str] = frozenset(),
+) -> list[str]:
+    """Name the tools of one catalogue.
+
+    Args:
+        tools: (server, tool) in the order in which the catalogue learnt of them.
+        reserved: Names that no tool may take (the gateway's own).
+        bare: Servers whose tools keep their own names, if these are valid and still free.
+
+    Returns:
+        One name per tool, in the same order.
+    """
+    tools = list(tools)
+    servers = frozenset(_clean(plain_name(server)) for server, _ in tools)
+    taken = set(reserved)
+    names: list[str] = []
+    for server, tool in tools:
+        plain = plain_name(server)
+        own = server in bare and tool not in taken and _OWN.fullmatch(tool) is not None
+        if own and not _looks_like_prefix(tool, len(plain) if tool.startswith(f"{plain}_") else 0, servers):
+            name = tool
+        else:
+            name = _free_name(plain, tool, taken, servers)
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+def _clean(name: str) -> str:
+    return _FORBIDDEN.sub("_", name)
+
+
+def _looks_like_prefix(name: str, start: int, servers: frozenset[str]) -> bool:
+    """Return whether a name begins like the tools of a server whose name is longer than `start` characters."""
+    return any(name[: found.start()] in servers for found in re.finditer("_", name) if found.start() > start)
+
+
+def _free_name(server: str, tool: str, taken: set[str], servers: frozenset[str]) -> str:
+    full = f"{server}_{tool}"
+    if _looks_like_prefix(_clean(full), len(server), servers):
+        full = f"{server}.{tool}"
+    plain = _clean(full)
+    lossless = full.isascii() and len(plain) <= NAME_LIMIT
+    if lossless and plain not in taken:
+        return plain
+    digest = hashlib.sha256(f"{server}/{tool}".encode("utf-8", "replace")).hexdigest()
+    for length in range(6, 65):
+        name = f"{plain[: NAME_LIMIT - length - 1]}_{digest[:length]}"[:NAME_LIMIT]
+        if name not in taken:
+            return name
+    raise AssertionError("two different tools have the same SHA-256")
+
+
+def facet_of(server_id: int, *, held: bool = False) -> str:
+    """Return the facet of a server's tools, or of those that are held back; the two never share one."""
+    return f"held:{server_id}" if held else f"server:{server_id}"
+
+
+def facets_of(server_ids: Iterable[int], *, held: bool = False) -> frozenset[str]:
+    """Return the facets of some servers' tools."""
+    return frozenset(facet_of(server_id, held=held) for server_id in server_ids)

@@ -1,7 +1,7 @@
-"""What servers offer besides tools: resources, resource templates and prompts, under names that clients can tell apart.
+"""What servers offer besides tools: resources, resource templates and prompts, under unambiguous names.
 
-Invariant: an exposed address leads back to one server and its own address without a look into the list; what comes
-later never renames what was there. No server is asked to list or to resolve.
+Invariant: an exposed address leads back to one server and its own address without a look at the list; a later component
+never renames an earlier one. No server is asked to list or to resolve.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Literal, TypeAlias
 
 from thresher.core import JSON, Caller, NotFound, did_you_mean, nearest
 from thresher.knowledge.tools import queries
+from thresher.knowledge.tools.catalogue import expose
 from thresher.knowledge.tools.models import LOCAL
-from thresher.knowledge.tools.naming import expose
 from thresher.knowledge.tools.queries import ServerRow
-from thresher.knowledge.tools.queries.components import ComponentRow, components, write_components
+from thresher.knowledge.tools.queries.catalogue import ComponentRow, components, write_components
 from thresher.store import Database, SecretBox, run_retrying
 from thresher.upstream import Listing, ServerConfig, identity_for, restore_config
 
 Kind: TypeAlias = Literal["resource", "template", "prompt"]
 
 SCHEME = "thresher://"
-"""Addresses go out as `thresher://SERVER/ADDRESS`: any address fits behind it, templates too, and none is lost."""
+"""Addresses are exposed as `thresher://SERVER/ADDRESS`: any address fits after it, templates too, and none is lost."""
 
 _SNAPSHOTS = 64
 
@@ -53,7 +53,7 @@ class Offered:
     Attributes:
         version: The catalogue's change count.
         servers: The enabled servers by name.
-        resources: By exposed address, in the order in which they were listed first.
+        resources: By exposed address, in the order in which they were first listed.
         templates: By exposed address template.
         prompts: By exposed name.
     """
@@ -65,19 +65,19 @@ class Offered:
     prompts: Mapping[str, Component]
 
     def prompt(self, name: str) -> Component:
-        """A prompt by exposed name.
+        """Return a prompt by exposed name.
 
         Raises:
-            NotFound: None has it.
+            NotFound: No prompt has it.
         """
         if (found := self.prompts.get(name)) is None:
             raise NotFound(f"There is no prompt '{name}'.", hint=did_you_mean(nearest(name, self.prompts)))
         return found
 
     def home(self, uri: str) -> tuple[int, str] | None:
-        """The server behind an exposed address, and its own address; None when the address names no server.
+        """Return the server behind an exposed address, and its own address; None if the address names no server.
 
-        Also leads to addresses that no list holds, as templates make them.
+        This includes addresses that no list contains, as templates make them.
         """
         if (known := self.resources.get(uri) or self.templates.get(uri)) is not None:
             return known.server, known.key
@@ -87,12 +87,12 @@ class Offered:
         return None
 
     def bare(self) -> list[ServerRow]:
-        """The upstream servers whose names go out unchanged, oldest first."""
+        """Return the upstream servers whose names are exposed unchanged, oldest first."""
         bare = (row for row in self.servers.values() if _bare(row) and row.config.get("transport") != LOCAL)
         return sorted(bare, key=lambda row: row.id)
 
     def uri(self, server: int, own: str) -> str:
-        """The address under which clients reach a server's own address."""
+        """Return the address under which clients reach a server's own address."""
         row = next((row for row in self.servers.values() if row.id == server), None)
         if row is None or (_bare(row) and self.resources.get(own, _NOWHERE).server in (server, 0)):
             return own
@@ -116,11 +116,11 @@ class Components:
         self._held: OrderedDict[tuple[int, str | None], Offered] = OrderedDict()
 
     async def offered(self, caller: Caller, version: int) -> Offered:
-        """What the caller may use, at this version of the catalogue or a later one.
+        """Return what the caller may use, at this version of the catalogue or a later one.
 
         Args:
-            caller: Who asks.
-            version: As `ToolService.version` says.
+            caller: The tenant and user.
+            version: As `ToolService.version` returns it.
         """
         key = (caller.tenant.id, caller.user)
         if (held := self._held.get(key)) is None or held.version != version:
@@ -134,7 +134,7 @@ class Components:
         return held
 
     def config(self, caller: Caller, offered: Offered, server: int) -> ServerConfig:
-        """How to reach a server, with the sessions and credentials that the caller may use."""
+        """Return how to reach a server, with the sessions and credentials that the caller may use."""
         row = next(row for row in offered.servers.values() if row.id == server)
         sealed: JSON = json.loads(self._secrets.open(row.sealed)) if row.sealed else {}
         config = restore_config(row.name, row.config, sealed, description=row.description)
@@ -143,7 +143,7 @@ class Components:
 
 
 async def store(database: Database, caller: Caller, server: ServerRow, listing: Listing) -> bool:
-    """Keep what a server has just listed besides its tools; what it could not list stays as it was.
+    """Store what a server has just listed besides its tools; kinds that it could not list stay.
 
     Returns:
         Whether anything changed; the catalogue's version counts it.
@@ -167,7 +167,7 @@ async def store(database: Database, caller: Caller, server: ServerRow, listing: 
 
 
 def _offered(version: int, servers: Sequence[ServerRow], rows: Sequence[ComponentRow]) -> Offered:
-    # A user's own server stands before the tenant's of the same name.
+    # A user's own server takes precedence over the tenant's of the same name.
     by_name = {row.name: row for row in sorted(servers, key=lambda row: (row.owner is not None, row.id)) if row.enabled}
     by_id = {row.id: row for row in by_name.values()}
     seen = [row for row in rows if row.server_id in by_id]

@@ -1,7 +1,7 @@
 """The owner's folder of components, as servers of the catalogue: one for its modules, and those that proxies name.
 
-Invariant: what a folder names goes through the same doors as what a person adds: prefix, scanner, held-back changes,
-guards. A server that a person has added is never replaced or removed.
+Invariant: a server from the folder is treated like one that a user adds: prefix, scanner, held-back changes, guards. A
+server that a user has added is never replaced or removed.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from thresher.upstream import ServerConfig, parse_servers, start_child, stop_chi
 logger = logging.getLogger("thresher.knowledge")
 
 SERVER = "components"
-"""The name of the server that modules of `tools/`, `prompts/` and `resources/` form."""
+"""The name of the server formed by the modules of `tools/`, `prompts/` and `resources/`."""
 WATCH_SECONDS = 1.0
-"""Between two looks at the folder in development mode."""
+"""The interval between two checks of the folder in development mode."""
 PROXIES_SECONDS = 60.0
-"""For all modules of `proxies/` together."""
+"""The time limit for all modules of `proxies/` together."""
 _MODULE = ("-P", "-m", "thresher.components")
 
 
@@ -49,12 +49,12 @@ class DropInReport:
     """The folder of components as its owner may see it.
 
     Attributes:
-        folder: Where it is looked for.
-        server: The server that its tools, prompts and resources form; empty where it has no such modules.
-        watched: Whether changes are taken up at once.
-        loading: Whether it is being loaded just now.
+        folder: Its path.
+        server: The server formed by its tools, prompts and resources; empty if it has no such modules.
+        watched: Whether changes are loaded at once.
+        loading: Whether it is being loaded now.
         files: Its modules.
-        problem: Why nothing of it is used, or what kept all of it from being loaded; empty when nothing did.
+        problem: Why nothing of it is used, or what kept all of it from being loaded; empty if nothing did.
     """
 
     folder: str
@@ -66,10 +66,10 @@ class DropInReport:
 
 
 def thread_meta(config: ServerConfig) -> JSON:
-    """The `_meta` of a call: in a conversation, the owner's components are told of it; no other server is.
+    """Return the `_meta` of a call: in a conversation, only the owner's components are told about it.
 
     Args:
-        config: The server that is called.
+        config: The called server.
     """
     ours = config.name == SERVER and config.transport == "stdio" and config.command == sys.executable
     return told(current_talk()) if ours and config.args[: len(_MODULE)] == _MODULE else {}
@@ -93,7 +93,7 @@ class DropIns:
         self._server = ""
 
     async def load(self, *, anew: bool = False) -> DropInReport:
-        """Take the folder up as it is now.
+        """Load the folder as it is now.
 
         Args:
             anew: Whether its modules are run again though none has changed.
@@ -112,7 +112,7 @@ class DropIns:
         return report
 
     async def report(self) -> DropInReport:
-        """What became of the folder's modules when they were last loaded."""
+        """Return the state of the folder's modules when they were last loaded."""
         served = await asyncio.to_thread(read_report, self._place("serve")) if self._server else Report()
         seen = (file for file in served.files if file.path in self._folder.served)
         files = (*seen, *(file for file in self._proxies if file.path in self._folder.proxies))
@@ -126,10 +126,10 @@ class DropIns:
         )
 
     async def check_removable(self, caller: Caller, name: str) -> None:
-        """Check that a server is not one of the folder's, which would come back when the folder is next loaded.
+        """Check that a server does not come from the folder, whose next load would restore it.
 
         Raises:
-            Conflict: It is.
+            Conflict: It does.
         """
         if (caller.tenant, caller.user) != (self._caller.tenant, self._caller.user):
             return
@@ -147,7 +147,7 @@ class DropIns:
         while self._watched:
             await asyncio.sleep(WATCH_SECONDS)
             found = await asyncio.to_thread(look, self._path)
-            # Twice the same: an editor that writes several files is not met half-way.
+            # Twice the same, since an editor may still be writing several files.
             if found == last and found != self._folder:
                 await self.load()
                 found = self._folder
@@ -160,7 +160,7 @@ class DropIns:
             return str(error)
 
     def _place(self, role: str) -> Path:
-        """Where the process writes its report: one a version, for an old process may still be at work."""
+        """The path of a process's report: one per version, since an old process may still be running."""
         return self._data_dir / f"components-{role}-{self._version}.json"
 
     def _tidy(self) -> None:
@@ -170,7 +170,7 @@ class DropIns:
                     path.unlink(missing_ok=True)
 
     async def _serve(self, folder: Folder) -> str:
-        """Have the modules served and listed; says what went wrong."""
+        """Serve and list the modules; returns what went wrong."""
         held = await self._config(SERVER)
         if held is not None and held.args[: len(_MODULE)] != _MODULE:
             return f"A server '{SERVER}' that is not of this folder is in the way: remove it under that name."
@@ -182,13 +182,13 @@ class DropIns:
         self._server = SERVER
         before = {one.name: one.trusted for one in await self._tools.list_servers(self._caller)}
         config = self._process("serve", folder)
-        approve = True if held is None else None  # as a person has set it since
+        approve = True if held is None else None  # keep what the user has set since
         trusted = True if held is None else before.get(SERVER)
         await self._tools.add_server(self._caller, config, replace=True, auto_approve=approve, trusted=trusted)
         return await self._listed()
 
     async def _listed(self) -> str:
-        """List the server, again for each module for which its process ends."""
+        """List the server, again for each module that ends its process."""
         tried = ""
         while True:
             done = await self._tools.refresh(self._caller, SERVER)
@@ -198,7 +198,7 @@ class DropIns:
             tried = report.loading
 
     async def _take_proxies(self, folder: Folder) -> str:
-        """Add the servers that modules name, and remove those that none names any more; says what went wrong."""
+        """Add the servers that modules name, and remove those that none names any more; returns what went wrong."""
         ours = await asyncio.to_thread(_names_in, self._names)
         if not folder.proxies and not ours:
             self._proxies = ()
@@ -228,12 +228,12 @@ class DropIns:
         return " ".join(problems)
 
     async def _refresh(self, name: str) -> None:
-        """List a server; that it failed is told by the list of servers, as for every other."""
+        """List a server; the list of servers reports a failure, as for every other."""
         with suppress(ThresherError):
             await self._tools.refresh(self._caller, name)
 
     async def _named(self, folder: Folder) -> tuple[JSON, tuple[FileReport, ...]]:
-        """The servers that modules of `proxies/` name; once more for each module that ends the process."""
+        """The servers that modules of `proxies/` name; tried again for each module that ends the process."""
         tried = ""
         while True:
             answer = await _printed(self._process("proxies", folder))
@@ -262,7 +262,7 @@ _EMPTY: Mapping[str, Any] = {"version": "", "loading": "", "deadly": {}}
 
 
 async def _printed(config: ServerConfig) -> dict[str, Any] | None:
-    """The JSON that a process prints; None where it ended, or had to be ended, without any."""
+    """The JSON that a process prints; None if it ended, or had to be ended, without any."""
     process = await start_child(config)
     try:
         async with asyncio.timeout(PROXIES_SECONDS):

@@ -1,45 +1,46 @@
-"""Writes a server's tools into the catalogue and the search index.
+"""Writing a server's tools into the catalogue and the search index.
 
-Invariant: the catalogue is written first, in one transaction; the index follows and is healed by any later refresh,
-since an upsert of what is already there costs nothing. Work is cut into small steps, so that nobody waits behind it.
-Held tools are in the index under a facet of their own, which no ordinary search asks for.
+Invariant: the catalogue is written first, in one transaction; the index follows, and any later refresh repairs it,
+since
+an upsert of unchanged entries costs nothing. Work is cut into small steps, so that nothing waits long behind it. Held
+tools are in the index under a facet of their own, which no ordinary search requests.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 
 from thresher.core import Caller, NotFound, Tool, event
+from thresher.embedding import count_tokens
 from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.catalogue import Catalogues
-from thresher.knowledge.tools.enrichment import enrich, slots_of
-from thresher.knowledge.tools.facets import facet_of
+from thresher.knowledge.tools.catalogue import CatalogueCache, facet_of
+from thresher.knowledge.tools.definitions import cleaned, definition_hash, definition_text, enrich, line, slots_of
 from thresher.knowledge.tools.models import KIND
 from thresher.knowledge.tools.queries import ListingWrite, Mark, ServerRow, StoredTool, ToolWrite
-from thresher.knowledge.tools.reader import cleaned, write_of
 from thresher.knowledge.tools.trust import AutoApprove, judge
-from thresher.scanner import PeerTools
+from thresher.scanner import ALONE, PeerTools, scan
 from thresher.search import Entry, Progress, PutCounts, SearchIndex
 from thresher.store import Database, run_retrying
 
 logger = logging.getLogger("thresher.knowledge")
 
 _STEP = 16
-"""Tools prepared for the index without a pause: some 3 ms, so that a query in between hardly waits."""
+"""Tools prepared for the index without a pause: about 3 ms, so that a concurrent query hardly waits."""
 _READ = 128
-"""Tools read at once: some 5 ms of decoding."""
+"""Tools read at once: about 5 ms of decoding."""
 _SCANNED = 4
-"""Tools scanned without a pause: as long."""
+"""Tools scanned without a pause: about as long."""
 _LARGE = 32 * 1024
-"""Characters of tools whose preparation takes so long that it is done in a thread."""
+"""Characters of tools above which they are prepared in a thread."""
 
 
 class Indexer:
     """Keeps catalogue and index in step."""
 
-    def __init__(self, database: Database, index: SearchIndex, catalogues: Catalogues) -> None:
+    def __init__(self, database: Database, index: SearchIndex, catalogues: CatalogueCache) -> None:
         self._database = database
         self._index = index
         self._catalogues = catalogues
@@ -58,17 +59,17 @@ class Indexer:
         problem: str = "",
         digest: bytes | None = None,
     ) -> int:
-        """Store a good listing of one server in the catalogue and take what is gone out of the index.
+        """Store a good listing of one server in the catalogue and remove missing tools from the index.
 
         Args:
-            caller: Whose server.
+            caller: The owner of the server.
             server: The server; its description is stored too.
-            tools: What it listed.
-            policy: Which changes are taken over without a person.
-            only: The one tool to be stored; the others stay.
-            peers: The tools of other servers, which the scanner compares with; None to scan nothing.
+            tools: The listed tools.
+            policy: Which changes are accepted without approval.
+            only: The one tool to store; the others stay.
+            peers: The tools of other servers, with which the scanner compares; None to scan nothing.
             problem: What was wrong with single definitions that are left out.
-            digest: Names this listing, so that it is known again.
+            digest: Identifies this listing, so that it is recognised later.
 
         Returns:
             How many tools were removed.
@@ -106,10 +107,11 @@ class Indexer:
         return len(written.gone)
 
     async def index(self, caller: Caller, servers: Sequence[ServerRow], progress: Progress | None = None) -> PutCounts:
-        """Put all enabled tools of these servers into the index; what has not changed is kept as it is.
+        """Index all enabled tools of these servers; unchanged ones are kept.
 
-        What is marked as indexed, and is there, is not even read. What was removed or disabled while this ran is taken
-        out again, so that the last state wins.
+        Servers that are marked as indexed, and are, are not even read. What was removed or disabled meanwhile is
+        removed from
+        the index afterwards, so that the last state wins.
         """
         before = await self._marks(caller, servers)
         marked = [number for mark in before.values() if mark.stands for number in mark.tools]
@@ -168,7 +170,7 @@ class Indexer:
         return entries
 
     async def withdraw(self, caller: Caller, ids: Sequence[int]) -> None:
-        """Take tools out of the index; the catalogue keeps them."""
+        """Remove tools from the index; the catalogue keeps them."""
         self._catalogues.changed(caller.tenant.id)
         if ids:
             await self._index.remove(caller.tenant, KIND, list(ids))
@@ -184,6 +186,27 @@ def _entry(stored: StoredTool, description: str, *, held: bool) -> Entry:
         facets=frozenset({facet_of(stored.server_id, held=held)}),
         owner=stored.owner,
         slots=slots_of(stored.tool.input_schema),
+    )
+
+
+def write_of(tool: Tool, server_description: str, peers: PeerTools | None = ALONE) -> ToolWrite:
+    """Return what is stored of a tool: the enriched text, the hashes, the cost and the findings.
+
+    Args:
+        tool: A cleaned tool.
+        server_description: What its server is for.
+        peers: The tools of other servers with which the scanner compares; None to skip the scan.
+    """
+    text = enrich(tool, server_description)
+    enriched = "\n".join((*text.texts, text.lexical))
+    return ToolWrite(
+        tool=tool,
+        enriched=enriched,
+        content_hash=hashlib.sha256(enriched.encode()).digest(),
+        definition_hash=definition_hash(tool),
+        tokens=count_tokens(definition_text(tool.name, tool)),
+        line=line("", tool),
+        findings=() if peers is None else scan(tool, peers),
     )
 
 

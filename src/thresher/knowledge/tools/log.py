@@ -1,43 +1,57 @@
-"""The logs of discoveries and calls: who asked and called what, how long it took, and whether the two met.
+"""The logs of discoveries and calls: writing them, the figures of a period, and their removal.
 
-Invariant: no answer and no call waits for its row. The text of a message is in a row only where the setting says so,
-without its secrets.
+Invariant: no answer and no call waits for its row. The text of a message is in a row only if the setting says so,
+without its secrets. Counts are of one tenant; a share is None if there was nothing to count. No transaction of a
+removal
+is long, however much there is to remove; the next run finishes one that was cut off, and two at once (replicas sweep
+independently) only share the work.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
+from typing import Final
 
 from thresher.core import Caller, Settings, Tenant
 from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.catalogue import Catalogue, Catalogues
+from thresher.knowledge.tools.catalogue import CatalogueCache, NamedTool, ToolCatalogue
 from thresher.knowledge.tools.models import FoundTool
 from thresher.knowledge.tools.queries import Discovery, Invocation
-from thresher.store import Database, Journal, clean, message_of
+from thresher.knowledge.tools.queries.log import (
+    CallCounts,
+    DiscoveryCounts,
+    call_counts,
+    chosen_counts,
+    discovery_counts,
+    prune_embeddings,
+    purge_some_of_all,
+)
+from thresher.store import Database, Journal, age_limit, clean, message_of, period_start, purge_rows, run_retrying
 
 _CLIENTS = 4_096
-"""Clients whose last discovery is remembered: the least recently used one is forgotten first."""
+"""Clients whose last discovery is remembered; the least recently used one is dropped first."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A discovery on its way, with the snapshot that its writing confirms."""
+class _PendingDiscovery:
+    """A discovery to be written, with the snapshot that its writing confirms."""
 
     caller: Caller
-    catalogue: Catalogue
+    catalogue: ToolCatalogue
     row: Discovery
 
 
 class ToolLog:
     """Both logs of one process."""
 
-    def __init__(self, database: Database, catalogues: Catalogues, settings: Settings) -> None:
+    def __init__(self, database: Database, catalogues: CatalogueCache, settings: Settings) -> None:
         self._database = database
         self._catalogues = catalogues
-        self._journal: Journal[_Asked | Invocation] = Journal(self._write)
+        self._journal: Journal[_PendingDiscovery | Invocation] = Journal(self._write)
         self._last = LastDiscoveries()
         self.calls = CallLog(self._journal, self._last, settings)
 
@@ -46,17 +60,17 @@ class ToolLog:
         """Rows that this process could not write."""
         return self._journal.lost
 
-    def add(self, caller: Caller, catalogue: Catalogue, row: Discovery, chosen: Sequence[FoundTool]) -> None:
-        """Note a discovery."""
+    def add(self, caller: Caller, catalogue: ToolCatalogue, row: Discovery, chosen: Sequence[FoundTool]) -> None:
+        """Log a discovery."""
         self._last.remember(caller, chosen)
-        self._journal.add(caller.tenant, _Asked(caller, catalogue, row))
+        self._journal.add(caller.tenant, _PendingDiscovery(caller, catalogue, row))
 
     async def settle(self) -> None:
         """Wait until every row is written, or given up with a warning."""
         await self._journal.settle()
 
-    async def _write(self, tenant: Tenant, rows: Sequence[_Asked | Invocation]) -> None:
-        asked = [row for row in rows if isinstance(row, _Asked)]
+    async def _write(self, tenant: Tenant, rows: Sequence[_PendingDiscovery | Invocation]) -> None:
+        asked = [row for row in rows if isinstance(row, _PendingDiscovery)]
         calls = [row for row in rows if isinstance(row, Invocation)]
         version = await queries.write_logs(self._database, tenant, [row.row for row in asked], calls)
         if version is not None:
@@ -67,7 +81,9 @@ class ToolLog:
 class CallLog:
     """The log of calls of upstream tools."""
 
-    def __init__(self, journal: Journal[_Asked | Invocation], last: LastDiscoveries, settings: Settings) -> None:
+    def __init__(
+        self, journal: Journal[_PendingDiscovery | Invocation], last: LastDiscoveries, settings: Settings
+    ) -> None:
         self._journal = journal
         self._last = last
         self._settings = settings
@@ -82,15 +98,15 @@ class CallLog:
         duration_ms: float,
         trace_id: str,
     ) -> None:
-        """Note a call, without its arguments; never waits.
+        """Log a call, without its arguments; never waits.
 
         Args:
-            caller: Who called.
+            caller: The caller of the tool.
             name: The name that it called.
-            tool_id: The tool's row; None where no tool has the name, which is then whatever the caller wrote.
+            tool_id: The tool's row; None if no tool has the name, which is then arbitrary text.
             state: How it ended: `ok`, `tool error`, `failed`, ...
-            duration_ms: How long it took, from the arguments to the answer.
-            trace_id: What the log lines of the call carry.
+            duration_ms: The time from the arguments to the answer.
+            trace_id: The id in the log lines of the call.
         """
         kept = name if tool_id is not None else message_of([name], self._settings) or ""
         row = Invocation(
@@ -109,36 +125,37 @@ class CallLog:
 
 
 @dataclass(frozen=True, slots=True)
-class _Offer:
-    """What a discovery offered: which one it was, and of each tool the names, those of exact duplicates too."""
+class _OfferedTools:
+    """What a discovery offered: its number, and for each tool its names, exact duplicates included."""
 
     number: int
     names: tuple[tuple[str, ...], ...]
 
 
 class LastDiscoveries:
-    """What each client was last offered, so that a call can tell its tool's place in it.
+    """What each client was last offered, so that a call can log its tool's rank in it.
 
-    Connections are told apart by `Caller.client`. Where there is none (a request without a session) the user is all
-    that is known, so such a discovery counts for every connection of that user that has not asked since.
+    Connections are told apart by `Caller.client`. Without one (a request without a session) only the user is known,
+    so such
+    a discovery counts for every connection of that user without a later one of its own.
     """
 
     def __init__(self, clients: int = _CLIENTS) -> None:
         self._clients = clients
         self._count = 0
-        self._offers: OrderedDict[tuple[int, str | None, str], _Offer] = OrderedDict()
+        self._offers: OrderedDict[tuple[int, str | None, str], _OfferedTools] = OrderedDict()
 
     def remember(self, caller: Caller, chosen: Sequence[FoundTool]) -> None:
-        """Note what a client was offered; what it was offered before no longer counts."""
+        """Record what a client was offered; earlier offers no longer count."""
         self._count += 1
         key = (caller.tenant.id, caller.user, caller.client)
-        self._offers[key] = _Offer(self._count, tuple((tool.name, *tool.also) for tool in chosen))
+        self._offers[key] = _OfferedTools(self._count, tuple((tool.name, *tool.also) for tool in chosen))
         self._offers.move_to_end(key)
         if len(self._offers) > self._clients:
             self._offers.popitem(last=False)
 
     def rank(self, caller: Caller, name: str) -> int | None:
-        """The place of a tool, from 1, in the client's last discovery; 0 outside it, None when there was none."""
+        """Return a tool's rank, from 1, in the client's last discovery; 0 outside it, None if there was none."""
         keys = {(caller.tenant.id, caller.user, client) for client in (caller.client, "")}
         offers = [offer for key in keys if (offer := self._offers.get(key)) is not None]
         if not offers:
@@ -148,5 +165,214 @@ class LastDiscoveries:
 
 
 def now() -> dt.datetime:
-    """The moment, with its zone."""
+    """Return the current time with its zone."""
     return dt.datetime.now(dt.UTC)
+
+
+_NOBODY: Final = Tenant(0, "")
+"""Sees no tenant's rows; the functions of the sweep go through all tenants themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """How much was removed.
+
+    Attributes:
+        rows: Log rows, discoveries and calls together.
+        embeddings: Cached vectors.
+    """
+
+    rows: int
+    embeddings: int
+
+
+async def purge(database: Database, caller: Caller, days: float) -> int:
+    """Remove the caller's log rows that are at least this many days old; returns how many.
+
+    Raises:
+        InvalidInput: The age is negative or too large.
+    """
+    return await purge_rows(database, caller, ("discovery", "invocation"), age_limit(days))
+
+
+async def purge_logs(database: Database, days: float) -> Purged:
+    """Run the daily sweep: old log rows of all tenants, and embeddings unused for as long."""
+    moment, removed = age_limit(days), 0
+    while some := await run_retrying(database, _NOBODY, lambda run: purge_some_of_all(run, moment)):
+        removed += some
+    return Purged(removed, await prune(database, days))
+
+
+async def prune(database: Database, days: float) -> int:
+    """Record which embeddings are unused, and remove those unused for this many days; returns how many.
+
+    An embedding is old enough if no index row of any tenant used it at any sweep for as long as logs are kept. Each
+    sweep
+    records since when a vector has been unused, so that neither searching nor indexing pays for a date of last use.
+    A tool
+    that returns within that time is embedded from the cache.
+    """
+    moment = age_limit(days)
+    return await run_retrying(database, _NOBODY, lambda run: prune_embeddings(run, moment))
+
+
+_MOST_CHOSEN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCount:
+    """A tool and a count."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """The figures of a period.
+
+    Attributes:
+        since: Its beginning; it ends now.
+        discoveries: Answers of `find_tools`.
+        shadow: Those whose choice was only recorded.
+        latency_p50_ms: Half of them took at most this long; null without any, like all shares and times below.
+        latency_p95_ms: 95 in 100 of them.
+        latency_p99_ms: 99 in 100 of them.
+        embedding_p50_ms: Time in the encoder, for those that used it.
+        embedded_share: Those that also searched by meaning.
+        fallback_rate: Those that could not search and returned the first tools.
+        abstained_share: Those that found nothing likely enough.
+        degraded_share: Those that ran with less than both arms, fallbacks included.
+        sources: How many were answered by which arm.
+        calls: Calls of upstream tools.
+        error_rate: Those that neither succeeded nor were cancelled.
+        asked_calls: Those of clients that had searched for tools before.
+        chosen_share: Of these, those whose tool was among the last chosen.
+        shadow_chosen_share: The same for calls whose choice was only recorded.
+        mean_rank: The mean rank of the called tool among the chosen, from 1.
+        tools: Enabled tools now.
+        never_chosen: Those of them that no discovery chose, by name.
+        most_chosen: The tools chosen most often.
+        called_unchosen: Tools that were called although no discovery chose them, most calls first.
+        lost_rows: Log rows that the running process gave up because the database did not accept them.
+    """
+
+    since: dt.datetime
+    discoveries: int
+    shadow: int
+    latency_p50_ms: float | None
+    latency_p95_ms: float | None
+    latency_p99_ms: float | None
+    embedding_p50_ms: float | None
+    embedded_share: float | None
+    fallback_rate: float | None
+    abstained_share: float | None
+    degraded_share: float | None
+    sources: Mapping[str, int]
+    calls: int
+    error_rate: float | None
+    asked_calls: int
+    chosen_share: float | None
+    shadow_chosen_share: float | None
+    mean_rank: float | None
+    tools: int
+    never_chosen: Sequence[str]
+    most_chosen: Sequence[ToolCount]
+    called_unchosen: Sequence[ToolCount]
+    lost_rows: int
+
+
+async def measure(
+    database: Database, caller: Caller, catalogue: ToolCatalogue, days: float, lost_rows: int
+) -> Statistics:
+    """Count a period that ends now.
+
+    Args:
+        database: Where the logs are.
+        caller: The tenant, or one of its users, whose rows are counted.
+        catalogue: The current tools.
+        days: The length of the period.
+        lost_rows: The number of rows that the running process could not log.
+
+    Raises:
+        InvalidInput: The length is out of bounds.
+    """
+    start = period_start(days)
+    async with database.transaction(caller.tenant) as connection:
+        found = await discovery_counts(connection, caller, start)
+        chosen = await chosen_counts(connection, caller, start)
+        calls = await call_counts(connection, caller, start)
+    return statistics(start, catalogue, found, chosen, calls, lost_rows)
+
+
+def statistics(
+    since: dt.datetime,
+    catalogue: ToolCatalogue,
+    found: DiscoveryCounts,
+    chosen: Mapping[int, int],
+    calls: Sequence[CallCounts],
+    lost_rows: int,
+) -> Statistics:
+    """Compute the figures from the counts."""
+    offered = _offered(catalogue, chosen)
+    called, asked = sum(tool.calls for tool in calls), sum(tool.asked for tool in calls)
+    met = sum(tool.chosen for tool in calls)
+    return Statistics(
+        since=since,
+        discoveries=found.total,
+        shadow=found.shadow,
+        latency_p50_ms=found.p50_ms,
+        latency_p95_ms=found.p95_ms,
+        latency_p99_ms=found.p99_ms,
+        embedding_p50_ms=found.embedding_p50_ms,
+        embedded_share=_share(found.embedded, found.total),
+        fallback_rate=_share(found.fallback, found.total),
+        abstained_share=_share(found.abstained, found.total),
+        degraded_share=_share(found.degraded, found.total),
+        sources={name: getattr(found, name) for name in _SOURCES},
+        calls=called,
+        error_rate=_share(sum(tool.errors for tool in calls), called),
+        asked_calls=asked,
+        chosen_share=_share(met, asked),
+        shadow_chosen_share=_share(sum(tool.shadow_chosen for tool in calls), sum(tool.shadow_asked for tool in calls)),
+        mean_rank=_share(sum(tool.ranks for tool in calls), met),
+        tools=len(catalogue.by_id),
+        never_chosen=sorted(tool.name for tool in catalogue.by_id.values() if _definition(tool) not in offered),
+        most_chosen=_most_chosen(catalogue, chosen),
+        called_unchosen=_called_unchosen(catalogue, calls, offered),
+        lost_rows=lost_rows,
+    )
+
+
+_SOURCES = ("semantic", "lexical", "hybrid", "core", "fallback", "none")
+
+
+def _share(part: float, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _definition(tool: NamedTool) -> tuple[str, bytes]:
+    """What exact duplicates on several servers share: an answer shows one of them and names the others."""
+    return tool.row.name, tool.row.digest
+
+
+def _offered(catalogue: ToolCatalogue, chosen: Iterable[int]) -> set[tuple[str, bytes]]:
+    ids = set(chosen)
+    return {_definition(tool) for tool in catalogue.tools if tool.row.id in ids}
+
+
+def _most_chosen(catalogue: ToolCatalogue, chosen: Mapping[int, int]) -> list[ToolCount]:
+    named = [(tool.name, chosen[tool.row.id]) for tool in catalogue.tools if tool.row.id in chosen]
+    return list(starmap(ToolCount, sorted(named, key=lambda entry: (-entry[1], entry[0]))[:_MOST_CHOSEN]))
+
+
+def _called_unchosen(
+    catalogue: ToolCatalogue, calls: Iterable[CallCounts], offered: set[tuple[str, bytes]]
+) -> list[ToolCount]:
+    known = {tool.row.id: tool for tool in catalogue.tools}
+    missed = [
+        ToolCount(known[call.tool_id].name, call.calls)
+        for call in calls
+        if call.tool_id in known and _definition(known[call.tool_id]) not in offered
+    ]
+    return sorted(missed, key=lambda entry: (-entry.count, entry.name))

@@ -1,6 +1,6 @@
-"""The records of the tools kind: what is asked, what is found, what the catalogue holds.
+"""The records of the tools kind: requests, results, and what the catalogue contains.
 
-Invariant: nothing here holds a secret; commands and addresses are masked before they come in.
+Invariant: nothing here contains a secret; commands and addresses are masked before they get here.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ LOCAL = "local"
 """Transport of a server inside this process: the face that offers it runs its tools."""
 
 LIMIT_CAP = 10
-"""The most tools that one answer holds, core tools included."""
+"""The maximum number of tools in one answer, core tools included."""
 
 UNCHOSEN_CAP = 1_000
-"""The most tools that an answer shows beside the chosen ones."""
+"""The maximum number of tools that an answer shows next to the chosen ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class FoundTool:
         name: The name to call it by, `server_tool`.
         scored: Server and name of the tool, with its probability and the reasons; `describe_tools` has the rest.
         line: One line for a model: signature and first sentence.
-        tokens: What the line costs (o200k).
+        tokens: The cost of the line (o200k).
         also: Names of exact duplicates on other servers, left out of the answer.
     """
 
@@ -59,7 +59,7 @@ class FoundTool:
 
     @property
     def score(self) -> float:
-        """Probability, 0 to 1, that the tool fits; 0 for a core tool that the search did not return."""
+        """The probability, 0 to 1, that the tool fits; 0 for a core tool that the search did not return."""
         return self.scored.score
 
     @property
@@ -73,24 +73,25 @@ class FindResult:
     """The answer to `find_tools`.
 
     Attributes:
-        tools: Best first; core tools that the search did not return stand last.
-        total_searched: Enabled tools inside the server filter.
-        abstained: No tool is likely enough; `tools` then holds core tools alone.
-        probability: That any tool fits at all.
-        degraded: Why the search worked with less than both arms; empty when it did not.
+        tools: Best first; core tools that the search did not return come last.
+        total_searched: The number of enabled tools inside the server filter.
+        abstained: No tool is likely enough; `tools` then contains only core tools.
+        probability: The probability that any tool fits.
+        degraded: Why the search ran with less than both arms; empty if it did not.
         fallback: The search could not run: these are the first enabled tools, not chosen ones.
         clauses: The parts of the message that were searched.
         embedding_ms: Time in the encoder; 0 from its cache.
-        duration_ms: The whole time; the log row is written behind the answer.
-        trace_id: What the log line and any error carry.
+        duration_ms: The total time; the log row is written after the answer.
+        trace_id: The id in the log line and in any error.
         tokens_sent: What the lines of `tools` cost a model.
         tokens_all: What the definitions of all enabled tools would cost it.
-        held_back: Names of tools that would have been chosen, were they not waiting for a person's approval.
-        selection: `on`; `shadow`: clients see all tools, and the choice is recorded; `off`: nothing was chosen.
-        embedding_generated: Whether the search went by meaning too, with an embedding of the question.
-        unchosen: Where it was asked for and clients see all tools: those inside the filter that were not chosen, oldest
-            first, up to `UNCHOSEN_CAP`.
-        left_out: How many more of them there are.
+        held_back: Names of tools that would have been chosen if they were approved.
+        selection: `on`; `shadow`: clients see all tools, and the choice is only recorded; `off`: nothing was chosen.
+        embedding_generated: Whether the search used an embedding of the question.
+        unchosen: On request, if clients see all tools: those inside the filter that were not chosen, oldest first,
+            up to
+            `UNCHOSEN_CAP`.
+        left_out: The number of further ones.
     """
 
     tools: tuple[FoundTool, ...]
@@ -118,8 +119,8 @@ class Definition:
 
     Attributes:
         tokens: What the definition costs a model.
-        warnings: How much the scanner has to say of it.
-        findings: What that is; empty where the definition is bare.
+        warnings: The number of the scanner's findings.
+        findings: The findings; empty if only names and switches were requested.
     """
 
     name: str
@@ -137,11 +138,12 @@ class Resolved:
 
     Attributes:
         id: The tool's row.
-        config: How to reach its server, secrets opened, for this tenant and identity; None for a local server's tool,
-            which whoever offered the server runs.
+        config: How to reach its server, secrets opened, for this tenant and identity; None for a tool of a local
+            server,
+            which the offering face runs.
         tool: The approved definition, under the server's own name for it.
-        read_only: A trusted server says that the tool changes nothing; what says nothing counts as writing.
-        claims: The tool's server says so and is not trusted, so that it counts as writing.
+        read_only: Whether a trusted server says that the tool changes nothing; otherwise it counts as writing.
+        claims: Whether the tool's server says so and is not trusted, so that it counts as writing.
     """
 
     id: int
@@ -156,13 +158,13 @@ class LocalServer:
     """A server inside this process.
 
     Attributes:
-        name: Its name in the catalogue: a plain name, a colon and a remainder, such as `deploy:pack`, which no upstream
-            server can have. The part before the colon goes before the names of its tools.
-        tools: What it offers.
+        name: Its name in the catalogue: a plain name, a colon and a suffix, such as `deploy:pack`, which no upstream
+            server can have. The part before the colon prefixes the names of its tools.
+        tools: Its tools.
         description: What it is for.
-        prefix: Whether the names of its tools begin with its own; else they stand as they are, where they are free.
-        aliases: Other names that find its tools, each with the tool's own name. They are never listed, and a tool that
-            has such a name comes first.
+        prefix: Whether the names of its tools begin with its own; otherwise they stay as they are, if they are free.
+        aliases: Other names that find its tools, each with the tool's own name. They are never listed, and a tool with
+            such a name takes precedence.
     """
 
     name: str
@@ -174,7 +176,7 @@ class LocalServer:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a tool of a server that is not trusted claims: that it only reads.
+    """The claim of a tool on an untrusted server that it only reads.
 
     Attributes:
         definition: SHA-256 of the definition that says so, hexadecimal.
@@ -187,14 +189,14 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """A person's remembered yes to calls of one tool.
+    """A user's remembered consent to calls of one tool.
 
     Attributes:
         tool: Its exposed name.
         server: Its server.
-        definition: The beginning of the hash of the definition that was agreed to.
+        definition: The beginning of the hash of the definition that the user agreed to.
         since: When.
-        holds: Whether it still holds: the tool has that very definition, and is in use.
+        holds: Whether it is still valid: the tool has that definition and is in use.
     """
 
     tool: str
@@ -214,21 +216,21 @@ class Descriptions:
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """A server as people may see it.
+    """A server as users may see it.
 
     Attributes:
         name: Its name in the catalogue.
         transport: `stdio`, `http`, `static` (a catalogue without a live server) or `local` (inside this process).
         target: Command line or address, secrets masked.
         state: `new`, `ready`, `stale` (last good list kept) or `failed` (never listed).
-        error: What went wrong last; empty after a good listing.
-        tools: How many tools it has, disabled and held ones included.
-        held: How many of them wait for a person's approval.
-        warned: How many of those in use the scanner warns of.
-        auto_approve: Whether changes of its tools are taken over without approval.
-        trusted: Whether what it claims about its tools, such as that one only reads, is relied on.
-        shared: Whether all users of the tenant see it; else it is one user's own.
-        sql: The dialect in which the guard reads statements for its tools; empty: it reads none.
+        error: The last error; empty after a good listing.
+        tools: The number of its tools, disabled and held ones included.
+        held: How many of them wait for approval.
+        warned: How many of those in use have findings of the scanner.
+        auto_approve: Whether changes of its tools are accepted without approval.
+        trusted: Whether its claims about its tools, such as that one only reads, are relied on.
+        shared: Whether all users of the tenant see it; otherwise it belongs to one user.
+        sql: The dialect in which the guard reads statements for its tools; empty if it reads none.
     """
 
     name: str
@@ -250,7 +252,7 @@ class ServerInfo:
 
 @dataclass(frozen=True, slots=True)
 class HeldTool:
-    """A tool that waits for a person.
+    """A tool that waits for approval.
 
     Attributes:
         name: Its exposed name.
@@ -258,7 +260,7 @@ class HeldTool:
         reason: `changed` (another definition than the one in use), `poisoned` (a dangerous finding) or `rejected`.
         digest: The beginning of the pending definition's hash; a decision names it.
         since: When it was held.
-        findings: What the scanner says of the pending definition.
+        findings: The scanner's findings on the pending definition.
         approved: The definition that was in use; None for a tool that never was.
         pending: The definition that waits.
         difference: Lines of a unified diff, hidden characters written out.
@@ -277,15 +279,14 @@ class HeldTool:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """What a refresh did, over all servers that were asked for.
+    """What a refresh did, over all requested servers.
 
     Attributes:
-        embedded: Tools embedded anew.
+        embedded: Tools that were embedded.
         kept: Tools that had not changed.
         removed: Tools that are gone.
         failures: The error of each server that could not be listed.
-        held: Tools of these servers that wait for approval now, rejected ones aside, by the names that clients would
-            see.
+        held: Tools of these servers that now wait for approval, except rejected ones, by their exposed names.
     """
 
     embedded: int = 0
@@ -293,3 +294,8 @@ class Refreshed:
     removed: int = 0
     failures: Mapping[str, str] = field(default_factory=dict[str, str])
     held: tuple[str, ...] = ()
+
+
+def plain_name(server: str) -> str:
+    """Return a server's name as users write it: that of a local one, `deploy:pack`, without its suffix."""
+    return server.partition(":")[0]

@@ -1,7 +1,8 @@
-"""Adds, removes and switches the servers of the catalogue.
+"""Adding, removing and switching servers of the catalogue, and the sign-ins at them.
 
 Invariant: secrets are sealed before they are stored and never returned. A server belongs to one user, or to the tenant
-as a whole; a user changes only the own ones.
+as a whole; users change only their own. A stored sign-in is durable before `save` and `exchange` return, and is removed
+with its server.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ from thresher.core import (
     Conflict,
     InvalidInput,
     NotAllowed,
+    NotFound,
+    Tenant,
     ThresherError,
     dumps,
     event,
 )
 from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.catalogue import Catalogues, is_offered
+from thresher.knowledge.tools.catalogue import CatalogueCache, is_offered
 from thresher.knowledge.tools.indexer import Indexer
-from thresher.knowledge.tools.models import LOCAL, STATIC, ServerInfo
-from thresher.knowledge.tools.naming import plain_name
+from thresher.knowledge.tools.models import LOCAL, STATIC, ServerInfo, plain_name
 from thresher.knowledge.tools.queries import ServerRow
 from thresher.store import Database, SecretBox, run_retrying
 from thresher.upstream import (
@@ -45,7 +47,7 @@ from thresher.upstream import (
 logger = logging.getLogger("thresher.knowledge")
 
 DESCRIPTION_CHARACTERS = 1_000
-"""The longest description of a server that is kept."""
+"""The maximum length of a server's description."""
 
 
 class Servers:
@@ -55,7 +57,7 @@ class Servers:
         self,
         database: Database,
         indexer: Indexer,
-        catalogues: Catalogues,
+        catalogues: CatalogueCache,
         upstreams: Upstreams,
         secrets: SecretBox,
     ) -> None:
@@ -74,22 +76,24 @@ class Servers:
         auto_approve: bool | None = None,
         trusted: bool | None = None,
     ) -> ServerInfo:
-        """Store a server of the caller's user, or of the tenant where it has none, without connecting to it.
+        """Store a server for the caller's user, or for the tenant without one, without connecting to it.
 
-        The same configuration again changes nothing. A server that a person has disabled stays so, and one whose
-        statements are guarded stays guarded: `guard` alone ends that.
+        The same configuration again changes nothing. A server that was disabled stays disabled, and one whose
+        statements are
+        guarded stays guarded: only `guard` ends that.
 
         Args:
-            caller: Whose server.
+            caller: The owner.
             config: How to reach it.
-            replace: Whether it may take the place of another configuration of that name.
-            auto_approve: Whether changes of its tools are taken over without approval. This and the next: unless given,
-                as it was where the server is still reached in the same way; else not. Consents end then, too.
+            replace: Whether it may replace another configuration of that name.
+            auto_approve: Whether changes of its tools are accepted without approval. By default this and `trusted`
+                stay if
+                the server is still reached in the same way; otherwise they are off, and consents end.
             trusted: Whether its claims about its tools are relied on.
 
         Raises:
             InvalidInput: The name cannot prefix tool names.
-            Conflict: Another configuration has this name, and `replace` was not given.
+            Conflict: Another configuration has this name, and `replace` was not set.
         """
         if not valid_name(config.name):
             raise InvalidInput(
@@ -105,15 +109,8 @@ class Servers:
             "auto_approve": same is not None and same.auto_approve if auto_approve is None else auto_approve,
             "trusted": same is not None and same.trusted if trusted is None else trusted,
         }
-        if (
-            held is not None
-            and _same(held, stored, config)
-            and switches
-            == {
-                "auto_approve": held.auto_approve,
-                "trusted": held.trusted,
-            }
-        ):
+        kept = held is not None and switches == {"auto_approve": held.auto_approve, "trusted": held.trusted}
+        if held is not None and kept and _same(held, stored, config):
             return info_of(held)
         if held is not None and not replace:
             raise Conflict(
@@ -149,7 +146,7 @@ class Servers:
         )
 
     def config(self, caller: Caller, server: ServerRow) -> ServerConfig:
-        """How to reach a stored server, secrets opened, with the sessions and credentials that the caller may use.
+        """Return how to reach a stored server, secrets opened, with the caller's sessions and credentials.
 
         Raises:
             InvalidInput: It is a catalogue without a live server.
@@ -171,7 +168,7 @@ class Servers:
         )
 
     async def check(self, caller: Caller, config: ServerConfig) -> str:
-        """Connect to a server that is not kept yet, as the caller; see `ToolService.check_server`."""
+        """Connect to a server that is not stored yet, as the caller; see `ToolService.check_server`."""
         identity = identity_for(config, owner=caller.user, user=caller.user)
         meant = changed(config, tenant=caller.tenant.id, identity=identity, owner=caller.user or "")
         try:
@@ -184,9 +181,9 @@ class Servers:
         """Remove a server with its tools, and end its session.
 
         Raises:
-            NotFound: None has this name.
-            NotAllowed: It is the tenant's, and the caller one of its users.
-            Conflict: It is a server inside this process, which would come back.
+            NotFound: No server has this name.
+            NotAllowed: The server belongs to the tenant, and the caller is one of its users.
+            Conflict: It is a server inside this process, which would return.
         """
         server = await self._mine(caller, name)
         if server.config.get("transport") == LOCAL:
@@ -210,12 +207,12 @@ class Servers:
         auto_approve: bool | None = None,
         trusted: bool | None = None,
     ) -> ServerInfo:
-        """Switch a server on or off, or the trust in its changes or claims; its tools and their vectors are kept.
+        """Switch a server, or the trust in its changes or claims, on or off; its tools and vectors are kept.
 
         Raises:
-            NotFound: None has this name.
-            NotAllowed: It is the tenant's, and the caller one of its users.
-            Conflict: It is part of this process, which vouches for it: trust in it cannot be set.
+            NotFound: No server has this name.
+            NotAllowed: The server belongs to the tenant, and the caller is one of its users.
+            Conflict: The server is part of this process, which is always trusted.
         """
         server = await self._mine(caller, name)
         if server.config.get("transport") == LOCAL and enabled is None:
@@ -235,11 +232,11 @@ class Servers:
         return await self._info(caller, name)
 
     async def guard(self, caller: Caller, name: str, sql: GuardedSql | None) -> ServerInfo:
-        """Say which arguments of a server's tools are SQL, or that none is, from the next call on.
+        """Set which arguments of a server's tools are SQL, or that none is, from the next call on.
 
         Raises:
-            NotFound: None has this name.
-            NotAllowed: It is the tenant's, and the caller one of its users.
+            NotFound: No server has this name.
+            NotAllowed: The server belongs to the tenant, and the caller is one of its users.
             InvalidInput: It is a catalogue without a live server.
             Conflict: It is part of this process, which guards its SQL itself.
         """
@@ -261,7 +258,7 @@ class Servers:
         return await self._info(caller, name)
 
     async def infos(self, caller: Caller) -> tuple[ServerInfo, ...]:
-        """The servers in the order in which they were added, as they stand in the database now."""
+        """Return the servers in the order in which they were added, as they are in the database now."""
         async with self._database.transaction(caller.tenant) as connection:
             servers = await queries.servers(connection, caller)
         offered = self._catalogues.offered(caller)
@@ -271,21 +268,21 @@ class Servers:
         return info_of((await self._catalogues.current(caller)).server(name))
 
     async def _own(self, caller: Caller, name: str) -> ServerRow | None:
-        """The server of that name that belongs to the caller itself, and not to the tenant it is a user of."""
+        """The server of that name that belongs to the caller itself, not to its tenant."""
         found = (await self._catalogues.current(caller)).servers.get(name)
         return found if found is not None and found.owner == caller.user else None
 
     async def _mine(self, caller: Caller, name: str) -> ServerRow:
-        return own(caller, (await self._catalogues.current(caller)).server(name))
+        return checked_owner(caller, (await self._catalogues.current(caller)).server(name))
 
     def _stored(self, caller: Caller, held: ServerRow | None) -> ServerConfig | None:
-        """How a stored server is reached; None where it is not, or its secrets cannot be opened."""
+        """How a stored server is reached; None if it is not, or its secrets cannot be opened."""
         if held is None or held.config.get("transport") in (STATIC, LOCAL):
             return None
         try:
             return self.config(caller, held)
         except ConfigurationError:
-            return None  # sealed with a key that is gone: adding the server again is the way out
+            return None  # sealed with a lost key: adding the server again is the way out
 
     async def _withdraw(self, caller: Caller, server: ServerRow) -> None:
         await self._indexer.withdraw(caller, await self._tool_ids(caller, server))
@@ -298,10 +295,10 @@ class Servers:
 
 
 def _part_of_us(name: str, why: str) -> Conflict:
-    """The refusal of what has no meaning for a server that runs in this process."""
+    """The refusal of a change that makes no sense for a server that runs in this process."""
     return Conflict(
         f"Server '{name}' is part of Thresher: its tools are those of the pack '{plain_name(name)}', and {why}.",
-        hint=f"To have them out of use: thresher servers disable {name}.",
+        hint=f"To disable them: thresher servers disable {name}.",
     )
 
 
@@ -315,26 +312,26 @@ def _same(held: ServerRow, stored: ServerConfig | None, config: ServerConfig) ->
 
 
 def _is_reached_alike(stored: ServerConfig | None, config: ServerConfig) -> bool:
-    """Whether trust and consents go on: they were in that program or address, and not in a name."""
+    """Return whether trust and consents continue: they apply to a program or address, not to a name."""
     return stored is not None and stored.connection == config.connection
 
 
-def own(caller: Caller, server: ServerRow) -> ServerRow:
-    """The server, if the caller may change it and its tools.
+def checked_owner(caller: Caller, server: ServerRow) -> ServerRow:
+    """Return the server if the caller may change it and its tools.
 
     Raises:
-        NotAllowed: It is the tenant's, and the caller one of its users.
+        NotAllowed: The server belongs to the tenant, and the caller is one of its users.
     """
     if server.owner != caller.user:
         raise NotAllowed(
             f"Server '{server.name}' is shared by the whole tenant.",
-            hint="It and its tools are changed with a key that names no user.",
+            hint="Only a key that names no user can change it and its tools.",
         )
     return server
 
 
 def info_of(server: ServerRow) -> ServerInfo:
-    """A server as people may see it."""
+    """Return a server as users may see it."""
     config = server.config
     command = " ".join([str(config.get("command", "")), *map(str, config.get("args", ()))]).strip()
     return ServerInfo(
@@ -354,3 +351,88 @@ def info_of(server: ServerRow) -> ServerInfo:
         shared=server.owner is None,
         sql=guarded.dialect if (guarded := read_sql(config.get("sql"))) is not None else "",
     )
+
+
+class CredentialStore:
+    """The sign-ins of all tenants, behind `thresher.upstream.Credentials`; one per process."""
+
+    def __init__(self, database: Database, secrets: SecretBox) -> None:
+        self._database = database
+        self._secrets = secrets
+
+    async def load(self, config: ServerConfig) -> JSON | None:
+        """Return what is stored for a server and identity; None if nothing is.
+
+        Raises:
+            ConfigurationError: It was sealed with another key.
+            StoreUnavailable: The database cannot be reached.
+        """
+        tenant, owner = _whose(config)
+        sealed = await run_retrying(
+            self._database,
+            tenant,
+            lambda connection: queries.read_credential(connection, tenant, config.name, owner),
+        )
+        return None if sealed is None else self._opened(config, sealed)
+
+    async def save(self, config: ServerConfig, value: JSON) -> None:
+        """Store a sign-in, replacing any other.
+
+        Raises:
+            NotFound: The server has been removed.
+            StoreUnavailable: The database cannot be reached.
+        """
+        tenant, owner = _whose(config)
+        sealed = self._secrets.seal(dumps(value))
+        written = await run_retrying(
+            self._database,
+            tenant,
+            lambda connection: queries.put_credential(connection, tenant, config.name, owner, sealed),
+        )
+        if not written:
+            raise NotFound(f"There is no server '{config.name}' any more.", hint="Add it again.")
+
+    async def exchange(self, config: ServerConfig, old: JSON | None, new: JSON) -> bool:
+        """Store `new` if `old` is still stored; False if it is not, or the server has been removed.
+
+        Raises:
+            ConfigurationError: What is stored was sealed with another key.
+            StoreUnavailable: The database cannot be reached.
+        """
+        tenant, owner = _whose(config)
+        sealed = self._secrets.seal(dumps(new))
+
+        def expected(held: bytes | None) -> bool:
+            return (None if held is None else self._opened(config, held)) == old
+
+        return await run_retrying(
+            self._database,
+            tenant,
+            lambda connection: queries.exchange_credential(connection, tenant, config.name, owner, expected, sealed),
+        )
+
+    async def clear(self, config: ServerConfig) -> None:
+        """Delete what is stored, if anything is.
+
+        Raises:
+            StoreUnavailable: The database cannot be reached.
+        """
+        tenant, owner = _whose(config)
+        await run_retrying(
+            self._database,
+            tenant,
+            lambda connection: queries.delete_credential(connection, tenant, config.name, owner),
+        )
+
+    def _opened(self, config: ServerConfig, sealed: bytes) -> JSON:
+        try:
+            return json.loads(self._secrets.open(sealed))
+        except ConfigurationError as error:
+            raise ConfigurationError(
+                f"The stored sign-in at server '{config.name}' cannot be opened with this secret key.",
+                hint=f"{error.hint} Or sign in again: thresher servers login {config.name}.",
+            ) from None
+
+
+def _whose(config: ServerConfig) -> tuple[Tenant, str | None]:
+    return Tenant(config.tenant, ""), config.identity or None

@@ -1,7 +1,7 @@
 """The verbs of the tools kind; every face calls these, with the same names and arguments.
 
-Invariant: what is disabled or waits for approval cannot be found, described or called; a name is resolved without a
-walk over the catalogue.
+Invariant: a disabled or held tool cannot be found, described or called; a name is resolved without a walk over the
+catalogue.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from dataclasses import replace
 
 from thresher.core import Caller, InvalidInput, NotFound, Settings, Tool, UpstreamError
 from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.approval import Approvals
-from thresher.knowledge.tools.catalogue import Catalogue, Catalogues, NamedTool, is_trusted, relied_on
-from thresher.knowledge.tools.changes import Changes
-from thresher.knowledge.tools.consents import Consents
-from thresher.knowledge.tools.finder import Finder
+from thresher.knowledge.tools.approval import Approvals, Consents
+from thresher.knowledge.tools.catalogue import CatalogueCache, NamedTool, ToolCatalogue, is_trusted, relied_on
+from thresher.knowledge.tools.finder import Finder, find_request
 from thresher.knowledge.tools.indexer import Indexer
-from thresher.knowledge.tools.local import LocalServers, Source
-from thresher.knowledge.tools.log import ToolLog
+from thresher.knowledge.tools.local_servers import LocalServers, OfferSource
+from thresher.knowledge.tools.log import Purged, Statistics, ToolLog, measure, prune, purge
 from thresher.knowledge.tools.models import (
     LOCAL,
     STATIC,
@@ -32,15 +30,13 @@ from thresher.knowledge.tools.models import (
     Refreshed,
     Resolved,
     ServerInfo,
+    plain_name,
 )
-from thresher.knowledge.tools.naming import plain_name
 from thresher.knowledge.tools.queries import ServerRow, StoredTool
-from thresher.knowledge.tools.question import ask
-from thresher.knowledge.tools.refreshing import Refresher
-from thresher.knowledge.tools.retention import Purged, prune, purge
-from thresher.knowledge.tools.servers import Servers, own
-from thresher.knowledge.tools.statistics import Statistics, measure
-from thresher.search import Ahead, Progress, PutCounts, SearchIndex
+from thresher.knowledge.tools.refresh import ServerRefresher
+from thresher.knowledge.tools.refresh_schedule import ChangeWatcher
+from thresher.knowledge.tools.servers import Servers, checked_owner
+from thresher.search import Prefetch, Progress, PutCounts, SearchIndex
 from thresher.store import Database, SecretBox, run_retrying
 from thresher.upstream import Changed, GuardedSql, ServerConfig, Upstreams
 
@@ -61,17 +57,17 @@ class ToolService:
     ) -> None:
         self._database = database
         self._settings = settings
-        self._catalogues = Catalogues(database)
+        self._catalogues = CatalogueCache(database)
         self._log = ToolLog(database, self._catalogues, settings)
         self._finder = Finder(index, self._catalogues, self._log, settings)
         self.calls = self._log.calls
         self._indexer = Indexer(database, index, self._catalogues)
         self._servers = Servers(database, self._indexer, self._catalogues, upstreams, secrets)
-        self._refresher = Refresher(
+        self._refresher = ServerRefresher(
             database, self._indexer, self._catalogues, upstreams, self._servers, settings.auto_approve
         )
         self._local = LocalServers(database, self._indexer, self._catalogues)
-        self._changes = Changes(self._refresher.refresh)
+        self._changes = ChangeWatcher(self._refresher.refresh)
         self._approvals = Approvals(database, self._indexer, self._catalogues)
         self.consents = Consents(database, self._catalogues)
 
@@ -87,52 +83,54 @@ class ToolService:
         threshold: float | None = None,
         include_core_tools: bool = True,
         include_unchosen: bool = False,
-        ahead: Ahead | None = None,
+        prefetched: Prefetch | None = None,
     ) -> FindResult:
-        """Pick the tools that fit.
+        """Choose the tools that fit.
 
         Args:
-            caller: Who asks.
+            caller: The tenant and user whose tools are searched.
             queries: Short action phrases, one for each step; or
-            message: the user's words, which may hold several tasks. With both, the queries are searched, and the
-                message lends them context.
-            history: The last turns, oldest first; used only when the message alone is too short to search.
+            message: the user's words, which may contain several tasks. With both, the queries are searched, and the
+                message adds context.
+            history: The last turns, oldest first; used only if the message alone is too short to search.
             servers: Only tools of these servers.
-            limit: At most so many tools, core tools included; 1 to 10, by default 8.
-            threshold: The least probability, 0 to 1, that anything fits; the fitted one unless told.
+            limit: The maximum number of tools, core tools included; 1 to 10, by default 8.
+            threshold: The minimum probability, 0 to 1, that anything fits; by default the fitted one.
             include_core_tools: Whether core tools are always part of the answer.
-            include_unchosen: Whether the answer shows, where clients see all tools, those that were not chosen too.
-            ahead: What `read_ahead` began to read for the same queries, message and history.
+            include_unchosen: Whether the answer includes the tools that were not chosen, if clients see all tools.
+            prefetched: What `prefetch` returned for the same queries, message and history.
 
         Raises:
             InvalidInput: An argument is out of bounds.
             NotFound: A server of the filter does not exist.
         """
-        question = ask(queries, message, history, self._settings.find_limit if limit is None else limit, threshold)
+        question = find_request(
+            queries, message, history, self._settings.find_limit if limit is None else limit, threshold
+        )
         missing = await self.ready(caller, searching=True)
         found = await self._finder.find(
-            caller, question, servers, core=include_core_tools, unchosen=include_unchosen, ahead=ahead
+            caller, question, servers, core=include_core_tools, unchosen=include_unchosen, prefetched=prefetched
         )
         return replace(found, degraded="; ".join(filter(None, (found.degraded, missing)))) if missing else found
 
-    def read_ahead(
+    def prefetch(
         self,
         caller: Caller,
         *,
         queries: Sequence[str] | str | None = None,
         message: str | None = None,
         history: Sequence[str] = (),
-    ) -> Ahead | None:
-        """Begin to read what `find_tools` with these arguments needs, while its servers are not known yet.
+    ) -> Prefetch | None:
+        """Start to read what `find_tools` with these arguments needs, while its servers are not known yet.
 
-        Whoever does not hand it to `find_tools` closes it. None where nothing is searched.
+        A caller that does not pass it to `find_tools` closes it. None if nothing is searched.
 
         Raises:
             InvalidInput: An argument is out of bounds.
         """
-        return self._finder.read_ahead(caller, ask(queries, message, history, self._settings.find_limit, None))
+        return self._finder.prefetch(caller, find_request(queries, message, history, self._settings.find_limit, None))
 
-    def take_local(self, source: Source) -> Callable[[], None]:
+    def take_local(self, source: OfferSource) -> Callable[[], None]:
         """Have a source offer the servers inside this process before any face gives an answer about tools.
 
         Returns:
@@ -149,46 +147,46 @@ class ToolService:
         """Wait, for a bounded time, until the tools of the caller's local servers can be called.
 
         Args:
-            caller: The tenant, user and project whose servers are meant.
+            caller: The tenant, user and project of the servers.
             searching: Whether to wait until a search can find them, too.
 
         Returns:
-            What is still missing, in words; empty if nothing is.
+            What is still missing; empty if nothing is.
         """
         return await self._local.ready(caller, searching=searching)
 
     def without_local(self) -> ToolService:
-        """The same service without the servers inside this process, to measure a pool of tools by itself."""
+        """Return the same service without the servers inside this process, to measure a pool of tools by itself."""
         other = copy.copy(self)
         other._local = LocalServers(self._database, self._indexer, self._catalogues)
         return other
 
-    def follow(self, told: Callable[[], None]) -> Callable[[], None]:
-        """Have a function called whenever this process has changed a catalogue.
+    def follow(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call a function whenever this process has changed a catalogue.
 
         Returns:
             Ends that.
         """
         followers = self._catalogues.followers
-        followers.append(told)
-        return lambda: followers.remove(told)
+        followers.append(callback)
+        return lambda: followers.remove(callback)
 
     def server_changed(self, config: ServerConfig, changed: Changed) -> None:
-        """Take a server's announcement that its lists changed: it is listed again soon, and nothing else is touched."""
+        """Handle a server's announcement that its lists changed: list it again soon; nothing else is affected."""
         self._changes.note(config, changed)
 
     async def close(self) -> None:
-        """End what runs behind the answers; before the sessions and the database close."""
+        """Stop background work; call it before the sessions and the database close."""
         await self._changes.close()
         await self._refresher.close()
         await self.settle()
 
     async def settle(self) -> None:
-        """Wait until the log rows of all answers and calls are written; before the database closes, or is looked at."""
+        """Wait until the log rows of all answers and calls are written."""
         await self._log.settle()
 
     async def stats(self, caller: Caller, days: float = 30) -> Statistics:
-        """What the logs say of the last days: times, failures, and whether the choice was right. See `Statistics`.
+        """Return the figures of the last days: times, failures, and whether the choice was right. See `Statistics`.
 
         Raises:
             InvalidInput: The number of days is out of bounds.
@@ -199,8 +197,8 @@ class ToolService:
         """Remove old log rows of the caller's tenant, and embeddings that no index has used for long.
 
         Args:
-            caller: Whose rows.
-            older_than: Their age in days; that of the setting unless told.
+            caller: The tenant whose rows are removed.
+            older_than: Their age in days; by default that of the setting.
 
         Raises:
             InvalidInput: The age is out of bounds.
@@ -210,7 +208,7 @@ class ToolService:
         return Purged(removed, await prune(self._database, kept))
 
     async def describe_tools(self, caller: Caller, names: Sequence[str] | str) -> Descriptions:
-        """Definitions in full, in the order asked; unknown names come back with the nearest known ones.
+        """Return definitions in full, in the requested order; unknown names come back with similar known ones.
 
         Raises:
             InvalidInput: No name was given, or more than `MAX_NAMES`.
@@ -230,10 +228,10 @@ class ToolService:
         return Descriptions(_in_full(catalogue, known, stored), unknown)
 
     async def resolve(self, caller: Caller, name: str) -> Resolved:
-        """What a call needs: how to reach the server, and the tool under its own name. No enumeration.
+        """Return what a call needs: how to reach the server, and the tool under its own name.
 
         Raises:
-            NotFound: No enabled tool has this name; the hint offers near ones.
+            NotFound: No enabled tool has this name; the hint offers similar ones.
             HeldBack: The tool waits for approval.
             UpstreamError: The tool belongs to a catalogue without a live server.
         """
@@ -260,16 +258,16 @@ class ToolService:
         return resolved
 
     async def core_tools(self, caller: Caller) -> tuple[Definition, ...]:
-        """The core tools in full, by name."""
+        """Return the core tools in full, by name."""
         catalogue = await self._catalogues.current(caller)
         stored = await self._definitions(caller, catalogue, catalogue.core)
         return _in_full(catalogue, catalogue.core, stored)
 
     async def tools_of(self, caller: Caller, named: Mapping[str, Collection[str]]) -> tuple[Definition, ...]:
-        """Some tools of some servers in full, by name; what is switched off is left out.
+        """Return some tools of some servers in full, by name; disabled ones are left out.
 
         Args:
-            caller: Who asks.
+            caller: The tenant and user whose tools are meant.
             named: The servers' own names for the tools, by server.
         """
         catalogue = await self._catalogues.current(caller)
@@ -278,7 +276,7 @@ class ToolService:
         return _in_full(catalogue, sorted(chosen, key=lambda tool: tool.name), stored)
 
     async def all_tools(self, caller: Caller) -> tuple[Definition, ...]:
-        """Every enabled tool in full, by name; the whole catalogue is read."""
+        """Return every enabled tool in full, by name; this reads the whole catalogue."""
         catalogue = await self._catalogues.current(caller)
         async with self._database.transaction(caller.tenant) as connection:
             read = await queries.tools(connection, caller.tenant, catalogue.server_names)
@@ -288,12 +286,12 @@ class ToolService:
     async def list_tools(
         self, caller: Caller, server: str | None = None, *, whole: bool = False
     ) -> tuple[Definition, ...]:
-        """Every tool, disabled ones included, by name: names, switches and cost.
+        """Return every tool, disabled ones included, by name: names, switches and cost.
 
         Args:
-            caller: Who asks.
+            caller: The tenant and user whose tools are meant.
             server: Only tools of this server.
-            whole: Whether the definitions are read, too; they are bare otherwise.
+            whole: Whether to read the definitions, too.
         """
         await self.ready(caller)
         catalogue = await self._catalogues.current(caller)
@@ -306,35 +304,35 @@ class ToolService:
         return _in_full(catalogue, named, stored)
 
     async def overview(self, caller: Caller) -> dict[str, int]:
-        """How many enabled tools each enabled server has, by its plain name."""
+        """Return the number of enabled tools of each enabled server, by its plain name."""
         counts: Counter[str] = Counter()
         for tool in (await self._catalogues.current(caller)).by_id.values():
             counts[plain_name(tool.row.server)] += 1
         return dict(counts)
 
     async def server_names(self, caller: Caller) -> frozenset[str]:
-        """Names that the filter of `find_tools` takes: those of enabled servers, of local ones the plain name too."""
+        """Return the names that the filter of `find_tools` accepts: enabled servers, local ones by plain name too."""
         servers = (await self._catalogues.current(caller)).servers.values()
         return frozenset(name for row in servers if row.enabled for name in (row.name, plain_name(row.name)))
 
     async def version(self, caller: Caller) -> int:
-        """The catalogue's change count, as the snapshot in use knows it."""
+        """Return the change count of the snapshot in use."""
         return (await self._catalogues.current(caller)).version
 
     async def set_tool(
         self, caller: Caller, name: str, enabled: bool | None = None, core: bool | None = None
     ) -> Definition:
-        """Switch a tool on or off, or make it a core tool; what is not given stays.
+        """Switch a tool on or off, or make it a core tool; a switch that is not given stays.
 
         Raises:
             NotFound: No tool has this name.
             HeldBack: It waits for approval.
-            NotAllowed: Its server is the tenant's, and the caller one of its users.
+            NotAllowed: The server belongs to the tenant, and the caller is one of its users.
         """
         await self.ready(caller)
         catalogue = await self._catalogues.current(caller)
         found = catalogue.known(name)
-        server = own(caller, catalogue.servers[found.row.server])
+        server = checked_owner(caller, catalogue.servers[found.row.server])
         values = {key: value for key, value in (("enabled", enabled), ("core", core)) if value is not None}
         if values:
             await run_retrying(
@@ -362,13 +360,13 @@ class ToolService:
         return await self._servers.add(caller, config, replace=replace, auto_approve=auto_approve, trusted=trusted)
 
     async def check_server(self, caller: Caller, config: ServerConfig) -> str:
-        """See whether a server that is not kept yet can be used: start or reach it, and list its tools.
+        """Check whether a server that is not stored yet can be used: start or reach it, and list its tools.
 
         Returns:
-            What was checked, in words.
+            What was checked.
 
         Raises:
-            UpstreamError: It cannot be used; `SignInNeeded` where a person has to sign in first.
+            UpstreamError: It cannot be used; `SignInNeeded` if a person has to sign in first.
         """
         return await self._servers.check(caller, config)
 
@@ -383,42 +381,42 @@ class ToolService:
         return await self._servers.switch(caller, name, enabled=enabled)
 
     async def set_server_auto_approve(self, caller: Caller, name: str, auto_approve: bool) -> ServerInfo:
-        """Say whether changes of a server's tools are taken over without approval, from its next refresh on."""
+        """Set whether changes of a server's tools are accepted without approval, from its next refresh on."""
         await self.ready(caller)
         return await self._servers.switch(caller, name, auto_approve=auto_approve)
 
     async def set_server_trusted(self, caller: Caller, name: str, trusted: bool) -> ServerInfo:
-        """Say whether a server's claims about its tools, such as that one only reads, are relied on, from now on."""
+        """Set whether a server's claims about its tools, such as that one only reads, are relied on."""
         await self.ready(caller)
         return await self._servers.switch(caller, name, trusted=trusted)
 
     async def set_server_sql(self, caller: Caller, name: str, sql: GuardedSql | None) -> ServerInfo:
-        """Say which arguments of a server's tools are SQL that the guard reads before each call; None: none is."""
+        """Set which arguments of a server's tools are SQL that the guard reads before each call; None: none."""
         await self.ready(caller)
         return await self._servers.guard(caller, name, sql)
 
     async def held_tools(self, caller: Caller, server: str | None = None) -> tuple[HeldTool, ...]:
-        """The tools that wait for approval, with what changed and what the scanner says."""
+        """Return the tools that wait for approval, with what changed and the scanner's findings."""
         return await self._approvals.held(caller, server)
 
     async def approve_tools(self, caller: Caller, definitions: Mapping[str, str]) -> tuple[str, ...]:
-        """Put definitions that were seen into use: exposed name to `HeldTool.digest`. See `Approvals.decide`."""
+        """Put definitions that were shown into use: exposed name to `HeldTool.digest`. See `Approvals.decide`."""
         return await self._approvals.decide(caller, definitions, approve=True)
 
     async def reject_tools(self, caller: Caller, definitions: Mapping[str, str]) -> tuple[str, ...]:
-        """Keep definitions that were seen out of use: exposed name to `HeldTool.digest`. See `Approvals.decide`."""
+        """Keep definitions that were shown out of use: exposed name to `HeldTool.digest`. See `Approvals.decide`."""
         return await self._approvals.decide(caller, definitions, approve=False)
 
     async def list_servers(self, caller: Caller) -> tuple[ServerInfo, ...]:
-        """The servers in the order in which they were added; no secrets."""
+        """Return the servers in the order in which they were added, without secrets."""
         await self.ready(caller)
         return await self._servers.infos(caller)
 
     async def server_config(self, caller: Caller, name: str) -> ServerConfig:
-        """How a server is reached for the caller, secrets opened; for use inside the process alone.
+        """Return how a server is reached for the caller, secrets opened; for use inside the process only.
 
         Raises:
-            NotFound: None has this name.
+            NotFound: No server has this name.
             InvalidInput: It is a catalogue without a live server.
         """
         return self._servers.config(caller, (await self._catalogues.current(caller)).server(name))
@@ -430,7 +428,7 @@ class ToolService:
         tool: str | None = None,
         progress: Progress | None = None,
     ) -> Refreshed:
-        """List again and index what changed: one tool (by exposed name), one server, or all: `Refresher.refresh`."""
+        """List one tool (by exposed name), one server, or all again. See `ServerRefresher.refresh`."""
         only = None
         if server is not None or tool is not None:
             await self.ready(caller)
@@ -447,23 +445,23 @@ class ToolService:
         server_descriptions: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> PutCounts:
-        """Take a ready-made catalogue in: its tools can be found and described, not called. See `Refresher.take`."""
-        return await self._refresher.take(caller, tools, server_descriptions or {}, progress)
+        """Import a ready-made catalogue, whose tools cannot be called. See `ServerRefresher.import_tools`."""
+        return await self._refresher.import_tools(caller, tools, server_descriptions or {}, progress)
 
     async def offer(self, caller: Caller, servers: Sequence[LocalServer]) -> None:
         """Offer a caller, in its project, the tools of these servers inside this process. See `LocalServers.offer`."""
         await self._local.offer(caller, servers)
 
     async def index_offered(self, caller: Caller) -> PutCounts:
-        """Put the tools of the servers inside this process that the caller sees into the index."""
+        """Index the tools of the servers inside this process that the caller sees."""
         return await self._local.index(caller)
 
     def offered(self, caller: Caller) -> frozenset[str]:
-        """Names of the servers inside this process that the caller sees."""
+        """Return the names of the servers inside this process that the caller sees."""
         return self._catalogues.offered(caller)
 
     async def _definitions(
-        self, caller: Caller, catalogue: Catalogue, tools: Sequence[NamedTool]
+        self, caller: Caller, catalogue: ToolCatalogue, tools: Sequence[NamedTool]
     ) -> Mapping[int, StoredTool]:
         found = {tool.row.id: known for tool in tools if (known := catalogue.definitions.get(tool.row.id))}
         missing = [tool.row.id for tool in tools if tool.row.id not in found]
@@ -476,7 +474,7 @@ class ToolService:
 
 
 def _in_full(
-    catalogue: Catalogue, tools: Iterable[NamedTool], stored: Mapping[int, StoredTool]
+    catalogue: ToolCatalogue, tools: Iterable[NamedTool], stored: Mapping[int, StoredTool]
 ) -> tuple[Definition, ...]:
     """Definitions of those tools that are stored, with the annotations that may be relied on."""
     return tuple(

@@ -1,7 +1,7 @@
-"""Decides whether a listed definition may be used at once, or waits for a person.
+"""Whether a listed definition may be used at once, or waits for approval.
 
-Invariant: pure. What is in use was either there when the server was first listed, without a dangerous finding, or a
-person - or the policy that a person has set - accepted exactly this definition.
+Invariant: pure. A definition in use was either listed with the server for the first time, without a dangerous finding,
+or accepted in exactly this form by a person or by the policy that a person has set.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ POISONED: Final = "poisoned"
 REJECTED: Final = "rejected"
 GONE: Final = "gone"
 """Why a tool is held: its definition changed, the scanner calls it dangerous, or a person has rejected it. A tool that
-is gone from its server is remembered, so that it cannot come back as another one under a trusted name."""
+is gone from its server is remembered, so that another one cannot take over its trusted name."""
 
 WAITING: Final = (CHANGED, POISONED, REJECTED)
-"""The tools that a person can still approve."""
+"""The tools that can still be approved."""
 
 AutoApproveSetting: TypeAlias = Literal["none", "clean", "all"]
-"""What a person sets for all servers."""
+"""The setting for all servers."""
 
 AutoApprove: TypeAlias = Literal["none", "clean", "trusted", "all"]
-"""Which changes are taken over without a person: none, those without any finding, those of a trusted server without a
-dangerous one, or all, dangerous new tools included."""
+"""Which changes are accepted without approval: none, those without findings, those of a trusted server without a
+dangerous finding, or all, dangerous new tools included."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ToolStanding:
     """What is stored of a tool, as far as the decision needs it.
 
     Attributes:
-        definition_hash: Of the stored definition.
-        approved_hash: Of the definition that a person has approved, if any.
-        held: Why it waits; empty when it does not.
-        pending_hash: Of the definition that waits, if any.
+        definition_hash: The hash of the stored definition.
+        approved_hash: The hash of the approved definition, if any.
+        held: Why it waits; empty if it does not.
+        pending_hash: The hash of the pending definition, if any.
     """
 
     definition_hash: bytes
@@ -49,17 +49,17 @@ class Standing:
 
     @property
     def trusted(self) -> bool:
-        """Whether the stored definition was ever in use; one that was held from its first day was not."""
+        """Whether the stored definition was ever in use; one that was held from the start was not."""
         return self.pending_hash != self.definition_hash or self.approved_hash == self.definition_hash
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What becomes of a listed definition.
+class TrustVerdict:
+    """The decision on a listed definition.
 
     Attributes:
-        held: Why it waits; empty when it may be used.
-        stored: Whether it takes the place of the stored definition; else it is kept beside it, as pending.
+        held: Why it waits; empty if it may be used.
+        stored: Whether it replaces the stored definition; otherwise it is kept next to it as pending.
     """
 
     held: str
@@ -67,24 +67,26 @@ class Verdict:
 
 
 def policy_of(setting: AutoApproveSetting, *, trusted_server: bool) -> AutoApprove:
-    """The policy for one server: the setting's, or that of a server whose changes are trusted."""
+    """Return the policy for one server: the setting's, or that of a server whose changes are trusted."""
     return "trusted" if trusted_server and setting != "all" else setting
 
 
-def judge(standing: Standing | None, digest: bytes, findings: Sequence[Finding], policy: AutoApprove) -> Verdict:
+def judge(
+    standing: ToolStanding | None, digest: bytes, findings: Sequence[Finding], policy: AutoApprove
+) -> TrustVerdict:
     """Decide about one listed definition.
 
     Args:
-        standing: What is stored of the tool; None for one that was never seen.
+        standing: What is stored of the tool; None for a new one.
         digest: The definition's hash.
-        findings: What the scanner says of it.
-        policy: What is taken over without a person.
+        findings: The scanner's findings.
+        policy: What is accepted without approval.
     """
     held = _held(standing, digest, findings, policy)
-    return Verdict(held, stored=not held or standing is None or not standing.trusted)
+    return TrustVerdict(held, stored=not held or standing is None or not standing.trusted)
 
 
-def _held(standing: Standing | None, digest: bytes, findings: Sequence[Finding], policy: AutoApprove) -> str:
+def _held(standing: ToolStanding | None, digest: bytes, findings: Sequence[Finding], policy: AutoApprove) -> str:
     if standing is not None and standing.approved_hash == digest:
         return FREE
     rejected = standing is not None and standing.held == REJECTED

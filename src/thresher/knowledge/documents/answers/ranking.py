@@ -1,6 +1,6 @@
 """Combines the scores of both search arms into one order, of chunks and of documents by their best chunks.
 
-The score is a weighted sum of inner product and BM25, both raw, as for every kind (`search/fusion.py`), so that scores
+The score is a weighted sum of inner product and BM25, both raw, as for every kind (`search/ranking.py`), so that scores
 of one question are comparable over all documents. Inside a document each chunk's score then includes those of its
 neighbours, because an answer seldom ends where a chunk does.
 

@@ -1,41 +1,54 @@
 """All SQL of the tools kind.
 
-Invariant: every statement runs inside `Database.transaction(tenant)`; the tenant in each WHERE is for the planner, the
-row-level policy keeps tenants apart even without it.
+Invariant: every statement runs inside `Database.transaction(tenant)`; the tenant in each WHERE is for the planner, and
+the row-level policy keeps tenants apart even without it.
 """
 
-from thresher.knowledge.tools.queries.approval import HeldRow, approve, held_tools, reject
-from thresher.knowledge.tools.queries.catalogue import NameRow, StoredTool, findable, names, set_tool, tool_ids, tools
-from thresher.knowledge.tools.queries.consents import (
+from thresher.knowledge.tools.queries.approval import (
     ClaimRow,
     ConsentRow,
+    HeldRow,
+    approve,
     claims,
     consents,
     delete_consent,
     end_consents,
+    held_tools,
     put_consent,
+    reject,
 )
-from thresher.knowledge.tools.queries.credentials import (
-    delete_credential,
-    exchange_credential,
-    put_credential,
-    read_credential,
+from thresher.knowledge.tools.queries.catalogue import (
+    NameRow,
+    StoredTool,
+    findable,
+    names,
+    raise_version,
+    set_tool,
+    tool_ids,
+    tools,
+    version,
+    visible,
 )
-from thresher.knowledge.tools.queries.listing import Judge, ListingWrite, ToolWrite, Written, write_listing
+from thresher.knowledge.tools.queries.listing import Judge, ListingResult, ListingWrite, ToolWrite, write_listing
 from thresher.knowledge.tools.queries.log import Discovery, Invocation, write_logs
-from thresher.knowledge.tools.queries.marks import Mark, mark, marks
 from thresher.knowledge.tools.queries.servers import (
+    Mark,
     ServerRow,
+    delete_credential,
     delete_server,
+    exchange_credential,
     lock_server,
+    mark,
     mark_failed,
     mark_listed,
+    marks,
+    put_credential,
     put_server,
+    read_credential,
     servers,
     set_server,
     switch_server,
 )
-from thresher.knowledge.tools.queries.versions import raise_version, version, visible
 
 __all__ = [
     "ClaimRow",
@@ -44,13 +57,13 @@ __all__ = [
     "HeldRow",
     "Invocation",
     "Judge",
+    "ListingResult",
     "ListingWrite",
     "Mark",
     "NameRow",
     "ServerRow",
     "StoredTool",
     "ToolWrite",
-    "Written",
     "approve",
     "claims",
     "consents",

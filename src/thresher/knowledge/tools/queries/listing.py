@@ -1,7 +1,7 @@
-"""Writes a server's good listing: what is in use, what waits for approval, what is gone.
+"""The SQL of a server's good listing: what is in use, what waits for approval, what is gone.
 
-Invariant: standings are read, judged and written under the server's row lock, so that refreshes, replicas and
-approvals follow one another. A definition in use is replaced by none that was not judged free.
+Invariant: standings are read, judged and written under the server's row lock, so that refreshes, replicas and approvals
+run one after another. A definition in use is only replaced by one that was judged free.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import LargeBinary
 
 from thresher.core import Tenant, Tool, dumps
-from thresher.knowledge.tools.definitions import definition_hash, pending_text
-from thresher.knowledge.tools.formatting import compact
-from thresher.knowledge.tools.queries.catalogue import DEFINITION, any_of, definition_of
+from thresher.knowledge.tools.definitions import compact, definition_hash, pending_text
+from thresher.knowledge.tools.queries.catalogue import DEFINITION, any_of, definition_of, raise_version
 from thresher.knowledge.tools.queries.servers import lock_server, set_server
-from thresher.knowledge.tools.queries.versions import raise_version
-from thresher.knowledge.tools.trust import GONE, WAITING, Standing, Verdict
+from thresher.knowledge.tools.trust import GONE, WAITING, ToolStanding, TrustVerdict
 from thresher.scanner import Finding
 from thresher.store.tables import tool
 
@@ -32,7 +30,7 @@ _REMEMBERED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ToolWrite:
-    """A tool on its way into the catalogue."""
+    """A tool to be written into the catalogue."""
 
     tool: Tool
     enriched: str
@@ -51,8 +49,8 @@ class ListingWrite:
         tools: All its tools, or with `only` at most that one.
         only: The one tool that is refreshed; the others stay.
         description: What the server is for.
-        problem: What was wrong with single definitions, which are not among the tools; empty when nothing was.
-        digest: Names this listing and what judging it hung on, so that it is known again; None when nothing does.
+        problem: What was wrong with single definitions, which are not among the tools; empty if nothing was.
+        digest: Identifies this listing and what its judgement depends on; None if nothing does.
     """
 
     tools: Sequence[ToolWrite]
@@ -63,30 +61,30 @@ class ListingWrite:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ListingResult:
     """What a listing did: ids of the tools that are gone, and the names of those that now wait for approval."""
 
     gone: Sequence[int]
     held: Sequence[str]
 
 
-Judge: TypeAlias = Callable[[ToolWrite, Standing | None], Verdict]
+Judge: TypeAlias = Callable[[ToolWrite, ToolStanding | None], TrustVerdict]
 
 
 async def write_listing(
     connection: AsyncConnection, tenant: Tenant, server_id: int, listing: ListingWrite, judge: Judge
-) -> Written | None:
-    """Store a good listing whole: judge and write each tool, put aside what is no longer listed, count the change.
+) -> ListingResult | None:
+    """Store a good listing: judge and write each tool, put aside what is no longer listed, count the change.
 
     Args:
         connection: Inside a transaction of the tenant.
-        tenant: Whose server it is.
+        tenant: The tenant of the server.
         server_id: The server.
         listing: What it lists.
         judge: Decides about each tool; pure.
 
     Returns:
-        None when the server itself is gone.
+        None if the server itself is gone.
     """
     if not await lock_server(connection, tenant, server_id):
         return None
@@ -100,16 +98,17 @@ async def write_listing(
     await raise_version(connection, tenant)
     waiting = {name for name, standing in known.items() if standing.held in WAITING}
     held = [write.tool.name for write, verdict in judged if verdict.held in WAITING]
-    return Written(gone, [name for name in held if name not in waiting])
+    return ListingResult(gone, [name for name in held if name not in waiting])
 
 
 async def _standings(
     connection: AsyncConnection, tenant: Tenant, server_id: int, listing: ListingWrite
-) -> dict[str, Standing]:
+) -> dict[str, ToolStanding]:
     """What is stored of a server's tools.
 
-    A stored hash only spares reading the definition: where it differs from the listed one, the two definitions are
-    compared by the running code, so that another way of hashing changes no tool.
+    A stored hash only saves reading the definition: if it differs from the listed one, the running code compares the
+    two
+    definitions, so that another way of hashing changes no tool.
     """
     columns = (tool.c.id, tool.c.name, tool.c.definition_hash, tool.c.approved_hash, tool.c.held)
     query = select(*columns, tool.c.pending.op("->>")("hash").label("pending"))
@@ -120,10 +119,10 @@ async def _standings(
     return {row.name: _standing(row, anew.get(row.id)) for row in rows}
 
 
-def _standing(row: Any, anew: bytes | None) -> Standing:
+def _standing(row: Any, anew: bytes | None) -> ToolStanding:
     stored = anew or row.definition_hash
     approved = stored if row.approved_hash == row.definition_hash else row.approved_hash
-    return Standing(stored, approved, row.held, bytes.fromhex(row.pending) if row.pending else None)
+    return ToolStanding(stored, approved, row.held, bytes.fromhex(row.pending) if row.pending else None)
 
 
 async def _hashes(connection: AsyncConnection, tenant: Tenant, ids: Sequence[int]) -> dict[int, bytes]:
@@ -161,7 +160,7 @@ _UPSERT = text(
 
 
 async def put_tools(
-    connection: AsyncConnection, tenant: Tenant, server_id: int, judged: Sequence[tuple[ToolWrite, Verdict]]
+    connection: AsyncConnection, tenant: Tenant, server_id: int, judged: Sequence[tuple[ToolWrite, TrustVerdict]]
 ) -> None:
     """Insert or update a server's tools in batches; unchanged rows and the switches of changed ones stay."""
     for start in range(0, len(judged), _UPSERT_ROWS):
@@ -207,9 +206,9 @@ _HOLD = text(
 
 
 async def _hold(
-    connection: AsyncConnection, tenant: Tenant, server_id: int, judged: Sequence[tuple[ToolWrite, Verdict]]
+    connection: AsyncConnection, tenant: Tenant, server_id: int, judged: Sequence[tuple[ToolWrite, TrustVerdict]]
 ) -> None:
-    """Keep definitions beside the stored ones, which stay as they are."""
+    """Store pending definitions next to the stored ones, which stay."""
     if not judged:
         return
     await connection.execute(

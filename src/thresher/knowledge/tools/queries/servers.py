@@ -1,34 +1,37 @@
-"""Servers: the catalogue's first table.
+"""The SQL of servers, the sign-ins at them, and the marks of what the index holds of them.
 
-Invariant: whatever changes what a snapshot shows also counts the change (`raise_version`); a server is written under
-its owner, so that no user's server ever takes the place of the tenant's, or of another user's.
+Invariant: every change of what a snapshot shows also raises the version (`raise_version`). A server is written under
+its
+owner, so that no user's server replaces the tenant's, or another user's. A mark exists only between a finished write of
+the index and the beginning of the next one.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import case, delete, func, select, text, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import BigInteger, Text, bindparam, case, delete, func, select, text, update
+from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import JSON, Caller, Tenant
-from thresher.knowledge.tools.queries.versions import raise_version, visible
+from thresher.knowledge.tools.queries.catalogue import raise_version, visible
 from thresher.knowledge.tools.trust import FREE, GONE, WAITING
-from thresher.store.tables import server, tool
+from thresher.store.tables import credential, server, tool
 
 
 @dataclass(frozen=True, slots=True)
 class ServerRow:
-    """A row of `server`, and what its tools amount to.
+    """A row of `server`, and counts of its tools.
 
     Attributes:
-        tools: How many tools it has.
+        tools: The number of its tools.
         held: How many of these wait for approval.
-        warned: How many of those in use the scanner says something of.
-        listing: Hash of the last good listing and of all that judging it hung on; None: list it anew.
+        warned: How many of those in use have findings of the scanner.
+        listing: Hash of the last good listing and of everything that its judgement depends on; None: judge it again.
     """
 
     id: int
@@ -50,7 +53,7 @@ class ServerRow:
 
 
 async def servers(connection: AsyncConnection, caller: Caller, name: str | None = None) -> list[ServerRow]:
-    """The servers that the caller may see, in the order in which they were added."""
+    """Return the servers that the caller may see, in the order in which they were added."""
     counted = _count(tool.c.held != GONE).label("tools"), _count(tool.c.held.in_(WAITING)).label("held")
     warned = _count((tool.c.held == FREE) & (tool.c.findings != text("'[]'::jsonb"))).label("warned")
     query = select(server, *counted, warned).where(visible(caller, server)).order_by(server.c.id)
@@ -60,7 +63,7 @@ async def servers(connection: AsyncConnection, caller: Caller, name: str | None 
 
 
 def _count(which: Any) -> Any:
-    """How many of a server's tools are of a sort."""
+    """The number of a server's tools that meet a condition."""
     ours = (tool.c.tenant_id == server.c.tenant_id) & (tool.c.server_id == server.c.id)
     return select(func.count()).select_from(tool).where(ours, which).scalar_subquery()
 
@@ -70,11 +73,11 @@ def _server_row(row: Any) -> ServerRow:
 
 
 async def put_server(connection: AsyncConnection, caller: Caller, name: str, **values: Any) -> int:
-    """Insert a server of the caller's user (shared where it has none), or configure the one of that name anew.
+    """Insert a server of the caller's user (shared if it has none), or replace the configuration of that name.
 
     Args:
         connection: Inside a transaction of the tenant.
-        caller: Whose server.
+        caller: The owner.
         name: Its name.
         values: Columns: config, sealed, description, enabled, auto_approve, trusted.
 
@@ -103,7 +106,7 @@ async def switch_server(connection: AsyncConnection, tenant: Tenant, server_id: 
 
 
 async def mark_listed(connection: AsyncConnection, tenant: Tenant, server_id: int, digest: bytes, problem: str) -> bool:
-    """Note that a server has listed once more what is stored; False when something else is stored by now.
+    """Record that a server has listed again what is stored; False if something else is stored by now.
 
     What snapshots show has not changed, so no change is counted.
     """
@@ -114,7 +117,7 @@ async def mark_listed(connection: AsyncConnection, tenant: Tenant, server_id: in
 
 
 async def lock_server(connection: AsyncConnection, tenant: Tenant, server_id: int) -> bool:
-    """Keep other writers of this server waiting until the transaction ends; False when it is gone."""
+    """Block other writers of this server until the transaction ends; False if it is gone."""
     query = select(server.c.id).where(server.c.tenant_id == tenant.id, server.c.id == server_id).with_for_update()
     return (await connection.execute(query)).first() is not None
 
@@ -126,7 +129,7 @@ async def delete_server(connection: AsyncConnection, tenant: Tenant, server_id: 
 
 
 async def mark_failed(connection: AsyncConnection, tenant: Tenant, server_id: int, error: str) -> None:
-    """Keep the last good list of a server that could not be listed, and say why: stale, or failed when it has none."""
+    """Keep the last good list of a server that could not be listed, and record why: stale, or failed without one."""
     has_tools = (
         select(tool.c.id)
         .where(tool.c.tenant_id == tenant.id, tool.c.server_id == server_id, tool.c.held != GONE)
@@ -135,3 +138,133 @@ async def mark_failed(connection: AsyncConnection, tenant: Tenant, server_id: in
     state = case((has_tools, "stale"), else_="failed")
     await set_server(connection, tenant, server_id, state=state, error=error)
     await raise_version(connection, tenant)
+
+
+_MARKS = text(
+    """
+    SELECT s.id, s.indexed, coalesce(t.ids, '{}') AS tools,
+           sha256(convert_to(:edition, 'UTF8') || convert_to(coalesce(s.owner, ''), 'UTF8')
+                  || convert_to(s.description, 'UTF8') || coalesce(t.sum, '')) AS value
+    FROM server s LEFT JOIN LATERAL (
+      SELECT array_agg(o.id ORDER BY o.id) AS ids,
+             string_agg(int8send(o.id) || o.content_hash || o.definition_hash || convert_to(o.held, 'UTF8'), ''
+                        ORDER BY o.id) AS sum
+      FROM tool o
+      WHERE o.tenant_id = s.tenant_id AND o.server_id = s.id AND o.enabled AND s.enabled AND o.held <> :gone) t ON true
+    WHERE s.tenant_id = :tenant AND s.id = ANY (:servers)
+    """
+).bindparams(bindparam("servers", type_=ARRAY(BigInteger)), bindparam("edition", type_=Text))
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A server's tools, as the index would hold them.
+
+    Attributes:
+        value: The mark.
+        stands: Whether the server has it: the last finished write indexed exactly these tools.
+        tools: Their ids.
+    """
+
+    value: bytes
+    stands: bool
+    tools: list[int]
+
+
+async def marks(connection: AsyncConnection, tenant: Tenant, servers: Sequence[int], edition: str) -> dict[int, Mark]:
+    """Return the marks of some servers, in a few bytes: they are read before anything is written to the index.
+
+    Args:
+        connection: Inside a transaction of the tenant.
+        tenant: The tenant of the servers.
+        servers: Their ids; those that are gone are left out.
+        edition: Identifies everything else that the index depends on; empty if unknown, and no mark is valid.
+    """
+    given = {"tenant": tenant.id, "servers": list(servers), "edition": edition, "gone": GONE}
+    rows = await connection.execute(_MARKS, given)
+    return {row.id: Mark(row.value, bool(edition) and row.indexed == row.value, row.tools) for row in rows}
+
+
+async def mark(connection: AsyncConnection, tenant: Tenant, indexed: Mapping[int, bytes | None]) -> None:
+    """Write marks, or remove them."""
+    for server_id, value in indexed.items():
+        which = server.c.tenant_id == tenant.id, server.c.id == server_id
+        await connection.execute(update(server).where(*which).values(indexed=value))
+
+
+_KEY = ("tenant_id", "server_id", "owner")
+
+
+async def _server_id(connection: AsyncConnection, tenant: Tenant, name: str, owner: str | None) -> int | None:
+    """The server that an owner means by a name: the owner's, or else the tenant's."""
+    query = (
+        select(server.c.id)
+        .where(server.c.tenant_id == tenant.id, server.c.name == name)
+        .where(server.c.owner.is_(None) | (server.c.owner == owner))
+        .order_by(server.c.owner.nulls_last())
+        .limit(1)
+    )
+    return (await connection.execute(query)).scalar()
+
+
+def _row(tenant: Tenant, server_id: int | None, owner: str | None) -> Any:
+    owned = credential.c.owner.is_not_distinct_from(owner)
+    return (credential.c.tenant_id == tenant.id) & (credential.c.server_id == server_id) & owned
+
+
+async def read_credential(connection: AsyncConnection, tenant: Tenant, name: str, owner: str | None) -> bytes | None:
+    """Return the sealed sign-in of an owner (a user, or None for the tenant) at the server of that name, if any."""
+    server_id = await _server_id(connection, tenant, name, owner)
+    return (await connection.execute(select(credential.c.sealed).where(_row(tenant, server_id, owner)))).scalar()
+
+
+async def put_credential(
+    connection: AsyncConnection, tenant: Tenant, name: str, owner: str | None, sealed: bytes
+) -> bool:
+    """Write it, replacing any other; False if the server is gone."""
+    server_id = await _server_id(connection, tenant, name, owner)
+    if server_id is not None:
+        row = insert(credential).values(tenant_id=tenant.id, server_id=server_id, owner=owner, sealed=sealed)
+        values = {"sealed": sealed, "updated_at": func.now()}
+        await connection.execute(row.on_conflict_do_update(index_elements=_KEY, set_=values))
+    return server_id is not None
+
+
+async def exchange_credential(
+    connection: AsyncConnection,
+    tenant: Tenant,
+    name: str,
+    owner: str | None,
+    expected: Callable[[bytes | None], bool],
+    sealed: bytes,
+) -> bool:
+    """Write it if the stored one is as expected, atomically for all processes.
+
+    Args:
+        connection: In a transaction, which locks the row until it ends.
+        tenant: The tenant.
+        name: The server.
+        owner: The user, or None for the tenant as a whole.
+        expected: Judges what is stored, None if nothing is.
+        sealed: What to write.
+
+    Returns:
+        Whether it was written; it is not if the server is gone.
+    """
+    server_id = await _server_id(connection, tenant, name, owner)
+    where = _row(tenant, server_id, owner)
+    held = (await connection.execute(select(credential.c.sealed).where(where).with_for_update())).scalar()
+    if server_id is None or not expected(held):
+        return False
+    if held is not None:
+        await connection.execute(update(credential).where(where).values(sealed=sealed, updated_at=func.now()))
+        return True
+    row = insert(credential).values(tenant_id=tenant.id, server_id=server_id, owner=owner, sealed=sealed)
+    written = await connection.execute(row.on_conflict_do_nothing(index_elements=_KEY).returning(credential.c.id))
+    return written.scalar() is not None  # another process may have been first
+
+
+async def delete_credential(connection: AsyncConnection, tenant: Tenant, name: str, owner: str | None) -> None:
+    """Delete it."""
+    server_id = await _server_id(connection, tenant, name, owner)
+    await connection.execute(delete(credential).where(_row(tenant, server_id, owner)))
