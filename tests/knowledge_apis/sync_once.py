@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.search.encoders import WordEncoder
 from thresher.core import Settings, Tenant
-from thresher.knowledge.apis.syncing import Syncing
+from thresher.knowledge.apis.ingestion.sync import DescriptionSync
 from thresher.search import SearchIndex
 from thresher.store import Database
 
@@ -18,8 +18,8 @@ from thresher.store import Database
 async def main(url: str, tenant: int, version: int) -> None:
     """Do what a worker does."""
     database = await Database.open(url)
-    syncing = Syncing(database, SearchIndex(database, WordEncoder(), Settings()))
-    await syncing.run(Tenant(tenant, ""), version, lambda phase, *_: print(phase, flush=True))
+    sync = DescriptionSync(database, SearchIndex(database, WordEncoder(), Settings()))
+    await sync.run(Tenant(tenant, ""), version, lambda phase, *_: print(phase, flush=True))
     await asyncio.Event().wait()
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from thresher.core import InvalidInput, Why
 from thresher.embedding import count_tokens
-from thresher.knowledge.apis.details import explain_endpoint
+from thresher.knowledge.apis.explanation import explain_endpoint
 from thresher.knowledge.apis.models import EndpointAnswer, FoundEndpoint
 from thresher.openapi import Description, read_description
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.knowledge_apis.conftest import SHOP, described, write
 from thresher.core import Caller, InvalidInput, NotFound
-from thresher.knowledge.apis import ApiService, shelf
+from thresher.knowledge.apis import ApiService, cache
 from thresher.knowledge.apis.heads import endpoint_id
 
 READ = endpoint_id("shop", "v1", "GET", "/orders/{id}")
@@ -126,7 +126,7 @@ async def test_a_description_that_grows_where_no_more_is_kept_is_still_answered(
     service: ApiService, caller: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was kept of it first does not go as the oldest while it is read anew."""
-    monkeypatch.setattr(shelf, "_MOST_OPERATIONS", 2 * len(SHOP))
+    monkeypatch.setattr(cache, "_MOST_OPERATIONS", 2 * len(SHOP))
     grown = write(tmp_path / "grown.json", described(SHOP))
     other = write(tmp_path / "other.json", described(SHOP))
     for path in (grown, other):

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from thresher.core import NotFound
+from thresher.knowledge.apis.cache import LocatedOperation
+from thresher.knowledge.apis.endpoints import by_path
 from thresher.knowledge.apis.heads import Brief, ProviderHead, VersionHead
-from thresher.knowledge.apis.lookup import by_path
-from thresher.knowledge.apis.shelf import Located
 
 PATHS = ["/f/{name}", "/f/{name}.json", "/f/readme", "/a/{b}:restore", "/x/{a}{b}{c}{d}{e}{f}{g}{h}z"]
 
 
-def located(*paths: str) -> list[Located]:
+def located(*paths: str) -> list[LocatedOperation]:
     """Operations with these paths."""
     version = VersionHead(1, "v1", 1, "digest", len(paths), servers=("https://shop.example/api",))
     provider = ProviderHead(1, None, "shop", "Shop", (), "", True, (version,))
     return [
-        Located(
+        LocatedOperation(
             provider,
             version,
             Brief(number, f"op_{number}", "GET", path, "", "", "", (), (), "", (), False, "", number, ""),

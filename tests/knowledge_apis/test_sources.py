@@ -13,9 +13,9 @@ import pytest
 from tests.knowledge_apis.conftest import SHOP, described
 from tests.knowledge_apis.serving import Site, site
 from thresher.core import Caller, InvalidInput, NotAllowed, NotFound, Settings, SourceUnavailable, Tenant, ThresherError
-from thresher.knowledge.apis import fetching, sources
-from thresher.knowledge.apis.fetching import Seen, is_public, read_source
-from thresher.knowledge.apis.sources import Source, checked_address, read_file, source_of
+from thresher.knowledge.apis.ingestion import download, sources
+from thresher.knowledge.apis.ingestion.download import Validators, is_public, read_source
+from thresher.knowledge.apis.ingestion.sources import DescriptionSource, checked_address, read_file, resolve_source
 from thresher.openapi import Limits
 
 OWNER = Caller(Tenant(1, "local"))
@@ -36,7 +36,7 @@ async def web() -> AsyncIterator[Site]:
 def test_what_is_no_source_is_refused(text: str) -> None:
     """Also a relative path, where nobody knows what it is relative to."""
     with pytest.raises(InvalidInput):
-        source_of(text, OWNER, Settings())
+        resolve_source(text, OWNER, Settings())
 
 
 @pytest.mark.parametrize(
@@ -79,13 +79,13 @@ def test_paths_are_kept_whole_and_without_links(tmp_path: Path) -> None:
     (tmp_path / "link.json").symlink_to(file)
     here = Caller(Tenant(1, "local"), project=str(tmp_path))
 
-    found = [source_of(text, here, Settings()).location for text in ("api.json", "link.json", f"file://{file}")]
+    found = [resolve_source(text, here, Settings()).location for text in ("api.json", "link.json", f"file://{file}")]
 
     assert found == [str(file)] * 3
     with pytest.raises(InvalidInput, match="is a folder"):
-        source_of(str(tmp_path), OWNER, Settings())
+        resolve_source(str(tmp_path), OWNER, Settings())
     with pytest.raises(NotFound, match="nothing at"):
-        source_of(str(tmp_path / "none"), OWNER, Settings())
+        resolve_source(str(tmp_path / "none"), OWNER, Settings())
 
 
 def test_with_a_key_only_named_folders_are_read_from(tmp_path: Path) -> None:
@@ -96,12 +96,12 @@ def test_with_a_key_only_named_folders_are_read_from(tmp_path: Path) -> None:
     (tmp_path / "open" / "out.json").symlink_to(tmp_path / "closed" / "api.json")
     settings = Settings(api_sources=(str(tmp_path / "open"),))
 
-    assert source_of(str(tmp_path / "open" / "api.json"), KEYED, settings).location.endswith("open/api.json")
+    assert resolve_source(str(tmp_path / "open" / "api.json"), KEYED, settings).location.endswith("open/api.json")
     refused = ["closed/api.json", "closed/none", "open/out.json", "open/../closed/api.json"]
     said = set[str]()
     for path in refused:
         with pytest.raises(NotAllowed) as error:
-            source_of(str(tmp_path / path), KEYED, settings)
+            resolve_source(str(tmp_path / path), KEYED, settings)
         said.add(str(error.value))
     assert len(said) == 1
 
@@ -128,11 +128,11 @@ async def test_an_unchanged_page_is_not_read_again(web: Site) -> None:
     """Its server is told what is known."""
     address = web.serves("/api.json", TEXT, etag='"1"', last_modified="Sun, 01 Nov 2026 00:00:00 GMT")
 
-    first = await read_source(Source(address))
-    second = await read_source(Source(address), first.seen)
+    first = await read_source(DescriptionSource(address))
+    second = await read_source(DescriptionSource(address), first.validators)
 
     assert (first.data, second.data) == (TEXT, None)
-    assert first.seen == Seen('"1"', "Sun, 01 Nov 2026 00:00:00 GMT")
+    assert first.validators == Validators('"1"', "Sun, 01 Nov 2026 00:00:00 GMT")
     assert "if-modified-since: sun, 01 nov" in web.asked[1].lower()
 
 
@@ -144,10 +144,10 @@ async def test_redirects_are_followed_and_packed_answers_unpacked(web: Site) -> 
     web.serves("/file", status=302, location="file:///etc/passwd")
     web.serves("/lost", status=302)
 
-    assert (await read_source(Source(f"{web.base}/old.json"))).data == TEXT
+    assert (await read_source(DescriptionSource(f"{web.base}/old.json"))).data == TEXT
     for path, said in {"/ring": "too often", "/file": "not an address", "/lost": "to nowhere"}.items():
         with pytest.raises(InvalidInput, match=said):
-            await read_source(Source(f"{web.base}{path}"))
+            await read_source(DescriptionSource(f"{web.base}{path}"))
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ async def test_what_is_no_description_says_what_it_is(
     address = web.serves("/api.json", body, status, **headers)
 
     with pytest.raises(error, match=said) as raised:
-        await read_source(Source(address))
+        await read_source(DescriptionSource(address))
 
     assert raised.value.hint
 
@@ -182,22 +182,22 @@ async def test_what_is_no_description_says_what_it_is(
 async def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that says nothing, and one that is not there."""
     quiet = await asyncio.start_server(lambda reader, writer: asyncio.Event().wait(), "127.0.0.1", 0)
-    monkeypatch.setattr(fetching, "SECONDS", 0.2)
+    monkeypatch.setattr(download, "SECONDS", 0.2)
 
     async with quiet:
         with pytest.raises(SourceUnavailable, match="was not read"):
-            await read_source(Source(f"http://127.0.0.1:{quiet.sockets[0].getsockname()[1]}/"))
+            await read_source(DescriptionSource(f"http://127.0.0.1:{quiet.sockets[0].getsockname()[1]}/"))
     with pytest.raises(SourceUnavailable, match="cannot be read"):
-        await read_source(Source("http://127.0.0.1:1/"))
+        await read_source(DescriptionSource("http://127.0.0.1:1/"))
 
 
 async def test_what_never_ends_is_broken_off(web: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where it is small on the wire."""
-    monkeypatch.setattr(fetching, "LIMITS", Limits(octets=1_000))
+    monkeypatch.setattr(download, "LIMITS", Limits(octets=1_000))
     web.serves("/bomb.json", gzip.compress(b" " * 100_000), content_encoding="gzip")
 
     with pytest.raises(InvalidInput, match="larger than"):
-        await read_source(Source(f"{web.base}/bomb.json"))
+        await read_source(DescriptionSource(f"{web.base}/bomb.json"))
 
 
 @pytest.mark.parametrize("encoding", ["gzip, gzip", "deflate, gzip", "br"])
@@ -206,7 +206,7 @@ async def test_what_is_packed_twice_is_not_unpacked(web: Site, encoding: str) ->
     web.serves("/bomb.json", gzip.compress(gzip.compress(b" " * 100_000)), content_encoding=encoding)
 
     with pytest.raises(InvalidInput, match="not asked for"):
-        await read_source(Source(f"{web.base}/bomb.json"))
+        await read_source(DescriptionSource(f"{web.base}/bomb.json"))
 
 
 async def test_an_address_of_a_redirect_may_be_signed_and_is_told_to_nobody(web: Site) -> None:
@@ -215,9 +215,9 @@ async def test_an_address_of_a_redirect_may_be_signed_and_is_told_to_nobody(web:
     web.serves("/old.json", status=302, location="/new.json?sig=word")
     web.serves("/gone.json", status=302, location="/nothing?sig=word")
 
-    assert (await read_source(Source(f"{web.base}/old.json"))).data == TEXT
+    assert (await read_source(DescriptionSource(f"{web.base}/old.json"))).data == TEXT
     with pytest.raises(NotFound) as error:
-        await read_source(Source(f"{web.base}/gone.json"))
+        await read_source(DescriptionSource(f"{web.base}/gone.json"))
     assert "word" not in str(error.value)
 
 
@@ -231,11 +231,11 @@ async def test_with_a_key_only_public_addresses_are_reached(web: Site) -> None:
     hosts = ["127.0.0.1", "localhost", "2130706433", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "169.254.169.254"]
     for host in hosts:
         with pytest.raises((NotAllowed, SourceUnavailable)):
-            await read_source(Source(f"http://{host}:{port}/api.json", keyed=True))
+            await read_source(DescriptionSource(f"http://{host}:{port}/api.json", keyed=True))
     assert web.asked == []
-    assert (await read_source(Source(f"{web.base}/api.json", keyed=True, named=named))).data == TEXT
+    assert (await read_source(DescriptionSource(f"{web.base}/api.json", keyed=True, named=named))).data == TEXT
     with pytest.raises(NotAllowed, match="not public"):
-        await read_source(Source(f"{web.base}/away", keyed=True, named=named))
+        await read_source(DescriptionSource(f"{web.base}/away", keyed=True, named=named))
 
 
 async def test_what_was_judged_is_what_is_connected_to(web: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,8 +249,8 @@ async def test_what_was_judged_is_what_is_connected_to(web: Site, monkeypatch: p
         return [(2, 1, 6, "", ("127.0.0.1", port))]
 
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
-    monkeypatch.setattr(fetching, "is_public", lambda _: True)
-    read = await read_source(Source(f"http://api.example:{port}/api.json", keyed=True))
+    monkeypatch.setattr(download, "is_public", lambda _: True)
+    read = await read_source(DescriptionSource(f"http://api.example:{port}/api.json", keyed=True))
 
     assert read.data == TEXT
     assert resolved == ["api.example"]

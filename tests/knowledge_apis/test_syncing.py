@@ -18,8 +18,9 @@ from tests.support import Databases
 from thresher.core import Caller, InvalidInput, Settings, Tenant
 from thresher.embedding import open_cross_encoder
 from thresher.jobs import Jobs
-from thresher.knowledge.apis import KIND, ApiService, intake
-from thresher.knowledge.apis.syncing import Syncing
+from thresher.knowledge.apis import KIND, ApiService
+from thresher.knowledge.apis.ingestion import intake
+from thresher.knowledge.apis.ingestion.sync import DescriptionSync
 from thresher.search import SearchIndex
 from thresher.store import Database
 from thresher.store.tables import api_operation
@@ -40,7 +41,7 @@ class Bench:
         self.encoder = WordEncoder()
         self.index = SearchIndex(database, self.encoder, settings)
         self.service = ApiService(database, self.index, open_cross_encoder(settings), Jobs(database), settings)
-        self.syncing = Syncing(database, self.index)
+        self.sync = DescriptionSync(database, self.index)
 
     async def run(self, *, killed_at: str = "") -> None:
         """Do what is to do for every version; break off at the beginning of a phase."""
@@ -51,7 +52,7 @@ class Bench:
 
         for provider in await self.service.list_providers(self.caller):
             for version in provider.versions:
-                await self.syncing.run(self.caller.tenant, version.id, report)
+                await self.sync.run(self.caller.tenant, version.id, report)
 
     async def found(self, words: str) -> list[str]:
         """Operations that hold these words, or are near them, best first."""
@@ -155,7 +156,7 @@ async def test_a_removal_that_is_broken_off_is_ended_by_the_next_work(
         raise Killed
 
     with monkeypatch.context() as broken:
-        broken.setattr(Syncing, "remove_left", killed)
+        broken.setattr(DescriptionSync, "remove_left", killed)
         with pytest.raises(Killed):
             await bench.service.remove(bench.caller, "shop")
     seen = await bench.service.list_providers(bench.caller)
@@ -191,7 +192,7 @@ async def test_a_large_description_that_breaks_in_a_worker_keeps_the_last_good_o
 
     for provider in await bench.service.list_providers(bench.caller):
         with pytest.raises(InvalidInput):
-            await bench.syncing.run(bench.caller.tenant, provider.versions[0].id, lambda *_: None)
+            await bench.sync.run(bench.caller.tenant, provider.versions[0].id, lambda *_: None)
     other, kept = [one.versions[0] for one in await bench.service.list_providers(bench.caller)]
 
     assert added.versions[0].state == "waiting"
@@ -231,7 +232,7 @@ async def test_a_process_that_is_killed_leaves_work_that_the_next_one_ends(
     bench: Bench, databases: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While it puts operations into the index, of which some are there and others not."""
-    monkeypatch.setattr(intake, "TAKEN_HERE", 0)
+    monkeypatch.setattr(intake, "INLINE_OCTETS", 0)
     many = {f"GET /things{number}": f"List all things of kind {number}" for number in range(300)}
     added = await bench.service.add(bench.caller, "many", [str(write(tmp_path / "many.json", described(many)))])
     script, version = Path(__file__).with_name("sync_once.py"), added.versions[0].id

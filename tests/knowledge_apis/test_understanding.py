@@ -7,8 +7,8 @@ import pytest
 
 from thresher.core import InvalidInput
 from thresher.embedding import Encoder
-from thresher.knowledge.apis import cleaning, concepts, cursors, detecting, shipped, synonyms, verbs, wishes
 from thresher.knowledge.apis.heads import Brief, ProviderHead
+from thresher.knowledge.apis.search import actions, concepts, query, searcher, shipped
 
 
 def _brief(summary: str, description: str = "", path: str = "/x") -> Brief:
@@ -16,7 +16,7 @@ def _brief(summary: str, description: str = "", path: str = "/x") -> Brief:
 
 
 @pytest.mark.parametrize(
-    ("query", "names"),
+    ("text", "names"),
     [
         ("list jira apis", "jira"),
         ("", ""),
@@ -27,53 +27,53 @@ def _brief(summary: str, description: str = "", path: str = "/x") -> Brief:
         ("which endpoints does a service have", None),
     ],
 )
-def test_a_list_is_asked_for_in_so_many_words_alone(query: str, names: str | None) -> None:
+def test_a_list_is_asked_for_in_so_many_words_alone(text: str, names: str | None) -> None:
     """Whatever else stands in a query is searched."""
-    assert cleaning.clean(query).names == names
+    assert query.clean_query(text).names == names
 
 
-@pytest.mark.parametrize("query", ["please", "How to", "api", "the api", "can you", "show me", "GET", "?", "how do I"])
-def test_cleaning_never_empties_a_query(query: str) -> None:
+@pytest.mark.parametrize("text", ["please", "How to", "api", "the api", "can you", "show me", "GET", "?", "how do I"])
+def test_cleaning_never_empties_a_query(text: str) -> None:
     """Words are only taken away while others are left."""
-    assert cleaning.clean(query).text
+    assert query.clean_query(text).text
 
 
 def test_words_around_a_question_are_taken_away() -> None:
     """What is embedded is what is wanted."""
-    assert cleaning.clean("Please, how do I add a watcher via the API?").text == "add a watcher"
-    assert cleaning.clean("list api keys").text == "list api keys"
+    assert query.clean_query("Please, how do I add a watcher via the API?").text == "add a watcher"
+    assert query.clean_query("list api keys").text == "list api keys"
 
 
 @pytest.mark.parametrize(
     ("text", "action"),
     [
-        ("which pods are running", verbs.READ),
-        ("create a pod", verbs.CREATE),
-        ("take her out of the group", verbs.DELETE),
-        ("turn the flag on", verbs.UPDATE),
-        ("cancel the job", verbs.RUN),
+        ("which pods are running", actions.READ),
+        ("create a pod", actions.CREATE),
+        ("take her out of the group", actions.DELETE),
+        ("turn the flag on", actions.UPDATE),
+        ("cancel the job", actions.RUN),
     ],
 )
 def test_verbs_tell_what_is_wanted(text: str, action: int) -> None:
     """Questions read; verbs of two parts count as one."""
-    assert int(np.argmax(verbs.wanted_actions(text))) == action
+    assert int(np.argmax(actions.requested_actions(text))) == action
 
 
 def test_methods_are_typed_in_capitals_alone() -> None:
     """A shouted sentence types none."""
-    assert detecting.typed_methods("DELETE a pod") == ("DELETE",)
-    assert detecting.typed_methods("POST /pets") == ("POST",)
-    assert detecting.typed_methods("delete a pod") == ()
-    assert detecting.typed_methods("HOW DO I DELETE A POD") == ()
+    assert query.typed_methods("DELETE a pod") == ("DELETE",)
+    assert query.typed_methods("POST /pets") == ("POST",)
+    assert query.typed_methods("delete a pod") == ()
+    assert query.typed_methods("HOW DO I DELETE A POD") == ()
 
 
 def test_providers_are_named_by_any_of_their_words() -> None:
     """By name, alias and display name, as whole words."""
     head = ProviderHead(1, None, "kubernetes", "Kubernetes API", ("k8s",), "", True, ())
 
-    assert detecting.named_providers("pods in K8s", [head]) == (head,)
-    assert detecting.named_providers("the api of kubernetes", [head]) == (head,)
-    assert detecting.named_providers("an api for k8", [head]) == ()
+    assert query.named_providers("pods in K8s", [head]) == (head,)
+    assert query.named_providers("the api of kubernetes", [head]) == (head,)
+    assert query.named_providers("an api for k8", [head]) == ()
 
 
 def test_a_description_teaches_its_short_forms() -> None:
@@ -83,43 +83,43 @@ def test_a_description_teaches_its_short_forms() -> None:
         _brief("", "A Service Level Objective (SLO) is kept."),
     ]
 
-    known = synonyms.short_forms(briefs)
+    known = query.short_forms(briefs)
 
-    assert synonyms.spelled_out("list HPA and slo", known) == ("horizontal pod autoscaler", "service level objective")
+    assert query.spelled_out("list HPA and slo", known) == ("horizontal pod autoscaler", "service level objective")
 
 
 def test_a_common_word_is_no_short_form() -> None:
     """Initials of a name may spell one."""
-    known = synonyms.short_forms([_brief("List", path="/issue-type-scheme"), _brief("List", path="/add-new-disk")])
+    known = query.short_forms([_brief("List", path="/issue-type-scheme"), _brief("List", path="/add-new-disk")])
 
-    assert synonyms.spelled_out("show its disk and the other", known) == ()
+    assert query.spelled_out("show its disk and the other", known) == ()
 
 
 def test_words_tell_whether_one_thing_many_or_everything_is_meant() -> None:
     """Beyond one place, and at once, are told apart."""
-    assert detecting.asks_everywhere("pods across the cluster")
-    assert detecting.asks_together("close five tickets at once")
-    assert not detecting.asks_everywhere("a pod of mine")
-    assert not detecting.asks_together("close a ticket")
+    assert query.asks_everywhere("pods across the cluster")
+    assert query.asks_together("close five tickets at once")
+    assert not query.asks_everywhere("a pod of mine")
+    assert not query.asks_together("close a ticket")
 
 
 def test_the_signs_of_a_text_are_its_words_pairs_and_ends() -> None:
     """Equal texts have equal signs, whatever their case; another order has others."""
-    assert wishes.signs("List Pods").tolist() == wishes.signs("list pods").tolist()
-    assert wishes.signs("list pods").tolist() != wishes.signs("pods list").tolist()
-    assert len(wishes.signs("")) == 0
+    assert actions.hashed_words("List Pods").tolist() == actions.hashed_words("list pods").tolist()
+    assert actions.hashed_words("list pods").tolist() != actions.hashed_words("pods list").tolist()
+    assert len(actions.hashed_words("")) == 0
 
 
 def test_a_head_reads_meaning_verbs_and_words_together() -> None:
     """The wish of a text is what the head gives for its inputs."""
     chance = np.random.default_rng(7)
     vector = chance.standard_normal(8).astype(np.float32)
-    head = chance.standard_normal((8 + verbs.ACTIONS + wishes.SIGNS + 1, wishes.OUTPUTS)).astype(np.float32)
-    values = wishes.inputs(vector, "delete all pods") @ head
+    head = chance.standard_normal((8 + actions.ACTIONS + actions.HASH_SIZE + 1, actions.OUTPUTS)).astype(np.float32)
+    values = actions.inputs(vector, "delete all pods") @ head
 
-    wish = wishes.wish_of(vector, "delete all pods", head)
+    wish = actions.goal_of(vector, "delete all pods", head)
 
-    powers = np.exp(values[: verbs.ACTIONS] - values[: verbs.ACTIONS].max())
+    powers = np.exp(values[: actions.ACTIONS] - values[: actions.ACTIONS].max())
     assert wish.actions == pytest.approx(tuple(powers / powers.sum()), rel=1e-3)
     assert wish.one == pytest.approx(float(np.clip(values[-1], -3.9, 3.9)), rel=1e-3)
 
@@ -141,15 +141,15 @@ def test_concepts_are_found_by_their_words_without_vectors() -> None:
 
 def test_a_cursor_belongs_to_its_question() -> None:
     """Another question, and what is no cursor, are refused."""
-    cursor = cursors.written(["pods", "k8s"], 10)
+    cursor = searcher.write_cursor(["pods", "k8s"], 10)
 
-    assert cursors.place_of(cursor, ["pods", "k8s"]) == 10
-    assert cursors.place_of("", ["x"]) == 0
+    assert searcher.read_cursor(cursor, ["pods", "k8s"]) == 10
+    assert searcher.read_cursor("", ["x"]) == 0
     for wrong in (cursor.replace(".10", ".x"), "nonsense"):
         with pytest.raises(InvalidInput):
-            cursors.place_of(wrong, ["pods", "k8s"])
+            searcher.read_cursor(wrong, ["pods", "k8s"])
     with pytest.raises(InvalidInput):
-        cursors.place_of(cursor, ["pods"])
+        searcher.read_cursor(cursor, ["pods"])
 
 
 async def test_what_ships_is_what_the_encoder_gives(encoder: Encoder) -> None:
@@ -162,6 +162,6 @@ async def test_what_ships_is_what_the_encoder_gives(encoder: Encoder) -> None:
     (vector,) = await encoder.embed_documents([concepts.CONCEPTS[5].line])
     assert int(np.argmax(known.nearness(vector))) == 5
     (asked,) = await encoder.embed_queries(["which pods are there"], prefixed=True)
-    wish = known.wish(asked, "which pods are there")
-    assert int(np.argmax(wish.actions)) == verbs.READ
+    wish = known.goal(asked, "which pods are there")
+    assert int(np.argmax(wish.actions)) == actions.READ
     assert wish.one < 0

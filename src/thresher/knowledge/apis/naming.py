@@ -1,6 +1,6 @@
-"""Names of providers, other words for them, and labels of versions.
+"""Names and aliases of providers, and labels of versions.
 
-Invariant: pure; a label that was given once stays, whatever a later description says of itself.
+Invariant: pure; a label once given stays, whatever a later description declares.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _LONGEST_ALIAS: Final = 63
 _LONGEST_TITLE: Final = 120
 _DIALECT: Final = re.compile(rb"""^["']?(?:openapi|swagger)["']?[ \t]*:""", re.MULTILINE)
 _HEAD: Final = 1 << 20
-"""Characters of a YAML description in which its version is looked for before it is read."""
+"""Characters of a YAML description that are searched for its version before parsing."""
 PLAIN_LABEL: Final = "default"
-"""Of a description that does not tell its version."""
+"""Label of a description that declares no version."""
 
 
 def checked_name(name: str) -> str:
-    """A name that a provider may have.
+    """Return a provider name if it is valid.
 
     Raises:
-        InvalidInput: It is none.
+        InvalidInput: The name is not valid.
     """
     if not _NAME.fullmatch(name):
         raise InvalidInput(
@@ -47,10 +47,10 @@ def checked_name(name: str) -> str:
 
 
 def checked_label(label: str) -> str:
-    """A label that a version may have.
+    """Return a version label if it is valid.
 
     Raises:
-        InvalidInput: It is none.
+        InvalidInput: The label is not valid.
     """
     if not _LABEL.fullmatch(label):
         raise InvalidInput(
@@ -60,10 +60,10 @@ def checked_label(label: str) -> str:
 
 
 def checked_aliases(name: str, aliases: Iterable[str]) -> tuple[str, ...]:
-    """Other words for a provider: small letters, single spaces, each once, and never its own name.
+    """Return aliases in lower case with single spaces, without duplicates and without the provider's own name.
 
     Raises:
-        InvalidInput: They are too many, or one is no word.
+        InvalidInput: There are too many, or one is not valid.
     """
     if isinstance(aliases, str):
         raise InvalidInput("Aliases are a list.", hint="Give each by itself.")
@@ -80,10 +80,10 @@ def checked_aliases(name: str, aliases: Iterable[str]) -> tuple[str, ...]:
 
 
 def checked_title(title: str) -> str:
-    """How people write a provider's name.
+    """Return a display name with its white space folded.
 
     Raises:
-        InvalidInput: It is too long, or not printable.
+        InvalidInput: It is too long or not printable.
     """
     text = " ".join(title.split())
     if len(text) > _LONGEST_TITLE or not text.isprintable():
@@ -94,10 +94,10 @@ def checked_title(title: str) -> str:
 
 
 def checked_base(url: str) -> str:
-    """The address that operations are called at.
+    """Return the base address of operations, without a trailing slash.
 
     Raises:
-        InvalidInput: It is no address, or holds a credential.
+        InvalidInput: It is not an HTTP address, or holds a credential or a query.
     """
     text = url.strip()
     if not text:
@@ -115,12 +115,12 @@ def checked_base(url: str) -> str:
 
 
 def check_free(wanted: Sequence[str], seen: Iterable[ProviderHead | Provider], *, beside: str = "") -> None:
-    """Refuse names that others go by.
+    """Refuse names that other providers use.
 
     Args:
         wanted: The name and the aliases.
         seen: The providers that the caller sees.
-        beside: Name of the one that may have them.
+        beside: Name of the provider that may use them.
 
     Raises:
         Conflict: One of them is taken.
@@ -131,8 +131,22 @@ def check_free(wanted: Sequence[str], seen: Iterable[ProviderHead | Provider], *
             raise Conflict(f"The provider '{head.name}' goes by '{clash}' already.", hint="Choose another word.")
 
 
-def unknown(name: str, known: Iterable[ProviderHead]) -> NotFound:
-    """What to say of a provider that the caller does not see."""
+def find_provider(seen: Sequence[ProviderHead], name: str) -> ProviderHead:
+    """Return a provider by its name, alias or display name.
+
+    Raises:
+        NotFound: There is none; the hint suggests similar names.
+    """
+    word = " ".join(name.lower().split())
+    exact = next((head for head in seen if head.name == word), None)
+    other = next((head for head in seen if word in (*head.aliases, head.display_name.lower())), None)
+    if found := exact or other:
+        return found
+    raise _unknown_provider(name, seen)
+
+
+def _unknown_provider(name: str, known: Iterable[ProviderHead]) -> NotFound:
+    """Return the error for a provider that the caller does not see."""
     heads = list(known)
     if not heads:
         return NotFound("There is no API yet.", hint="Add one: thresher apis add NAME SOURCE.")
@@ -143,14 +157,14 @@ def unknown(name: str, known: Iterable[ProviderHead]) -> NotFound:
 
 
 def labels_of(sources: Sequence[str], declared: Sequence[str]) -> tuple[str, ...]:
-    """Labels of versions, each another one.
+    """Return a distinct label for each version.
 
     Args:
-        sources: Where their descriptions are read.
-        declared: What these say of their versions.
+        sources: Paths or URLs of the descriptions.
+        declared: The versions that the descriptions declare.
 
     Raises:
-        Conflict: Two would have one label.
+        Conflict: Two versions would have the same label.
     """
     labels = [_label(source, said) for source, said in zip(sources, declared, strict=True)]
     doubled = {label for label in labels if labels.count(label) > 1}
@@ -163,7 +177,7 @@ def labels_of(sources: Sequence[str], declared: Sequence[str]) -> tuple[str, ...
 
 
 def declared_in(data: bytes) -> str:
-    """What a description says of its version, found without reading it wholly; empty where that is not easy."""
+    """Return the version that a description declares, without parsing all of it; empty if that is not possible."""
     if is_json(data):
         return _in_json(data)
     head = data[:_HEAD].decode("utf-8", "replace").replace("\r\n", "\n") + "\n"
@@ -173,14 +187,14 @@ def declared_in(data: bytes) -> str:
 
 
 def looks_readable(data: bytes) -> bool:
-    """Whether bytes are a description at the first look; others are to be read before anything is kept of them."""
+    """Return whether bytes look like a description; others must be parsed before anything is stored."""
     if is_json(data):
         return not {"openapi", "swagger"}.isdisjoint(_root(data))
     return _DIALECT.search(data) is not None
 
 
 def is_json(data: bytes) -> bool:
-    """Whether bytes begin as JSON does; YAML may too, and is then read as JSON first."""
+    """Return whether bytes start like JSON; YAML may too, and is then tried as JSON first."""
     return data[:200].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
 
 
@@ -199,7 +213,7 @@ def _root(data: bytes) -> dict[str, Any]:
 
 
 def _label(source: str, declared: str) -> str:
-    """`v2` of `api-v2.yaml` or of version 2.1.0; a date or another word as it is written."""
+    """Return `v2` for `api-v2.yaml` or for version 2.1.0; a date or another word is kept as written."""
     if found := _IN_FILE.findall(_path(source)):
         return f"v{found[-1].lower()}"
     if number := _NUMBER.match(declared.strip()):
@@ -212,7 +226,7 @@ def _slug(text: str) -> str:
 
 
 def _path(source: str) -> str:
-    """The part of an address, or of a file's name, that may tell a version."""
+    """Return the part of a URL or file name that may contain a version."""
     if "://" in source:
         return source.partition("://")[2].partition("/")[2].partition("?")[0]
     return PurePosixPath(source.replace("\\", "/")).name

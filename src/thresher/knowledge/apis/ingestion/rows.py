@@ -1,26 +1,28 @@
-"""From a description that was read to the rows that are stored of it.
+"""Database rows and index entries of a parsed description.
 
-Invariant: pure; what PostgreSQL cannot hold is left out of every text.
+Invariant: pure. Characters that PostgreSQL cannot store are removed from every text; an operation whose wording has not
+changed gives the same entry, so it is embedded once.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from thresher.core import shortened
-from thresher.knowledge.apis import wording
 from thresher.knowledge.apis.heads import endpoint_id
+from thresher.knowledge.apis.ingestion.wording import WORDING_FORM, Wording, WordingBuilder
 from thresher.openapi import Description, Operation, tips_of
+from thresher.search import Entry
 from thresher.store import clean
 
-FORM: Final = f"1.{wording.FORM}"
-"""Another one whenever other things are stored of an operation, so that all of them are made again."""
+FORM: Final = f"1.{WORDING_FORM}"
+"""Format of the stored operations; a new value makes every sync rebuild them."""
 _DESCRIPTION: Final = 600
 _LONGEST_KEY: Final = 2_000
-"""Characters of a path or an id: longer ones are cut in what is stored, since they are parts of keys."""
+"""Maximum characters of a stored path or id, which are parts of keys."""
 _PARAMETERS: Final = 60
 _TAGS: Final = 30
 _TAG_DESCRIPTION: Final = 300
@@ -28,13 +30,13 @@ _PROBLEMS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """What is stored of a description.
+class DescriptionRows:
+    """What is stored for a description.
 
     Attributes:
         version: Column to value, of the version.
         digests: Method and path of each operation to its digest.
-        rows: The operations, JSON: a list of column to value.
+        rows: JSON list of the operations, each column to value.
     """
 
     version: Mapping[str, Any]
@@ -42,17 +44,17 @@ class Prepared:
     rows: str = field(repr=False)
 
 
-def prepared(description: Description, provider: str, label: str) -> Prepared:
-    """The rows of a description.
+def description_rows(description: Description, provider: str, label: str) -> DescriptionRows:
+    """Return the rows of a description.
 
     Args:
-        description: As it was read.
+        description: The parsed description.
         provider: Name of its provider.
-        label: Of the version.
+        label: Label of the version.
     """
-    worder = wording.Worder(description, provider)
+    builder = WordingBuilder(description, provider)
     rows = [
-        _row(ordinal, operation, description, worder.worded(operation))
+        _row(ordinal, operation, description, builder.wording(operation))
         | {"endpoint": endpoint_id(provider, label, operation.method, operation.path)}
         for ordinal, operation in enumerate(description.operations)
     ]
@@ -71,10 +73,10 @@ def prepared(description: Description, provider: str, label: str) -> Prepared:
         "problem_count": len(description.problems),
     }
     digests = {key: row["digest"] for key, row in distinct.items()}
-    return Prepared(version, digests, json.dumps(list(distinct.values())))
+    return DescriptionRows(version, digests, json.dumps(list(distinct.values())))
 
 
-def _row(ordinal: int, operation: Operation, description: Description, worded: wording.Wording) -> dict[str, Any]:
+def _row(ordinal: int, operation: Operation, description: Description, wording: Wording) -> dict[str, Any]:
     row = {
         "method": operation.method,
         "path": operation.path[:_LONGEST_KEY],
@@ -89,19 +91,19 @@ def _row(ordinal: int, operation: Operation, description: Description, worded: w
         "pointer": operation.pointer,
         "ordinal": ordinal,
         "digest": operation.digest,
-        "wording": worded.document(),
+        "wording": wording.document(),
     }
     return cast("dict[str, Any]", _cleaned(row))
 
 
 def _parameters(operation: Operation) -> list[str]:
-    """Names of parameters, those of the path first, then those that must be given."""
+    """Return the names of parameters, path parameters first, then required ones."""
     ordered = sorted(operation.parameters, key=lambda one: (one.place != "path", not one.required))
     return [one.name for one in ordered[:_PARAMETERS]]
 
 
 def _body(operation: Operation) -> str:
-    """Name of the schema of what an operation is sent; of a list, of its items."""
+    """Return the name of the schema of the request body, or of its items if it is a list."""
     for content in operation.body.contents if operation.body else ():
         schema: Any = content.schema or {}
         items = schema.get("items")
@@ -117,3 +119,52 @@ def _cleaned(value: Any) -> Any:
     if isinstance(value, dict):
         return {clean(name): _cleaned(one) for name, one in cast("dict[str, Any]", value).items()}
     return [_cleaned(one) for one in cast("list[Any]", value)] if isinstance(value, list) else value
+
+
+KIND: Final = "operation"
+"""The collection of the index that holds operations."""
+_PROVIDER: Final = "provider:"
+_VERSION: Final = "version:"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexScope:
+    """What the operations of a version have in common in the index.
+
+    Attributes:
+        provider: Row id of the provider.
+        version: Row id of the version.
+        owner: The only user who may find them; None if everyone in the tenant may.
+    """
+
+    provider: int
+    version: int
+    owner: str | None
+
+    @property
+    def facets(self) -> frozenset[str]:
+        """The facets of its operations."""
+        return frozenset({f"{_PROVIDER}{self.provider}", f"{_VERSION}{self.version}"})
+
+
+def facets_of(versions: Iterable[int]) -> frozenset[str]:
+    """Return the facets of the operations of some versions."""
+    return frozenset(f"{_VERSION}{version}" for version in versions)
+
+
+def entries_of(scope: IndexScope, wordings: Mapping[int, Mapping[str, Any]]) -> Iterator[Entry]:
+    """Yield the index entries of some operations.
+
+    Args:
+        scope: Provider, version and owner of the operations.
+        wordings: Row id to stored wording: `texts`, `weights`, `fields`.
+    """
+    for number, wording in wordings.items():
+        yield Entry(
+            id=number,
+            texts=tuple(wording.get("texts", ())),
+            weights=tuple(wording.get("weights", ())),
+            fields=dict(wording.get("fields", {})),
+            facets=scope.facets,
+            owner=scope.owner,
+        )

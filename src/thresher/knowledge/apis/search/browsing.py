@@ -1,6 +1,6 @@
-"""Lists what there is where nothing is searched: the tags of providers, and the operations of a tag.
+"""Lists the tags of providers and the operations of a tag, where nothing is searched.
 
-Invariant: pure; pages follow each other without gaps and repeats while the descriptions stay.
+Invariant: pure; pages follow each other without gaps or repeats while the descriptions stay the same.
 """
 
 from __future__ import annotations
@@ -10,38 +10,37 @@ from dataclasses import dataclass
 from typing import Final
 
 from thresher.core import InvalidInput, NotFound, did_you_mean, nearest
-from thresher.knowledge.apis.cleaning import Cleaned
-from thresher.knowledge.apis.detecting import METHODS, distinct_terms, named_providers, said_words
+from thresher.knowledge.apis.cache import LocatedOperation
 from thresher.knowledge.apis.heads import Brief, Operations, ProviderHead, VersionHead
+from thresher.knowledge.apis.ingestion.paths import literals, squeezed
 from thresher.knowledge.apis.models import TagCount
-from thresher.knowledge.apis.paths import literals, squeezed
-from thresher.knowledge.apis.shelf import Located
+from thresher.knowledge.apis.search.query import METHODS, CleanedQuery, distinct_terms, named_providers, query_words
 
 EVERY_TAG: Final = "*"
 """Stands for all tags."""
 
-Part = tuple[ProviderHead, VersionHead, Operations]
+VersionOperations = tuple[ProviderHead, VersionHead, Operations]
 """The operations of one version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Browse:
-    """What shall be listed.
+    """What to list.
 
     Attributes:
-        providers: Ids of those whose tags or operations are listed.
-        tags: Names of the tags whose operations are listed, in lower case, or `*` for all; empty: tags are listed.
+        providers: Ids of the providers.
+        tags: Lower-case names of the tags whose operations to list, `*` for all; empty to list the tags.
     """
 
     providers: frozenset[int]
     tags: frozenset[str] = frozenset()
 
 
-def browse_of(cleaned: Cleaned, parts: Sequence[Part], tags: Sequence[str]) -> Browse | None:
-    """What a query asks to be listed; None for a query that is searched.
+def browse_of(cleaned: CleanedQuery, parts: Sequence[VersionOperations], tags: Sequence[str]) -> Browse | None:
+    """Return what a query asks to list; None if it asks to search.
 
-    A list is what an empty query wants, and one that holds nothing but a word such as "apis", the name of a provider
-    and perhaps one of its tags. "list endpoints" is a search where endpoints are what the API is about.
+    An empty query lists, and so does one with nothing but a word such as "apis", a provider's name and perhaps one of
+    its tags. "list endpoints" is a search if the API is about endpoints.
     """
     all_of_them = frozenset(provider.id for provider, _, _ in parts)
     if not cleaned.text:
@@ -62,12 +61,12 @@ def browse_of(cleaned: Cleaned, parts: Sequence[Part], tags: Sequence[str]) -> B
 
 
 def tags_of(brief: Brief) -> tuple[str, ...]:
-    """The tags of an operation; without any, the first word of its path stands for one."""
+    """Return the tags of an operation, or the first word of its path if it has none."""
     return brief.tags or literals(brief.path)[:1] or ("-",)
 
 
-def list_tags(parts: Iterable[Part], browse: Browse) -> list[TagCount]:
-    """The tags of providers in the order of their descriptions; spellings that differ in case alone are one tag."""
+def list_tags(parts: Iterable[VersionOperations], browse: Browse) -> list[TagCount]:
+    """Return the tags of providers in the order of their descriptions; spellings that differ in case are one tag."""
     counts: dict[tuple[str, str], int] = {}
     said: dict[tuple[str, str], str] = {}
     spelled: dict[tuple[str, str], str] = {}
@@ -86,14 +85,16 @@ def list_tags(parts: Iterable[Part], browse: Browse) -> list[TagCount]:
     return [TagCount(key[0], spelled[key], said.get(key, ""), count) for key, count in counts.items()]
 
 
-def list_operations(parts: Iterable[Part], browse: Browse, methods: Sequence[str]) -> list[Located]:
-    """The operations of some tags in the order of their descriptions; of all tags, those of a tag together."""
+def list_operations(
+    parts: Iterable[VersionOperations], browse: Browse, methods: Sequence[str]
+) -> list[LocatedOperation]:
+    """Return the operations of some tags in the order of their descriptions; of all tags, grouped by tag."""
     listed = [
-        Located(provider, version, brief)
+        LocatedOperation(provider, version, brief)
         for provider, version, held in parts
         if provider.id in browse.providers
         for brief in held.briefs
-        if carries(brief, browse.tags) and (not methods or brief.method in methods)
+        if has_tag(brief, browse.tags) and (not methods or brief.method in methods)
     ]
     if EVERY_TAG not in browse.tags:
         return listed
@@ -103,16 +104,16 @@ def list_operations(parts: Iterable[Part], browse: Browse, methods: Sequence[str
     return sorted(listed, key=lambda one: places[one.provider.id, tags_of(one.brief)[0].lower()])
 
 
-def carries(brief: Brief, tags: frozenset[str]) -> bool:
-    """Whether an operation has one of some tags, in lower case."""
+def has_tag(brief: Brief, tags: frozenset[str]) -> bool:
+    """Return whether an operation has one of some lower-case tags."""
     return EVERY_TAG in tags or any(tag.lower() in tags for tag in tags_of(brief))
 
 
-def checked_tags(tags: Sequence[str], parts: Iterable[Part]) -> tuple[str, ...]:
-    """Tags to filter by.
+def checked_tags(tags: Sequence[str], parts: Iterable[VersionOperations]) -> tuple[str, ...]:
+    """Return the tags to filter by.
 
     Raises:
-        NotFound: No operation has one of them; the hint offers near ones.
+        NotFound: No operation has one of them; the hint suggests similar ones.
     """
     wanted = tuple(tag.strip() for tag in tags if tag.strip())
     if not wanted:
@@ -129,10 +130,10 @@ def checked_tags(tags: Sequence[str], parts: Iterable[Part]) -> tuple[str, ...]:
 
 
 def checked_methods(methods: Sequence[str]) -> tuple[str, ...]:
-    """Methods to filter by, in capitals.
+    """Return the HTTP methods to filter by, in capitals.
 
     Raises:
-        InvalidInput: One is no HTTP method.
+        InvalidInput: One is not an HTTP method.
     """
     wanted = tuple(dict.fromkeys(method.strip().upper() for method in methods if method.strip()))
     for method in wanted:
@@ -141,8 +142,8 @@ def checked_methods(methods: Sequence[str]) -> tuple[str, ...]:
     return wanted
 
 
-def _acts_on(noun: str, parts: Iterable[Part]) -> bool:
-    """Whether operations act on what a list was asked of: `endpoints` are things in some APIs."""
+def _acts_on(noun: str, parts: Iterable[VersionOperations]) -> bool:
+    """Return whether operations act on what a list asks for: in some APIs `endpoints` are things."""
     if noun.startswith("api"):
         return False
     wanted = squeezed(noun)
@@ -156,8 +157,8 @@ def _folded(tags: Sequence[str]) -> frozenset[str]:
 
 
 def _without(text: str, named: Iterable[ProviderHead]) -> list[str]:
-    """The words of a text that are no part of the name of a provider."""
+    """Return the words of a text that are not part of a provider's name."""
     known = {
-        word for head in named for name in (head.name, head.display_name, *head.aliases) for word in said_words(name)
+        word for head in named for name in (head.name, head.display_name, *head.aliases) for word in query_words(name)
     }
-    return [word for word in said_words(text) if word not in known]
+    return [word for word in query_words(text) if word not in known]

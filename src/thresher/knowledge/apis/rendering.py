@@ -1,20 +1,22 @@
-"""Improvements as Markdown, for people and models.
+"""Improvements as Markdown, and their patch in the form a caller asks for.
 
-Invariant: pure; what a description says stands in code marks or fences that it cannot end.
+Invariant: pure; text of a description appears in code marks or fences that it cannot end.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from dataclasses import replace
+from typing import Final, Literal, TypeAlias
 
 from thresher.core import dumps
 from thresher.knowledge.apis.models import Improvements
 from thresher.openapi import Finding, Patch, Score
 
 LONGEST: Final = 20_000
-"""Characters of a patch that are shown."""
+"""Maximum characters of a patch to show."""
 _SCORES: Final = 10
 _TICKS: Final = re.compile(r"`+")
 _UNSEEN: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
@@ -22,7 +24,7 @@ _MARKS: Final = re.compile(r"([\\`*_{}\[\]<>#|!~])")
 
 
 def improvements_markdown(answer: Improvements) -> str:
-    """The answer of `suggest_api_improvements` as Markdown."""
+    """Render the answer of `suggest_api_improvements` as Markdown."""
     return "\n".join(_lines(answer)).rstrip() + "\n"
 
 
@@ -82,7 +84,7 @@ def _patch(patch: Patch, worded_by: str) -> Iterator[str]:
 
 
 def _fenced(text: str, language: str) -> Sequence[str]:
-    """A text in a fence that is longer than any in it; a long one is not shown, since a part of it would not apply."""
+    """Return a text in a fence longer than any in it; a long text is omitted, since part of a patch does not apply."""
     if len(text) > LONGEST:
         return (f"It has {len(text):,} characters; ask for it as JSON, or for one operation.",)
     longest = max((len(found) for found in _TICKS.findall(text)), default=0)
@@ -91,7 +93,7 @@ def _fenced(text: str, language: str) -> Sequence[str]:
 
 
 def _code(text: str) -> str:
-    """A text of others as code in a line."""
+    """Return a text as inline code."""
     shown = _UNSEEN.sub(" ", text).strip() or " "
     longest = max((len(found) for found in _TICKS.findall(shown)), default=0)
     marks = "`" * (longest + 1)
@@ -100,5 +102,33 @@ def _code(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text in a line, its marks taken as they are."""
+    """Return a text on one line with its Markdown escaped."""
     return _MARKS.sub(r"\\\1", _UNSEEN.sub(" ", text))
+
+
+PatchForm: TypeAlias = Literal["none", "overlay", "diff"]
+PATCH_CHARACTERS: Final = 1_000_000
+"""Maximum characters of a patch in an answer; the diff of a one-line file contains the file twice."""
+
+
+def in_form(answer: Improvements, form: PatchForm, most: int = PATCH_CHARACTERS) -> Improvements:
+    """Return improvements with their patch in one form, or without it if it is too long.
+
+    Args:
+        answer: Improvements with or without a patch.
+        form: `overlay` or `diff`; `none` removes the patch.
+        most: Maximum characters of the patch.
+    """
+    if answer.patch is None or form == "none":
+        return replace(answer, patch=None)
+    if form == "diff":
+        one = replace(answer.patch, overlay={})
+        length = len(one.diff)
+    else:
+        one = replace(answer.patch, diff="")
+        length = len(json.dumps(one.overlay))
+    if length <= most:
+        return replace(answer, patch=one)
+    what = f"the {form} of {len(one.edits):,} edits ({length:,} characters)"
+    left = f"{what}: ask for one operation, or: thresher apis improve {answer.provider} --patch {form}"
+    return replace(answer, patch=replace(one, diff="", overlay={}), left_out=(*answer.left_out, left))

@@ -1,7 +1,6 @@
-"""Where a description fails its readers, how good it is, and a patch of what can be mended.
+"""Findings about a description, its score, and a patch for what can be fixed.
 
-Invariant: the score is that of the text alone, so that it does not change with what was asked; nothing is written
-anywhere, a patch is only shown.
+Invariant: the score depends on the text alone, not on the request; a patch is only shown, never applied.
 """
 
 from __future__ import annotations
@@ -15,13 +14,12 @@ from typing import Final, get_args
 from urllib.parse import unquote, urlsplit
 
 from thresher.core import Caller, InvalidInput, NotFound, check_limit, did_you_mean, nearest
+from thresher.knowledge.apis.cache import DescriptionCache
 from thresher.knowledge.apis.heads import Operations, ProviderHead, VersionHead
-from thresher.knowledge.apis.listing import named
-from thresher.knowledge.apis.missing import missed_findings
 from thresher.knowledge.apis.models import FeedbackType, Improvements, Provider
-from thresher.knowledge.apis.rewording import Rewording, reworded
-from thresher.knowledge.apis.shelf import Shelf
-from thresher.knowledge.apis.usage import MissedQuery, missed_queries
+from thresher.knowledge.apis.naming import find_provider
+from thresher.knowledge.apis.rewording import Rewording, reword
+from thresher.knowledge.apis.usage import MissedQuery, missed_findings, missed_queries
 from thresher.llm import Chat
 from thresher.openapi import (
     Description,
@@ -43,27 +41,27 @@ KINDS: Final[tuple[str, ...]] = get_args(FeedbackType)
 SEVERITIES: Final[tuple[str, ...]] = get_args(Severity)
 """Worst first."""
 _REVIEWS: Final = 6
-"""Descriptions whose findings are kept: about 2 MB each."""
+"""Number of descriptions whose findings are kept, about 2 MB each."""
 _ENDPOINTS: Final = 50
-"""Scores of operations in one answer, the worst first."""
+"""Maximum number of operation scores in an answer, the worst first."""
 _TAGS: Final = 200
 _LONG_LINE: Final = 20_000
-"""Characters of a line that nobody reads in a diff."""
+"""Length from which a line is unreadable in a diff."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What is asked for.
+class ImprovementRequest:
+    """A request for improvements.
 
     Attributes:
-        provider: Name or alias; empty where there is only one, or an operation is named.
-        endpoint: Id of the only operation; empty for all.
-        version: Label of the description; empty for the newest.
-        kinds: Only these; empty for all.
-        min_severity: Nothing milder.
-        limit: Findings at most.
-        cursor: Of the last answer.
-        patch: Whether a patch is made.
+        provider: Name or alias; may be empty if there is only one provider or an operation is named.
+        endpoint: Public id of the only operation; empty for all.
+        version: Label of the version; empty for the newest.
+        kinds: The only kinds of findings; empty for all.
+        min_severity: The lowest severity to include.
+        limit: Maximum number of findings.
+        cursor: Cursor of the previous answer.
+        patch: Whether to make a patch.
     """
 
     provider: str = ""
@@ -77,13 +75,13 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """The description that is looked at.
+class ReviewTarget:
+    """The description under review.
 
     Attributes:
-        provider: Whose.
-        version: Which.
-        operation: Key of the only operation; empty for all.
+        provider: Its provider.
+        version: Its version.
+        operation: Key of the only operation to review; empty for all.
     """
 
     provider: ProviderHead
@@ -92,77 +90,79 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
-    """What the rules say of a description."""
+class _Assessment:
+    """The findings and scores of a description."""
 
     findings: tuple[Finding, ...]
     scores: Scores
 
 
-class Improving:
-    """Finds what to improve.
+class ImprovementFinder:
+    """Finds what to improve in descriptions.
 
     Args:
-        database: Where the log of searches is.
-        shelf: Where descriptions are.
-        chat: The configured model, if there is one.
-        seconds: How long it may take.
+        database: Where the log of searches is stored.
+        cache: Where descriptions are found.
+        chat: The configured model, if any.
+        seconds: Time limit of a model's answer.
     """
 
-    def __init__(self, database: Database, shelf: Shelf, chat: Chat | None, seconds: float) -> None:
+    def __init__(self, database: Database, cache: DescriptionCache, chat: Chat | None, seconds: float) -> None:
         self._database = database
-        self._shelf = shelf
+        self._cache = cache
         self._chat = chat
         self._seconds = seconds
-        self._judged: OrderedDict[str, _Judged] = OrderedDict()
+        self._judged: OrderedDict[str, _Assessment] = OrderedDict()
         self._judging = asyncio.Lock()
 
-    async def target(self, caller: Caller, wish: Wish) -> Target:
-        """The description that is meant.
+    async def target(self, caller: Caller, request: ImprovementRequest) -> ReviewTarget:
+        """Return the description that a request is about.
 
         Raises:
             NotFound: There is no such provider, version or operation.
-            InvalidInput: Several providers are there, and none is named; or a filter is none.
+            InvalidInput: No provider is named and there are several, or a filter is not valid.
         """
-        check(wish)
-        if wish.endpoint:
-            return await self._of_endpoint(caller, wish)
-        seen = await self._shelf.directory(caller)
-        if not wish.provider and len(seen) != 1:
+        check_request(request)
+        if request.endpoint:
+            return await self._of_endpoint(caller, request)
+        seen = await self._cache.directory(caller)
+        if not request.provider and len(seen) != 1:
             names = ", ".join(head.name for head in seen[:20])
             hint = f"There are: {names}." if names else "Add an API first: thresher apis add NAME SOURCE."
             raise InvalidInput("Which API is meant?", hint=hint)
-        head = named(seen, wish.provider) if wish.provider else seen[0]
-        return Target(head, _version(head, wish.version))
+        head = find_provider(seen, request.provider) if request.provider else seen[0]
+        return ReviewTarget(head, _version(head, request.version))
 
     async def improvements(
-        self, caller: Caller, wish: Wish, target: Target, source: str, chat: Chat | None
+        self, caller: Caller, request: ImprovementRequest, target: ReviewTarget, source: str, chat: Chat | None
     ) -> Improvements:
-        """The answer.
+        """Answer a request.
 
         Args:
-            caller: Who asks.
-            wish: What for.
-            target: What `target` said.
-            source: Where the description was read from, for the name in a diff.
-            chat: A model that words texts where none is configured.
+            caller: The tenant and user.
+            request: The request.
+            target: The description, as `target` returns it.
+            source: Source of the description, which names the file in a diff.
+            chat: A model to word texts if none is configured.
 
         Raises:
-            NotFound: The description was removed meanwhile, or not read yet.
-            InvalidInput: The cursor is none of this question.
+            NotFound: The description was removed in the meantime, or not read yet.
+            InvalidInput: The cursor belongs to another request.
         """
-        description = await self._shelf.description(caller.tenant, target.version)
+        description = await self._cache.description(caller.tenant, target.version)
         judged = await self._judge(description)
-        operations = await self._shelf.operations(caller.tenant, target.version)
+        operations = await self._cache.operations(caller.tenant, target.version)
         missed = await self._missed(caller, operations, target)
-        findings = fitting([*missed_findings(missed, description), *judged.findings], wish, target.operation)
-        start = _start(wish, description.digest)
-        shown = findings[start : start + wish.limit]
+        findings = matching_findings(
+            [*missed_findings(missed, description), *judged.findings], request, target.operation
+        )
+        start = _start(request, description.digest)
+        shown = findings[start : start + request.limit]
         patch, worded_by = None, "rules"
         notes: list[str] = []
-        if wish.patch:
+        if request.patch:
             patch, worded = await self._patch(description, judged, findings, missed, source, chat or self._chat)
-            worded_by, notes = worded.by, [*worded.notes, *_about(patch)]
+            worded_by, notes = worded.by, [*worded.notes, *_patch_notes(patch)]
         answer = _answer(target, operations, judged.scores, findings)
         left = len(findings) - start - len(shown)
         if left:
@@ -173,17 +173,17 @@ class Improving:
             patch=patch,
             worded_by=worded_by,
             left_out=(*answer.left_out, *notes),
-            cursor=f"{_stamp(wish, description.digest)}.{start + len(shown)}" if left else "",
+            cursor=f"{_stamp(request, description.digest)}.{start + len(shown)}" if left else "",
         )
 
-    async def _of_endpoint(self, caller: Caller, wish: Wish) -> Target:
-        found = await self._shelf.located(caller, wish.endpoint)
+    async def _of_endpoint(self, caller: Caller, request: ImprovementRequest) -> ReviewTarget:
+        found = await self._cache.located(caller, request.endpoint)
         if not found:
-            raise NotFound(f"There is no operation '{wish.endpoint}'.", hint="Ids come from search_api_docs.")
-        return Target(found[0].provider, found[0].version, found[0].brief.key)
+            raise NotFound(f"There is no operation '{request.endpoint}'.", hint="Ids come from search_api_docs.")
+        return ReviewTarget(found[0].provider, found[0].version, found[0].brief.key)
 
-    async def _judge(self, description: Description) -> _Judged:
-        """The findings and scores, once for a text."""
+    async def _judge(self, description: Description) -> _Assessment:
+        """Return the findings and scores of a description; computed once for each text."""
         async with self._judging:
             kept = self._judged.get(description.digest)
             if kept is None:
@@ -195,9 +195,9 @@ class Improving:
             return kept
 
     async def _missed(
-        self, caller: Caller, operations: Operations, target: Target
+        self, caller: Caller, operations: Operations, target: ReviewTarget
     ) -> Mapping[str, tuple[MissedQuery, ...]]:
-        """The queries that missed, by key of the operation."""
+        """Return the queries that missed operations, by key of the operation."""
         wanted = [operations.by_key[target.operation].endpoint] if target.operation in operations.by_key else []
         found = await missed_queries(self._database, caller, wanted)
         known = operations.by_endpoint
@@ -206,14 +206,14 @@ class Improving:
     async def _patch(
         self,
         description: Description,
-        judged: _Judged,
+        judged: _Assessment,
         findings: Sequence[Finding],
         missed: Mapping[str, tuple[MissedQuery, ...]],
         source: str,
         chat: Chat | None,
     ) -> tuple[Patch | None, Rewording]:
         edits = await asyncio.to_thread(suggest_edits, description, findings)
-        worded = await reworded(chat, description, edits, missed, self._seconds)
+        worded = await reword(chat, description, edits, missed, self._seconds)
         before = Review(judged.findings, judged.scores.whole)
         patch = await asyncio.to_thread(
             make_patch, description, worded.edits, before=before, name=file_of(source, description.format)
@@ -221,45 +221,45 @@ class Improving:
         return (patch if patch.edits or patch.dropped else None), worded
 
 
-def check(wish: Wish) -> None:
-    """Whether the filters are such.
+def check_request(request: ImprovementRequest) -> None:
+    """Check the filters of a request.
 
     Raises:
-        InvalidInput: One is none.
+        InvalidInput: A filter is not valid.
     """
-    for word in wish.kinds:
+    for word in request.kinds:
         _known(word, KINDS, "kind of feedback")
-    _known(wish.min_severity, SEVERITIES, "severity")
-    check_limit(wish.limit, LIMIT_CAP)
+    _known(request.min_severity, SEVERITIES, "severity")
+    check_limit(request.limit, LIMIT_CAP)
 
 
-def fitting(findings: Collection[Finding], wish: Wish, operation: str) -> list[Finding]:
-    """The findings that are asked for, worst first; within a severity they keep their order."""
+def matching_findings(findings: Collection[Finding], request: ImprovementRequest, operation: str) -> list[Finding]:
+    """Return the findings that a request asks for, worst first; the order within a severity is kept."""
     worst = {severity: place for place, severity in enumerate(SEVERITIES)}
     kept = [
         finding
         for finding in findings
-        if worst[finding.severity] <= worst[wish.min_severity]
-        and (not wish.kinds or finding.kind in wish.kinds)
+        if worst[finding.severity] <= worst[request.min_severity]
+        and (not request.kinds or finding.kind in request.kinds)
         and (not operation or finding.operation == operation)
     ]
     return sorted(kept, key=lambda finding: worst[finding.severity])
 
 
-def source_of(provider: Provider, label: str) -> str:
-    """Where a version was read from; empty where there is no such version."""
+def version_source(provider: Provider, label: str) -> str:
+    """Return the source of a version; empty if there is no such version."""
     return next((version.source for version in provider.versions if version.label == label), "")
 
 
 def file_of(source: str, form: str) -> str:
-    """The name of a source's file, for a diff."""
+    """Return the file name of a source, for a diff."""
     path = unquote(urlsplit(source).path) if "://" in source else source.replace("\\", "/")
     name = path.rstrip("/").rpartition("/")[2]
     return name if "." in name else f"{name or 'openapi'}.{form}"
 
 
-def _about(patch: Patch | None) -> list[str]:
-    """What to know of a patch before it is used."""
+def _patch_notes(patch: Patch | None) -> list[str]:
+    """Return what to know before a patch is used."""
     if patch is None or max(map(len, patch.diff.split("\n"))) < _LONG_LINE:
         return []
     size = f"{len(patch.diff) / 1e6:.1f} million characters"
@@ -280,13 +280,13 @@ def _version(head: ProviderHead, label: str) -> VersionHead:
     return found[0]
 
 
-def _judged(description: Description) -> _Judged:
+def _judged(description: Description) -> _Assessment:
     findings = tuple(find_problems(description))
-    return _Judged(findings, score(findings, description))
+    return _Assessment(findings, score(findings, description))
 
 
-def _answer(target: Target, operations: Operations, scores: Scores, findings: Sequence[Finding]) -> Improvements:
-    """The scores and counts, without a page of findings."""
+def _answer(target: ReviewTarget, operations: Operations, scores: Scores, findings: Sequence[Finding]) -> Improvements:
+    """Return the scores and counts, without findings."""
     wanted = {key: found for key, found in scores.per_operation.items() if target.operation in ("", key)}
     worst = sorted(wanted.items(), key=lambda each: each[1].value)
     per_endpoint: dict[str, Score] = {
@@ -311,22 +311,22 @@ def _answer(target: Target, operations: Operations, scores: Scores, findings: Se
     )
 
 
-def _stamp(wish: Wish, digest: str) -> str:
-    """What a cursor is good for: this question about this text."""
-    asked = repr((digest, wish.endpoint, sorted(wish.kinds), wish.min_severity))
+def _stamp(request: ImprovementRequest, digest: str) -> str:
+    """Return the part of a cursor that ties it to this request and this text."""
+    asked = repr((digest, request.endpoint, sorted(request.kinds), request.min_severity))
     return hashlib.sha256(asked.encode()).hexdigest()[:10]
 
 
-def _start(wish: Wish, digest: str) -> int:
-    """At which finding the answer begins.
+def _start(request: ImprovementRequest, digest: str) -> int:
+    """Return the index of the first finding of the answer.
 
     Raises:
-        InvalidInput: The cursor is of another question, or the description has changed.
+        InvalidInput: The cursor belongs to another request, or the description has changed.
     """
-    if not wish.cursor:
+    if not request.cursor:
         return 0
-    stamp, _, number = wish.cursor.partition(".")
-    if stamp != _stamp(wish, digest) or not (number.isascii() and number.isdigit()) or len(number) > 9:
+    stamp, _, number = request.cursor.partition(".")
+    if stamp != _stamp(request, digest) or not (number.isascii() and number.isdigit()) or len(number) > 9:
         raise InvalidInput(
             "The cursor is none of this question, or the description has changed.", hint="Ask again without a cursor."
         )

@@ -1,8 +1,8 @@
-"""Where descriptions are read: files of this machine, and addresses.
+"""Sources of descriptions: local files and URLs, and who may read them.
 
-Whoever owns the process may read anything; somebody with a key reads what the settings name, and public addresses.
+The owner of the process may read anything; a caller with a key reads public addresses and what the settings name.
 
-Invariant: a source that is kept is an absolute path without links, or an address without a credential.
+Invariant: a stored source is an absolute path without symbolic links, or a URL without a credential.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _SECRET: Final = re.compile(
     r"token|secret|passw|api.?key|access.?key|signature|^sig$|^auth|credential|^key$|^jwt$|^pat$|session|bearer", re.I
 )
 _ODD: Final = re.compile(r"[\\%]|(?:^|/)\.\.(?:[^/]*)(?:/|$)")
-"""What some servers take for a step up: two dots with something behind them, a backslash, or escaped twice."""
+"""Path parts that some servers treat as a parent folder: dots with a suffix, a backslash, or double escapes."""
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Where a description is read.
+class DescriptionSource:
+    """A file or URL of a description.
 
     Attributes:
-        location: An absolute path, or an address.
-        keyed: Whether somebody with a key asked.
-        named: What the settings name: folders and addresses.
+        location: Absolute path or URL.
+        keyed: Whether the caller has a key.
+        named: Folders and URLs that the settings name.
     """
 
     location: str
@@ -46,37 +46,37 @@ class Source:
 
     @property
     def remote(self) -> bool:
-        """Whether it is an address."""
+        """Whether the source is a URL."""
         return is_remote(self.location)
 
     def is_guarded(self, address: str) -> bool:
-        """Whether an address on the way, such as that of a redirect, may only be reached where it is public."""
+        """Return whether an address on the way, such as a redirect's target, must be public."""
         return self.keyed and not _is_named(address, self.named)
 
 
 def is_remote(location: str) -> bool:
-    """Whether a location is an address."""
+    """Return whether a location is a URL."""
     return location.startswith(("http://", "https://"))
 
 
-def source_of(text: str, caller: Caller, settings: Settings) -> Source:
-    """Read what a person names as a source.
+def resolve_source(text: str, caller: Caller, settings: Settings) -> DescriptionSource:
+    """Return the source that a user names.
 
     Args:
-        text: A path, or an address (`https://`, `http://`, `file://`).
-        caller: Who asks: a relative path is meant from the folder that it works in.
-        settings: What callers with a key may read.
+        text: A path or a URL (`https://`, `http://`, `file://`).
+        caller: The caller; a relative path is resolved in its project folder.
+        settings: Names what callers with a key may read.
 
     Raises:
-        InvalidInput: It is no source, or holds a credential.
-        NotFound: There is nothing at this path.
+        InvalidInput: It is not a valid source, or holds a credential.
+        NotFound: The path does not exist.
         NotAllowed: The caller may not read it.
     """
     text = text.strip()
     if not text or len(text) > _LONGEST or not text.isprintable():
         raise InvalidInput("A source is needed.", hint="Give a file, or the address of an API description.")
     if "://" in text and not text.startswith("file://"):
-        return Source(checked_address(text), caller.keyed, settings.api_sources)
+        return DescriptionSource(checked_address(text), caller.keyed, settings.api_sources)
     try:
         location = _file(_path_of(text), caller)
     except (NotFound, InvalidInput):
@@ -85,23 +85,23 @@ def source_of(text: str, caller: Caller, settings: Settings) -> Source:
         raise
     if caller.keyed and not _is_named(location, settings.api_sources):
         raise _refusal()
-    return Source(location, caller.keyed, settings.api_sources)
+    return DescriptionSource(location, caller.keyed, settings.api_sources)
 
 
 def checked_address(text: str, *, kept: bool = True) -> str:
-    """An address that a description may be read at, without its fragment.
+    """Return a URL of a description without its fragment.
 
     Args:
-        text: As it was given.
+        text: The URL as given.
         kept: Whether it will be stored and shown.
 
     Raises:
-        InvalidInput: It is none, or holds a credential, which would be stored.
+        InvalidInput: It is not a valid URL, or holds a credential, which would be stored.
     """
     try:
         parts = urlsplit(text)
         sound = parts.scheme.lower() in ("http", "https") and is_host(parts.hostname or "") and parts.port != 0
-        httpx.URL(text)  # which asks more of a host's name
+        httpx.URL(text)  # stricter about host names
     except (ValueError, httpx.InvalidURL):
         sound, parts = False, urlsplit("")
     if not sound:
@@ -119,17 +119,17 @@ def checked_address(text: str, *, kept: bool = True) -> str:
 
 
 async def read_file(location: str) -> bytes:
-    """The bytes of a file.
+    """Return the bytes of a file.
 
     Raises:
-        NotFound: It is gone.
-        InvalidInput: It cannot be read, is no file, or is too large.
+        NotFound: The file no longer exists.
+        InvalidInput: It cannot be read, is not a regular file, or is too large.
     """
     return await asyncio.to_thread(_read, Path(location))
 
 
 def too_large(source: str) -> InvalidInput:
-    """What to say of a description beyond the limit."""
+    """Return the error for a description over the size limit."""
     return InvalidInput(
         f"{source} is larger than {LIMITS.octets >> 20} MiB.",
         hint="Split the description, or leave out what is no part of it.",
@@ -157,7 +157,7 @@ def _read(path: Path) -> bytes:
 
 
 def _check_unmoved(path: Path, opened: os.stat_result) -> None:
-    """Refuse a file that was reached over a link which came to be since the path was judged."""
+    """Refuse a file reached through a symbolic link that appeared after its path was checked."""
     now = path.lstat() if path.exists() else None
     if path.resolve() != path or now is None or (now.st_dev, now.st_ino) != (opened.st_dev, opened.st_ino):
         raise InvalidInput(f"{str(path)!r} is being replaced, or a link leads to it.", hint="Add it again.")
@@ -190,7 +190,7 @@ def _file(text: str, caller: Caller) -> str:
 
 
 def _is_named(location: str, named: tuple[str, ...]) -> bool:
-    """Whether the settings name a source, or something above it."""
+    """Return whether the settings name a source or one of its parents."""
     return any(_is_below(location, prefix) for prefix in named)
 
 
@@ -206,7 +206,7 @@ def _is_below(location: str, prefix: str) -> bool:
 
 
 def _refusal() -> NotAllowed:
-    """The same whether there is nothing or nothing to be had."""
+    """Return one error for both missing and forbidden sources, so that it reveals neither."""
     return NotAllowed(
         "With a key, this may not be read, or there is nothing.",
         hint="Who runs the server names what may be in THRESHER_API_SOURCES.",

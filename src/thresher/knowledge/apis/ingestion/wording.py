@@ -1,9 +1,10 @@
-"""What of an operation is searched: a text to embed, and fields for the words.
+"""What is indexed of an operation: a text to embed, and fields for lexical search.
 
-A summary alone says little ("create a LimitRange"), and some descriptions say what a thing is only in its schema. So
-the text begins with provider and path in words, and ends with what the schema of the thing says of it.
+A summary alone says little ("create a LimitRange"), and some descriptions explain a thing only in its schema. So the
+text starts with provider and path in words, and ends with what the schema says about the thing.
 
-Invariant: pure; the same operation of the same description gives the same wording, since it decides what is embedded.
+Invariant: pure; the same operation of the same description gives the same wording, since wordings decide what is
+embedded.
 """
 
 from __future__ import annotations
@@ -14,19 +15,19 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from thresher.core import shortened
-from thresher.knowledge.apis.paths import literals, spaced, squeezed
+from thresher.knowledge.apis.ingestion.paths import literals, spaced, squeezed
 from thresher.openapi import Description, Json, Operation
 
-FORM: Final = 2
-"""To be raised when wordings change, so that the next sync words every operation again."""
+WORDING_FORM: Final = 2
+"""Incremented when wordings change, so that the next sync builds every one again."""
 _LINK: Final = re.compile(r"\[([^\]\[]{0,300})\]\([^()\s]{0,500}\)")
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
-"""Where the encoder reads a name such as `LimitRange` as two words."""
+"""Splits a name such as `LimitRange` into two words for the encoder."""
 _MARKS: Final = re.compile(r"[*_`#>|~\\]+")
 _SENTENCE: Final = re.compile(r"(.{20,}?(?<!\be\.g)(?<!\bi\.e)[.!?])(?:\s|$)")
 _ENDING: Final = re.compile(r"(?:list|response|request|bean|dto)+$")
 _READ: Final = 2_000
-"""Characters of a description that are looked at."""
+"""Characters of a description that are read."""
 _SENTENCE_CHARACTERS: Final = 200
 _THING_CHARACTERS: Final = 250
 _TITLE_CHARACTERS: Final = 160
@@ -34,19 +35,19 @@ _SCHEMAS: Final = 5
 _PROPERTIES: Final = 80
 _DEPTH: Final = 2
 _LOOKED: Final = 500
-"""Schemas that are gone through for the names of what one request carries."""
+"""Maximum schemas to visit for the property names of one request."""
 _EVERYWHERE: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
-"""Properties of every object of Kubernetes, which tell none from another."""
+"""Properties of every Kubernetes object, which distinguish none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What the index gets of an operation.
+    """What is indexed of an operation.
 
     Attributes:
-        texts: What the encoder reads.
-        weights: One a text, or none.
-        fields: Field to text, for the words.
+        texts: Texts for the encoder.
+        weights: One for each text, or none.
+        fields: Field to text, for lexical search.
     """
 
     texts: tuple[str, ...]
@@ -54,15 +55,15 @@ class Wording:
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def document(self) -> dict[str, Any]:
-        """As it is stored with the operation."""
+        """Return the wording in the form that is stored."""
         return {"texts": list(self.texts), "weights": list(self.weights), "fields": dict(self.fields)}
 
 
-class Worder:
-    """Words the operations of one description.
+class WordingBuilder:
+    """Builds wordings for the operations of one description.
 
     Args:
-        description: Where they stand; its schemas are looked at.
+        description: The description with its schemas.
         provider: Name of the provider.
     """
 
@@ -75,8 +76,8 @@ class Worder:
             if thing not in self._things or name.lower().endswith(thing):
                 self._things[thing] = name
 
-    def worded(self, operation: Operation) -> Wording:
-        """The wording of one of them."""
+    def wording(self, operation: Operation) -> Wording:
+        """Return the wording of an operation."""
         title = title_of(
             operation.method, operation.path, operation.operation_id, operation.summary, operation.description
         )
@@ -104,7 +105,7 @@ class Worder:
         )
 
     def _thing(self, operation: Operation) -> str:
-        """What is said of the thing that a path names: by the schema of its name, else by the nearest schema."""
+        """Return the description of a path's thing: of the schema with its name, or of the nearest one."""
         reached = {_thing_of(name): name for name in reversed(operation.schemas)}
         for segment in reversed([one for one in literals(operation.path) if one not in _EVERYWHERE]):
             thing = squeezed(segment)
@@ -119,7 +120,7 @@ class Worder:
 
 
 def title_of(method: str, path: str, operation_id: str, summary: str, description: str) -> str:
-    """What an operation is called: its summary, a short description, or its id or path in words."""
+    """Return the title of an operation: its summary, a short description, or its id or path in words."""
     if summary.strip():
         return shortened(plain(summary), _TITLE_CHARACTERS)
     said = plain(description)
@@ -130,24 +131,24 @@ def title_of(method: str, path: str, operation_id: str, summary: str, descriptio
 
 
 def plain(text: str) -> str:
-    """Markdown as running text; only the beginning of a long one."""
+    """Return the start of a Markdown text as plain text."""
     return " ".join(_MARKS.sub(" ", _LINK.sub(r"\1", text[:_READ])).split())
 
 
 def first_sentence(text: str, most: int) -> str:
-    """The first sentence of a running text, cut to so many characters."""
+    """Return the first sentence of a plain text, cut to a number of characters."""
     found = _SENTENCE.match(text)
     return shortened(found[1] if found else text, most)
 
 
 def _thing_of(schema: str) -> str:
-    """The name of a schema without its package and its ending: `v1.PodList` becomes `pod`."""
+    """Return a schema name without package and suffix: `v1.PodList` becomes `pod`."""
     name = schema.rpartition(".")[2].lower()
     return _ENDING.sub("", name) or name
 
 
 def _properties(operation: Operation, description: Description) -> list[str]:
-    """Names of what a request carries, outermost first."""
+    """Return the property names of a request, outermost first."""
     contents = operation.body.contents[:1] if operation.body is not None else ()
     names: dict[str, None] = {}
     level: list[Json] = [content.schema for content in contents]
@@ -162,7 +163,7 @@ def _properties(operation: Operation, description: Description) -> list[str]:
 
 
 def _members(description: Description, schema: Json, seen: set[int], depth: int = 0) -> Iterator[tuple[str, Json]]:
-    """Properties of a schema, of the entries of a list, and of the parts of `allOf`; of each schema once."""
+    """Yield the properties of a schema, of list items and of `allOf` parts; each schema is visited once."""
     found = description.follow(schema)
     if not isinstance(found, dict) or depth > _DEPTH or len(seen) >= _LOOKED:
         return

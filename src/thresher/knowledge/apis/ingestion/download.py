@@ -1,8 +1,7 @@
-"""Reads descriptions over HTTP.
+"""Downloads descriptions over HTTP.
 
-Invariant: nobody waits longer, and nothing takes more memory, than the limits say; for somebody with a key no address
-is reached that is not public, whatever a name resolves to and wherever a redirect leads: what was judged is what is
-connected to.
+Invariant: time and memory are bounded. For a caller with a key, only public addresses are reached, whatever a name
+resolves to and wherever a redirect leads: the connection goes to the address that was checked.
 """
 
 from __future__ import annotations
@@ -19,88 +18,88 @@ from typing import Any, Final
 import httpx
 
 from thresher.core import InvalidInput, NotAllowed, NotFound, SourceUnavailable, ThresherError
-from thresher.knowledge.apis.sources import Source, checked_address, read_file, too_large
+from thresher.knowledge.apis.ingestion.sources import DescriptionSource, checked_address, read_file, too_large
 from thresher.openapi import LIMITS
 
 SECONDS: Final = 60.0
-"""For all of one description, redirects included."""
+"""Time limit of one description, including redirects."""
 _TIMEOUT: Final = httpx.Timeout(15.0, connect=10.0)
 _REDIRECTS: Final = 5
 _ACCEPT: Final = "application/json, application/yaml, text/yaml, application/vnd.oai.openapi, */*;q=0.5"
 _PACKED: Final = frozenset({"gzip", "x-gzip"})
 _WORLD: Final = IPv6Network("2000::/3")
-"""All of IPv6 that was ever given out to the internet at large (RFC 4291); what lies beside it stays at home."""
+"""The part of IPv6 that is allocated for global use (RFC 4291)."""
 _TRANSLATED: Final = IPv6Network("64:ff9b::/96")
 """Addresses that a gateway translates to IPv4 (RFC 6052)."""
 _DENIED: Final = tuple(
     IPv4Network(network)
     for network in (
-        "192.0.0.0/24",  # protocol assignments, 192.0.0.192 of Oracle's cloud among them (RFC 6890)
-        "192.88.99.0/24",  # relays that were taken out of service (RFC 7526)
-        "168.63.129.16/32",  # the host of Azure's machines, for its agents
+        "192.0.0.0/24",  # protocol assignments (RFC 6890), among them 192.0.0.192 of Oracle's cloud
+        "192.88.99.0/24",  # 6to4 relays, deprecated (RFC 7526)
+        "168.63.129.16/32",  # agent endpoint of Azure's virtual machines
     )
 )
-"""What counts as public by its number, and is answered by the machine's own network or cloud."""
+"""Addresses that count as public but are answered by the machine's own network or cloud."""
 _MOVED: Final = frozenset({301, 302, 303, 307, 308})
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What a server said of the bytes that are known already."""
+class Validators:
+    """The validators of the bytes already known, as their server sent them."""
 
     etag: str = ""
     modified: str = ""
 
     @property
     def headers(self) -> dict[str, str]:
-        """What asks for newer bytes only."""
+        """Request headers that ask for newer bytes only."""
         asked = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
         return {name: value for name, value in asked.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """A source as it was read.
+class SourceContent:
+    """The content of a source.
 
     Attributes:
-        data: Its bytes; None where they are those that are known.
-        seen: What to ask with the next time.
+        data: Its bytes; None if they have not changed.
+        validators: Validators for the next request.
     """
 
     data: bytes | None
-    seen: Seen = Seen()
+    validators: Validators = Validators()
 
 
-async def read_source(source: Source, seen: Seen = Seen()) -> Read:
+async def read_source(source: DescriptionSource, validators: Validators = Validators()) -> SourceContent:
     """Read a source.
 
     Args:
-        source: Where.
-        seen: What its server said of the bytes that are known.
+        source: The file or address.
+        validators: Validators of the bytes already known.
 
     Raises:
-        NotFound: There is nothing.
+        NotFound: The source does not exist.
         NotAllowed: A redirect or a name leads to an address that the caller may not reach.
-        InvalidInput: It cannot be read, is too large, or a page for people.
-        SourceUnavailable: The server cannot be reached, breaks off, or is too slow; a retry may help.
+        InvalidInput: It cannot be read, is too large, or is a web page.
+        SourceUnavailable: The server is unreachable, too slow, or breaks off; a retry may help.
     """
     if not source.remote:
-        return Read(await read_file(source.location))
+        return SourceContent(await read_file(source.location))
     try:
         async with asyncio.timeout(SECONDS):
-            return await _fetch(source, seen)
+            return await _fetch(source, validators)
     except TimeoutError:
         raise SourceUnavailable(
             f"{source.location} was not read in {SECONDS:.0f} seconds.", hint="Try again, or download the file."
         ) from None
 
 
-async def _fetch(source: Source, seen: Seen) -> Read:
+async def _fetch(source: DescriptionSource, validators: Validators) -> SourceContent:
     address = source.location
-    # A proxy resolves names by itself, so what is to be judged must not go through one.
+    # A proxy resolves names itself, so a guarded request must bypass it.
     async with httpx.AsyncClient(timeout=_TIMEOUT, trust_env=not source.keyed) as client:
         for _ in range(_REDIRECTS + 1):
-            request = await _request(client, address, seen, guarded=source.is_guarded(address))
+            request = await _request(client, address, validators, guarded=source.is_guarded(address))
             try:
                 answer = await client.send(request, stream=True)
             except (httpx.TransportError, httpx.InvalidURL) as error:
@@ -114,12 +113,12 @@ async def _fetch(source: Source, seen: Seen) -> Read:
     raise InvalidInput(f"{source.location} is redirected too often.", hint="Give the address that it ends at.")
 
 
-async def _request(client: httpx.AsyncClient, address: str, seen: Seen, *, guarded: bool) -> httpx.Request:
+async def _request(client: httpx.AsyncClient, address: str, validators: Validators, *, guarded: bool) -> httpx.Request:
     url = httpx.URL(address)
-    headers = {"Accept": _ACCEPT, "Accept-Encoding": "gzip", **seen.headers}
+    headers = {"Accept": _ACCEPT, "Accept-Encoding": "gzip", **validators.headers}
     extensions: Mapping[str, Any] = {}
     if guarded:
-        # The judged address itself is connected to; name and certificate stay the host's.
+        # Connect to the address that was checked; name and certificate stay those of the host.
         headers["Host"] = url.netloc.decode("ascii")
         extensions = {"sni_hostname": url.raw_host.decode("ascii")}
         url = url.copy_with(host=await _public(url.host, url.port or (443 if url.scheme == "https" else 80)))
@@ -127,10 +126,10 @@ async def _request(client: httpx.AsyncClient, address: str, seen: Seen, *, guard
 
 
 async def _public(host: str, port: int) -> str:
-    """An address of a host, every one of which is public.
+    """Return an address of a host whose addresses are all public.
 
     Raises:
-        NotAllowed: One is not.
+        NotAllowed: An address is not public.
         SourceUnavailable: There is no such host.
     """
     try:
@@ -147,7 +146,7 @@ async def _public(host: str, port: int) -> str:
 
 
 def is_public(text: str) -> bool:
-    """Whether an address is one of the internet at large, however it is written."""
+    """Return whether an address belongs to the public internet, however it is written."""
     address = ip_address(text.partition("%")[0])
     inner = _inner(address)
     if any(address in network for network in _DENIED):
@@ -158,7 +157,7 @@ def is_public(text: str) -> bool:
 
 
 def _inner(address: IPv4Address | IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that one of IPv6 stands for."""
+    """Return the IPv4 address that an IPv6 address embeds, if any."""
     if isinstance(address, IPv4Address):
         return None
     if address in _TRANSLATED:
@@ -168,7 +167,7 @@ def _inner(address: IPv4Address | IPv6Address) -> IPv4Address | None:
 
 
 def _next(source: str, address: str, answer: httpx.Response) -> str:
-    """Where a redirect leads; its address may hold a credential of its own, for it is kept and shown nowhere."""
+    """Return the target of a redirect; it may contain a credential, since it is neither stored nor shown."""
     try:
         following = str(httpx.URL(address).join(answer.headers["location"]))
     except (KeyError, httpx.InvalidURL):
@@ -180,20 +179,22 @@ def _next(source: str, address: str, answer: httpx.Response) -> str:
     return checked_address(following, kept=False)
 
 
-async def _taken(address: str, answer: httpx.Response) -> Read:
-    """What an answer holds."""
+async def _taken(address: str, answer: httpx.Response) -> SourceContent:
+    """Return the content of a response."""
     if answer.status_code == HTTPStatus.NOT_MODIFIED:
-        return Read(None)
+        return SourceContent(None)
     if answer.status_code != HTTPStatus.OK:
         raise _refused(address, answer.status_code)
     payload = await _payload(address, answer)
     _check_is_data(address, answer.headers.get("content-type", ""), payload)
     headers = answer.headers
-    return Read(bytes(payload), Seen(headers.get("etag", "")[:500], headers.get("last-modified", "")[:100]))
+    return SourceContent(
+        bytes(payload), Validators(headers.get("etag", "")[:500], headers.get("last-modified", "")[:100])
+    )
 
 
 async def _payload(address: str, answer: httpx.Response) -> bytearray:
-    """The bytes of an answer, unpacked here: a client that unpacks by itself knows no limit."""
+    """Return the bytes of a response, decompressed here because a client that decompresses itself has no size limit."""
     packed = answer.headers.get("content-encoding", "identity").strip().lower()
     if packed not in {"", "identity", *_PACKED}:
         raise InvalidInput(
@@ -216,7 +217,7 @@ async def _payload(address: str, answer: httpx.Response) -> bytearray:
 
 
 def _check_is_data(address: str, media: str, payload: bytearray) -> None:
-    """Refuse a page for people, such as that of a sign-in."""
+    """Refuse a web page, such as a sign-in page."""
     begin = bytes(payload[:500]).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if begin.startswith(b"<") or (media.lower().startswith("text/html") and not begin.startswith((b"{", b"openapi"))):
         raise InvalidInput(

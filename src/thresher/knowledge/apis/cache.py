@@ -1,7 +1,7 @@
-"""What this process holds of providers: their operations in brief, and descriptions that were read.
+"""The operations and descriptions that this process keeps in memory.
 
-Invariant: operations are kept by their version's edition, descriptions by the digest of their bytes, so that neither
-can be out of date; all of it together is bounded. Who sees what is asked of the database every time.
+Invariant: operations are keyed by their version's edition and descriptions by the digest of their bytes, so neither is
+ever stale; their total size is bounded. Visibility is read from the database on every call.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from thresher.openapi import Description, read_description
 from thresher.store import Database
 
 _MOST_OPERATIONS: Final = 50_000
-"""About 60 MB; the operations of one version are kept however many."""
+"""About 60 MB. The operations of a single version are kept whatever their number."""
 _MOST_TEXT: Final = 12 << 20
-"""Bytes of the sources of the descriptions that are kept read: 8 to 17 times as much memory."""
+"""Bytes of source text behind the parsed descriptions that are kept; parsed, they take 8 to 17 times as much memory."""
 _ID: Final = re.compile(r"op_[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
-    """An operation with the provider and the version that it belongs to."""
+class LocatedOperation:
+    """An operation with its provider and version."""
 
     provider: ProviderHead
     version: VersionHead
     brief: Brief
 
 
-class Shelf:
-    """Reads what answers need, and keeps it.
+class DescriptionCache:
+    """Loads what answers need and caches it.
 
     Args:
-        database: Where it is.
+        database: Where providers, operations and descriptions are stored.
     """
 
     def __init__(self, database: Database) -> None:
@@ -50,11 +50,11 @@ class Shelf:
         self._reading = asyncio.Lock()
 
     async def directory(self, caller: Caller) -> tuple[ProviderHead, ...]:
-        """The providers that the caller sees, active or not, by name; one round trip."""
+        """Return the providers that the caller sees, active or not, by name; one round trip."""
         return await queries.heads(self._database, caller)
 
     async def operations(self, tenant: Tenant, version: VersionHead) -> Operations:
-        """The operations of a version, at the edition of `version` or a newer one."""
+        """Return the operations of a version at the edition of `version`, or at a newer one."""
         key = tenant.id, version.id
         kept = self._operations.get(key)
         if kept is None or kept.edition < version.edition:
@@ -65,8 +65,8 @@ class Shelf:
         self._bound()
         return kept
 
-    async def located(self, caller: Caller, endpoint: str) -> tuple[Located, ...]:
-        """The operations that go by an id, of all providers that the caller sees, active or not."""
+    async def located(self, caller: Caller, endpoint: str) -> tuple[LocatedOperation, ...]:
+        """Return the operations with this id among all providers that the caller sees, active or not."""
         if not _ID.fullmatch(endpoint):
             return ()
         holding = await queries.holders(self._database, caller.tenant, endpoint)
@@ -74,7 +74,7 @@ class Shelf:
             return ()
         versions = {number for number, _ in holding}
         found = [
-            Located(provider, version, brief)
+            LocatedOperation(provider, version, brief)
             for provider in await self.directory(caller)
             for version in provider.versions
             if version.id in versions
@@ -84,16 +84,16 @@ class Shelf:
 
     async def candidates(
         self, caller: Caller, providers: Sequence[str] = (), *, version: str = ""
-    ) -> tuple[Located, ...]:
-        """All operations of the providers that the caller sees, active or not.
+    ) -> tuple[LocatedOperation, ...]:
+        """Return all operations of the providers that the caller sees, active or not.
 
         Args:
-            caller: Who asks.
-            providers: Only of these, by name.
-            version: Only of descriptions with this label.
+            caller: The tenant and user.
+            providers: Names of the only providers to include; empty for all.
+            version: Label of the only version to include; empty for all.
         """
         found = [
-            Located(provider, one, brief)
+            LocatedOperation(provider, one, brief)
             for provider in await self.directory(caller)
             if not providers or provider.name in providers
             for one in provider.versions
@@ -103,10 +103,10 @@ class Shelf:
         return tuple(found)
 
     async def source(self, tenant: Tenant, version: int, digest: str) -> bytes:
-        """The bytes of a description as they were read.
+        """Return the bytes of a description as they were read.
 
         Raises:
-            NotFound: They were replaced or removed meanwhile.
+            NotFound: The description was replaced or removed in the meantime.
         """
         body = await queries.read_document(self._database, tenant, version, digest)
         if body is None:
@@ -114,17 +114,17 @@ class Shelf:
         return await asyncio.to_thread(zlib.decompress, body)
 
     async def description(self, tenant: Tenant, version: VersionHead) -> Description:
-        """The description of a version, read.
+        """Return the parsed description of a version.
 
         Raises:
-            NotFound: There is none yet, or it was replaced or removed meanwhile.
+            NotFound: Nothing has been read yet, or the description was replaced or removed in the meantime.
         """
         if not version.digest:
             raise NotFound(f"The description '{version.label}' was not read yet.", hint="Try again in a moment.")
         if (kept := self._kept(version.digest)) is not None:
             return kept
         data = await self.source(tenant, version.id, version.digest)
-        async with self._reading:  # so that many who ask at once read it once
+        async with self._reading:  # concurrent callers parse it once
             if (kept := self._kept(version.digest)) is not None:
                 return kept
             found = await asyncio.to_thread(read_description, data, name=version.label)
@@ -134,7 +134,7 @@ class Shelf:
             return found
 
     def forget(self, tenant: Tenant, version: int) -> None:
-        """Let the operations of a version go."""
+        """Drop the operations of a version."""
         self._operations.pop((tenant.id, version), None)
 
     def _kept(self, digest: str) -> Description | None:

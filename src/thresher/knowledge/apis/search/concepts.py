@@ -1,9 +1,9 @@
-"""What people and other vendors call the things that APIs act on.
+"""Other words, of people and vendors, for the things that APIs act on.
 
-A line of `concepts.txt` is the usual name of a thing in APIs and other words for it. A query is about those concepts
-whose words it says, or whose line means nearly the same; their names are then searched beside the query.
+A line of `concepts.txt` holds the usual name of a thing in APIs and other words for it. A query is about the concepts
+whose words it contains or whose line has a similar meaning; their names are searched along with the query.
 
-Invariant: our own general knowledge, nothing of any one description; data and look-ups.
+Invariant: general knowledge, taken from no single description; data and lookups.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ import numpy as np
 from thresher.search import Floats, terms
 
 _SAID: Final = 0.07
-"""What a concept gains whose words the query says, on the scale of cosines."""
+"""What a concept gains if the query contains its words, in units of cosine."""
 _LONGER: Final = 0.5
-"""What each further word of the longest match adds, as a part of that."""
+"""What each further word of the longest match adds, relative to that."""
 _WITHIN: Final = 0.3
-"""What a match counts that lies inside a longer one, as a match of so many words."""
+"""The length, in words, of a match that lies inside a longer one."""
 _MOST: Final = 4
 _SHARPNESS: Final = 0.03
 _LEAST: Final = 0.1
-"""Share, after a softmax of that sharpness, that a concept needs to be searched for."""
+"""Minimum share, after a softmax of that sharpness, of a concept to search for."""
 _GAP: Final = 2
-"""Words of a phrase may stand so far apart in a query."""
+"""Maximum distance between the words of a phrase in a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Concept:
     """A thing that APIs act on.
 
     Attributes:
-        name: As APIs call it.
+        name: Its usual name in APIs.
         phrases: Other words for it.
     """
 
@@ -46,12 +46,12 @@ class Concept:
 
     @property
     def line(self) -> str:
-        """Everything that is said of it, as the encoder reads it."""
+        """Name and phrases in the form that the encoder reads."""
         return f"{self.name}: {', '.join(self.phrases)}"
 
 
 def read_concepts(text: str) -> tuple[Concept, ...]:
-    """The concepts of a file: a name, a colon, and phrases between commas; lines with # are left out."""
+    """Read lines of a name, a colon, and comma-separated phrases; lines with # are comments."""
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     pairs = [line.partition(":") for line in lines]
     return tuple(
@@ -64,13 +64,13 @@ CONCEPTS: Final = read_concepts(Path(__file__).with_name("concepts.txt").read_te
 
 
 def chosen(query: str, nearness: Floats | None, concepts: Sequence[Concept] = CONCEPTS) -> tuple[Concept, ...]:
-    """The concepts that a query is about, the likeliest first.
+    """Return the concepts that a query is about, the likeliest first.
 
     Args:
         query: Any text.
-        nearness: float32 (concepts,), cosine of the query and each concept's line; None where no vectors are at hand:
-            then only words decide.
-        concepts: To choose from.
+        nearness: float32 (concepts,), cosine of the query and each concept's line; None without vectors, then words
+            alone decide.
+        concepts: The concepts to choose from.
     """
     said = _said(query) if concepts is CONCEPTS else matches(query, index_of(concepts))
     if nearness is None:
@@ -87,11 +87,11 @@ def chosen(query: str, nearness: Floats | None, concepts: Sequence[Concept] = CO
 
 
 Phrases = Mapping[str, Sequence[tuple[tuple[str, ...], int]]]
-"""First term of a phrase to its terms and the place of its concept."""
+"""First term of a phrase to its terms and the position of its concept."""
 
 
 def index_of(concepts: Iterable[Concept]) -> Phrases:
-    """Every phrase by its first term; one of several words of which but one says something is left out."""
+    """Index phrases by their first term, except phrases of several words that have a single term."""
     index: dict[str, list[tuple[tuple[str, ...], int]]] = defaultdict(list)
     for place, concept in enumerate(concepts):
         for phrase in (concept.name, *concept.phrases):
@@ -102,7 +102,7 @@ def index_of(concepts: Iterable[Concept]) -> Phrases:
 
 
 def matches(query: str, index: Phrases) -> dict[int, float]:
-    """The concepts whose words a query says: place to the length of the longest match, in words."""
+    """Return the concepts whose words a query contains: position to the length of the longest match, in words."""
     said = terms(query)
     spans = [
         (start, end, len(phrase), place)
@@ -118,7 +118,7 @@ def matches(query: str, index: Phrases) -> dict[int, float]:
 
 
 def _end_of(phrase: tuple[str, ...], said: Sequence[str], start: int) -> int | None:
-    """The place of a phrase's last word where it begins at `start`, its words in order with small gaps; else None."""
+    """Return the position of the last word of a phrase that starts at `start`, with small gaps; otherwise None."""
     place = start
     for term in phrase[1:]:
         ahead = said[place + 1 : place + 1 + _GAP]

@@ -1,6 +1,6 @@
-"""What ranking must know of operations besides their scores, as columns.
+"""Traits of operations that the ranking uses beside their scores, as columns.
 
-Invariant: pure; rows are in the order of the operations' row ids, and never change once made.
+Invariant: pure; rows are in the order of the operations' row ids and never change.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.knowledge.apis.cache import LocatedOperation
 from thresher.knowledge.apis.heads import Brief, Operations, ProviderHead, VersionHead
-from thresher.knowledge.apis.paths import ends_in_parameter, literals, parameters, spaced
-from thresher.knowledge.apis.shelf import Located
-from thresher.knowledge.apis.verbs import ACTIONS, actions_of
-from thresher.knowledge.apis.wording import title_of
+from thresher.knowledge.apis.ingestion.paths import ends_in_parameter, literals, parameters, spaced
+from thresher.knowledge.apis.ingestion.wording import title_of
+from thresher.knowledge.apis.search.actions import ACTIONS, actions_of
 from thresher.search import Bools, Floats, Ids, terms
 
 _PREVIEW: Final = re.compile(r"/v?\d+(?:alpha|beta)\d*(?:/|$)|/(?:unstable|experimental|preview|alpha|beta)/", re.I)
@@ -27,41 +27,41 @@ _RETIRED_WITHIN: Final = 240
 _SPECIAL: Final = frozenset(
     "watch status bulk batch collection async scale history count export import preview validate".split()  # noqa: SIM905 - a text is easier to read
 )
-"""Words of variants of an operation that is there without them, too."""
+"""Words of variants of an operation that also exists without them."""
 _GENERAL: Final = frozenset({"watch", "status"})
-"""Segments by which a variant differs from the operation beside it."""
+"""Segments that distinguish a variant from the operation beside it."""
 _BULK: Final = frozenset({"bulk", "batch", "collection"})
 BULK, STATUS, WATCH = range(3)
 _PLACES: Final = frozenset({"namespaces", "organizations", "orgs", "tenants", "workspaces"})
-"""Segments that only say where a thing lies."""
+"""Segments that only say where a thing is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
+class OperationTraits:
     """Operations as columns, one row each.
 
     Attributes:
-        found: Themselves.
+        found: The operations.
         ids: int64 (n,), row ids, sorted.
         providers: int64 (n,), ids of providers.
-        actions: float32 (n, actions), how well each does what is wanted.
+        actions: float32 (n, actions), how well each performs each action.
         item: Whether the path names one thing.
         reads: Whether it is a GET.
-        wide: Whether the same is there for one place alone, which it reaches beyond.
-        parameters: float32 (n,), how many the path has.
-        depth: float32 (n,), how many literals the path has.
-        variants: float32 (n, 3), whether each is for many at once, for a status alone, or for what changes.
-        retired: Whether it should no longer be used.
+        wide: Whether it also exists for one place only.
+        parameters: float32 (n,), number of path parameters.
+        depth: float32 (n,), number of literals in the path.
+        variants: float32 (n, 3), whether it is for many at once, for a status only, or for watching changes.
+        retired: Whether it is deprecated.
         preview: Whether it is not stable yet.
         older: Whether a newer version of the same operation is among the rows.
-        groups: int64 (n,), equal where operations act on the same resource.
+        groups: int64 (n,), equal for operations on the same resource.
         titles: Terms of the title.
         paths: Terms of the path's literals.
         last: Terms of the path's last literal.
         special: Words of the title and path that mark a variant.
     """
 
-    found: tuple[Located, ...]
+    found: tuple[LocatedOperation, ...]
     ids: Ids
     providers: Ids
     actions: Floats
@@ -81,20 +81,20 @@ class Traits:
     special: tuple[frozenset[str], ...]
 
     def __len__(self) -> int:
-        """The number of rows."""
+        """Return the number of rows."""
         return len(self.found)
 
     def rows_of(self, ids: Ids) -> NDArray[np.int64]:
-        """The row of each id, -1 for one that is not there; int64, in the order given."""
+        """Return the row of each id, -1 if it is unknown; int64, in the given order."""
         if not len(self.ids):
             return np.full(len(ids), -1, np.int64)
         places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
         return np.where(self.ids[places] == ids, places, -1)
 
 
-def traits_of(parts: Iterable[tuple[ProviderHead, VersionHead, Operations]]) -> Traits:
-    """The columns of the operations of some versions."""
-    found = [Located(provider, version, brief) for provider, version, held in parts for brief in held.briefs]
+def traits_of(parts: Iterable[tuple[ProviderHead, VersionHead, Operations]]) -> OperationTraits:
+    """Return the traits of the operations of some versions."""
+    found = [LocatedOperation(provider, version, brief) for provider, version, held in parts for brief in held.briefs]
     found.sort(key=lambda one: one.brief.id)
     titles = [title(one.brief) for one in found]
     paths = [one.brief.path for one in found]
@@ -102,7 +102,7 @@ def traits_of(parts: Iterable[tuple[ProviderHead, VersionHead, Operations]]) -> 
     special = tuple(
         frozenset(spaced(f"{name} {path}").lower().split()) & _SPECIAL for name, path in zip(titles, paths, strict=True)
     )
-    return Traits(
+    return OperationTraits(
         tuple(found),
         np.array([one.brief.id for one in found], np.int64),
         np.array([one.provider.id for one in found], np.int64),
@@ -128,22 +128,22 @@ def traits_of(parts: Iterable[tuple[ProviderHead, VersionHead, Operations]]) -> 
 
 
 def numbers(values: Ids) -> list[int]:
-    """The values of a column."""
+    """Return the values of a column."""
     return cast("list[int]", values.tolist())
 
 
 def title(brief: Brief) -> str:
-    """What an operation is called."""
+    """Return the title of an operation."""
     return title_of(brief.method, brief.path, brief.operation_id, brief.summary, brief.description)
 
 
 def retired(brief: Brief) -> bool:
-    """Whether an operation is deprecated, by its flag or by its first words."""
+    """Return whether an operation is deprecated, by its flag or its first words."""
     return brief.deprecated or _RETIRED.search(f"{brief.summary} {brief.description[:_RETIRED_WITHIN]}") is not None
 
 
-def _older(found: Sequence[Located]) -> Bools:
-    """Which operations have a newer twin: the same but for the version in the path."""
+def _older(found: Sequence[LocatedOperation]) -> Bools:
+    """Return which operations have a newer twin that differs only in the version in its path."""
     newest: dict[tuple[int, str, str], tuple[int, int, int]] = {}
     keys = [(one.provider.id, one.brief.method, _VERSION.sub("/v", one.brief.path)) for one in found]
     ages = [_age(one.brief.path) for one in found]
@@ -157,8 +157,8 @@ def _variants(path: str, special: frozenset[str]) -> tuple[bool, bool, bool]:
     return bool(special & _BULK), segments[-1:] == ("status",), "watch" in segments[:-1]
 
 
-def _wide(found: Sequence[Located]) -> Bools:
-    """Which operations are there once more for one place alone: `/pods` beside `/namespaces/{namespace}/pods`."""
+def _wide(found: Sequence[LocatedOperation]) -> Bools:
+    """Return which operations also exist for one place only: `/pods` beside `/namespaces/{namespace}/pods`."""
     most: dict[tuple[object, ...], int] = {}
     keys = [
         (
@@ -176,7 +176,7 @@ def _wide(found: Sequence[Located]) -> Bools:
 
 
 def _age(path: str) -> tuple[int, int, int]:
-    """Stable before preview, then by number."""
+    """Return a sort key: preview before stable, then the number."""
     last = None
     versions = list(_VERSION.finditer(path))
     if not versions:
@@ -186,7 +186,7 @@ def _age(path: str) -> tuple[int, int, int]:
     return (stage, int(last[1]), int(last[3] or 0))
 
 
-def _groups(found: Sequence[Located]) -> Ids:
+def _groups(found: Sequence[LocatedOperation]) -> Ids:
     numbers: dict[tuple[int, tuple[str, ...]], int] = {}
     keys = [
         (one.provider.id, tuple(part for part in literals(one.brief.path) if part not in _GENERAL)) for one in found

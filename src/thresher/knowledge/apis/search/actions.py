@@ -1,16 +1,26 @@
-"""What people do to things, in their words: which of five actions a verb means.
+"""What a query wants done: the actions its verbs mean, and a linear head over meaning, verbs and words.
 
-Invariant: data and look-ups; a word that is no verb of the lists means nothing.
+A small encoder captures what a query is about better than what it asks for, so the head reads the words beside the
+vector: each word, each pair of neighbours, the first, the last and a question mark, hashed to a fixed range. It is
+fitted on `requests.txt` by `scripts/ship_api_words.py`.
+
+Invariant: pure; the same text and vector give the same goal everywhere; a word outside the verb lists means nothing.
 """
 
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
-from thresher.search import terms
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.search import Floats, terms
 
 READ, CREATE, UPDATE, DELETE, RUN = range(5)
 NAMES: Final = ("read", "create", "update", "delete", "run")
@@ -54,7 +64,7 @@ _PHRASES: Final = tuple(
         (r"(?<=the )(?:log|test|report|build|schedule|monitor|store|query|search)s?\b", " "),
     )
 )  # fmt: skip
-"""Verbs of two parts with the plain verb that they mean; clauses that say why, and nouns that look like verbs."""
+"""Phrasal verbs with their plain verbs; clauses of purpose, and nouns that look like verbs."""
 _METHODS: Final = {"POST": CREATE, "PUT": UPDATE, "PATCH": UPDATE, "DELETE": DELETE}
 _WORD: Final = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _READS: Final = re.compile(r"search|query|aggregate|list$", re.I)
@@ -72,15 +82,15 @@ def _term(word: str) -> tuple[str, ...]:
 
 
 def action_of(word: str) -> int | None:
-    """The action that a word means; None for a word that is no verb."""
+    """Return the action that a word means; None if the word is not a verb."""
     return _verbs().get(_term(word)[0])
 
 
-def wanted_actions(text: str) -> tuple[float, ...]:
-    """How much a text asks for each action, adding up to 1; all 0 where it names none.
+def requested_actions(text: str) -> tuple[float, ...]:
+    """Return how much a text asks for each action, adding up to 1; all 0 if it names none.
 
-    A question for what is ("which", "who", "is there") asks to read. Else the first verb counts most, most of all at
-    the beginning of the text; verbs of two parts ("take out") come before single words.
+    A question about what exists ("which", "who", "is there") asks to read. Otherwise the first verb counts most, and
+    more at the start of the text; phrasal verbs ("take out") take precedence over single words.
     """
     folded = text.lower()
     if _QUESTION.match(folded):
@@ -99,14 +109,14 @@ def wanted_actions(text: str) -> tuple[float, ...]:
 
 
 def _joined(text: str) -> str:
-    """The text with verbs of two parts as the plain verbs that they mean, and without nouns that look like verbs."""
+    """Replace phrasal verbs by plain ones, and remove nouns that look like verbs."""
     for pattern, verb in _PHRASES:
         text = pattern.sub(f" {verb} ", text)
     return text
 
 
 def actions_of(method: str, path: str, title: str) -> tuple[float, ...]:
-    """How well an operation does each action, 0 to 1: by its method, and by the verb that its title begins with."""
+    """Return how well an operation performs each action, 0 to 1, by its method and the first verb of its title."""
     weights = [0.0] * ACTIONS
     usual = _METHODS.get(method, READ)
     first = next(iter(_WORD.findall(title.lower())), "")
@@ -119,3 +129,64 @@ def actions_of(method: str, path: str, title: str) -> tuple[float, ...]:
     if said is not None:
         weights[said] = 1.0
     return tuple(weights)
+
+
+HASH_SIZE: Final = 4096
+"""Size of the range that words and pairs of words are hashed to."""
+OUTPUTS: Final = ACTIONS + 1
+"""One for each action, and one for whether a single thing is read."""
+_MEANING: Final = 5.0
+_VERB_WEIGHT: Final = 2.0
+_HASH_WEIGHT: Final = 0.5
+"""Scales of the input's parts, chosen so that one weight decay suits all."""
+_SUREST: Final = 3.9
+"""Bound of the log odds, a probability of .98."""
+_TOKEN: Final = re.compile(r"[a-z0-9']+")
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a query wants done.
+
+    Attributes:
+        actions: Probability of each action; they add up to 1, or are all 0 if nothing is known.
+        one: Log odds that a read asks for one thing rather than for a list.
+    """
+
+    actions: tuple[float, ...]
+    one: float = 0.0
+
+
+def hashed_words(text: str) -> NDArray[np.int64]:
+    """Return the hashes of a text's words: sorted and distinct, 0 to HASH_SIZE - 1."""
+    words = _TOKEN.findall(text.lower())
+    said = [f"u:{word}" for word in words]
+    said += [f"b:{one} {other}" for one, other in pairwise(words)]
+    said += [f"f:{words[0]}", f"l:{words[-1]}"] if words else []
+    said += ["?"] if text.rstrip().endswith("?") else []
+    return np.array(sorted({zlib.crc32(sign.encode()) % HASH_SIZE for sign in said}), np.int64)
+
+
+def inputs(vector: Floats, text: str) -> Floats:
+    """Return the input of the head: float32 (dimension + ACTIONS + HASH_SIZE + 1,), the last a constant."""
+    said = np.zeros(HASH_SIZE, np.float32)
+    said[hashed_words(text)] = _HASH_WEIGHT
+    verbs = _VERB_WEIGHT * np.array(requested_actions(text), np.float32)
+    return np.concatenate([_MEANING * vector, verbs, said, np.ones(1, np.float32)]).astype(np.float32)
+
+
+def goal_of(vector: Floats, text: str, head: Floats) -> Goal:
+    """Return what a query wants done.
+
+    Args:
+        vector: float32 (dimension,), of the text.
+        text: The cleaned query.
+        head: float32 (dimension + ACTIONS + HASH_SIZE + 1, OUTPUTS).
+    """
+    dimension = len(vector)
+    values = _MEANING * (vector @ head[:dimension]) + head[-1]
+    values += _VERB_WEIGHT * (np.array(requested_actions(text), np.float32) @ head[dimension : dimension + ACTIONS])
+    values += _HASH_WEIGHT * head[dimension + ACTIONS + hashed_words(text)].sum(axis=0)
+    powers = np.exp(values[:ACTIONS] - values[:ACTIONS].max())
+    one = float(np.clip(values[ACTIONS], -_SUREST, _SUREST))
+    return Goal(tuple(float(power) for power in powers / powers.sum()), one)

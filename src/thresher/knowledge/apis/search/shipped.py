@@ -1,9 +1,9 @@
-"""What of the understanding of queries is worked out beforehand and ships with the package.
+"""Precomputed vectors and weights that ship with the package.
 
-Vectors of all phrases of the concepts, since embedding them takes longer than a search may, and the head of `wishes`,
-fitted on the lines of `requests.txt`. `scripts/ship_api_words.py` writes them.
+They are the vectors of all phrases of the concepts, since embedding them takes longer than a search may, and the head
+of `actions`, fitted on the lines of `requests.txt`. `scripts/ship_api_words.py` writes them.
 
-Invariant: they serve the model alone that made them, and the texts that they were made of; else words decide.
+Invariant: they are used only with the model and the texts that they were made from; otherwise words decide.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.knowledge.apis.concepts import CONCEPTS, Concept
-from thresher.knowledge.apis.wishes import Wish, wish_of
+from thresher.knowledge.apis.search.actions import Goal, goal_of
+from thresher.knowledge.apis.search.concepts import CONCEPTS, Concept
 from thresher.search import Floats
 
 FILE: Final = Path(__file__).with_name("shipped.npz")
 REQUESTS: Final = Path(__file__).with_name("requests.txt")
 _STEPS: Final = 127
 _PHRASES: Final = 0.6
-"""Share of the nearest phrase; the whole line has the rest."""
+"""Weight of the nearest phrase; the whole line has the rest."""
 
 
 class Shipped:
     """Vectors of concepts, and the head for actions.
 
     Args:
-        model: Whose they are.
+        model: Id of the model that made the vectors.
         lines: float32 (concepts, dimension).
-        phrases: float32 (phrases, dimension), the concepts' in order, each name before the phrases.
-        head: The head of `wishes`.
-        concepts: Whose vectors they are.
+        phrases: float32 (phrases, dimension), in the order of the concepts, each name before its phrases.
+        head: The head of `actions`.
+        concepts: The concepts.
     """
 
     def __init__(
@@ -50,34 +50,34 @@ class Shipped:
         self._starts = np.cumsum([0, *(1 + len(concept.phrases) for concept in concepts)])[:-1]
 
     def nearness(self, vector: Floats) -> Floats:
-        """How near each concept is to a query's vector (dimension,): float32 (concepts,)."""
+        """Return the nearness of each concept to a query's vector (dimension,): float32 (concepts,)."""
         nearest = np.maximum.reduceat(self._phrases @ vector, self._starts)
         return (_PHRASES * nearest + (1 - _PHRASES) * (self._lines @ vector)).astype(np.float32)
 
-    def wish(self, vector: Floats, text: str) -> Wish:
-        """What a query with this text and vector wants."""
-        return wish_of(vector, text, self._head)
+    def goal(self, vector: Floats, text: str) -> Goal:
+        """Return what a query with this text and vector wants done."""
+        return goal_of(vector, text, self._head)
 
     def first(self, count: int, concepts: Sequence[Concept] = CONCEPTS) -> Shipped:
-        """The same with the first concepts alone."""
+        """Return the same with the first concepts only."""
         end = sum(1 + len(concept.phrases) for concept in concepts[:count])
         return Shipped(self.model, self._lines[:count], self._phrases[:end], self._head, concepts[:count])
 
 
 def texts_of(concepts: Sequence[Concept]) -> tuple[list[str], list[str]]:
-    """What the encoder reads of concepts: their lines, and each one's name and phrases."""
+    """Return the texts of concepts that are embedded: their lines, and each one's name and phrases."""
     phrases = [phrase for concept in concepts for phrase in (concept.name, *concept.phrases)]
     return [concept.line for concept in concepts], phrases
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """Something that people ask for.
+class LabelledRequest:
+    """A request in people's words, with the action that it asks for.
 
     Attributes:
-        action: Name of what is to be done.
-        several: Whether it is done to many things or to one; None where that says nothing.
-        text: In their words.
+        action: Name of the action.
+        several: Whether it is about many things or one; None if that is not known.
+        text: The request.
     """
 
     action: str
@@ -85,16 +85,16 @@ class Request:
     text: str
 
 
-def read_requests(text: str) -> list[Request]:
-    """Lines of an action, `item`, `list` or `-`, and the request, with tabs between; lines with # are left out."""
+def read_requests(text: str) -> list[LabelledRequest]:
+    """Read tab-separated lines of an action, `item`, `list` or `-`, and a request; lines with # are comments."""
     rows = [line.split("\t") for line in text.splitlines() if "\t" in line and not line.startswith("#")]
     meant = {"item": False, "list": True}
-    return [Request(action, meant.get(number), request.strip()) for action, number, request in rows]
+    return [LabelledRequest(action, meant.get(number), request.strip()) for action, number, request in rows]
 
 
 @lru_cache(maxsize=1)
 def packaged() -> Shipped | None:
-    """What ships; None where it was made of other texts."""
+    """Return what ships; None if it was made from other texts."""
     with np.load(FILE, allow_pickle=False) as held:
         kept = cast("dict[str, NDArray[Any]]", dict(held))
     if str(kept["digest"]) != digest():
@@ -104,7 +104,7 @@ def packaged() -> Shipped | None:
 
 
 def write(model: str, lines: Floats, phrases: Floats, head: Floats, file: Path = FILE) -> None:
-    """Keep what was worked out in the package; vectors of phrases in 8 bits a number."""
+    """Write the precomputed data into the package; vectors of phrases take 8 bits a number."""
     np.savez_compressed(
         file,
         model=model,
@@ -116,7 +116,7 @@ def write(model: str, lines: Floats, phrases: Floats, head: Floats, file: Path =
 
 
 def digest() -> str:
-    """Names the texts that vectors and head are made of."""
+    """Return the digest of the texts that vectors and head are made from."""
     whole = hashlib.sha256("\n".join(concept.line for concept in CONCEPTS).encode())
     whole.update(REQUESTS.read_bytes())
     return whole.hexdigest()

@@ -1,9 +1,9 @@
-"""Everything that is needed to call one operation, inside a token budget.
+"""Explains how to call one operation, within a token budget.
 
-What a caller must send comes first, then how it signs in, what it gets, what it may send besides, and what can go
-wrong; of the named schemas only those that the operation reaches, the nearest first. What does not fit is named.
+Required input comes first, then authentication, the response, optional input and errors; of the named schemas only
+those that the operation reaches, the nearest first. Whatever does not fit is listed by name.
 
-Invariant: pure; the content never costs more than the budget, exactly counted.
+Invariant: pure; the content never exceeds the budget, by exact count.
 """
 
 from __future__ import annotations
@@ -16,20 +16,19 @@ from typing import Any, Final
 
 from thresher.core import InvalidInput
 from thresher.embedding import count_tokens
-from thresher.knowledge.apis.details_parts import Parts
-from thresher.knowledge.apis.details_said import TITLES, Part, Said, Section
 from thresher.knowledge.apis.models import DEFAULT_BUDGET, EndpointAnswer, FoundEndpoint
+from thresher.knowledge.apis.sections import TITLES, ItemText, PageSection, SectionItem, SectionItems
 from thresher.openapi import Description, Operation, visible
 
 BUDGET_CAP: Final = 100_000
 _RESERVE: Final = 90
-"""Tokens for naming what is left out, at most."""
+"""Maximum tokens of the list of omitted items."""
 _LEAST: Final = 8
-"""A part costs at least so many tokens."""
+"""Minimum tokens of an item."""
 _MISSES: Final = 20
-"""Parts of a group that are written to see whether they fit; where so many do not, the others are not tried."""
+"""After this many items of a group that do not fit, the rest of the group is not tried."""
 _SHARE: Final = 0.5
-"""Of what room is left, an example may take so much while it has a smaller form."""
+"""Share of the remaining room that an example may take while it has a shorter form."""
 _NAMED: Final = 10
 
 
@@ -41,22 +40,22 @@ def explain_endpoint(
     base_url: str = "",
     budget: int = DEFAULT_BUDGET,
 ) -> EndpointAnswer:
-    """Everything that is needed to call an operation, as far as a budget goes.
+    """Explain how to call an operation, as far as the budget goes.
 
     Args:
-        description: That of the operation.
-        operation: What is to be called.
-        endpoint: The same in brief.
-        base_url: Where it is called, where the description does not say.
-        budget: Tokens of the content at most, 1 to 100,000.
+        description: The description that contains the operation.
+        operation: The operation.
+        endpoint: The operation as search shows it.
+        base_url: Base address if the description names none.
+        budget: Maximum tokens of the content, 1 to 100,000.
 
     Raises:
-        InvalidInput: The budget is out of bounds.
+        InvalidInput: The budget is out of range.
     """
     if not 1 <= budget <= BUDGET_CAP:
         raise InvalidInput("The budget is out of bounds.", hint=f"Allow 1 to {BUDGET_CAP:,} tokens.")
-    parts = Parts(description, operation, endpoint, base_url)
-    page = _Page(parts.head, budget)
+    parts = SectionItems(description, operation, endpoint, base_url)
+    page = _BudgetedPage(parts.head, budget)
     page.fill(parts)
     content = page.text()
     data = page.data
@@ -76,8 +75,8 @@ def explain_endpoint(
 
 
 @dataclass(slots=True)
-class _Data:
-    """What the parts add to the answer as data, itself no more than the budget."""
+class _AnswerData:
+    """The structured part of an answer, which costs no more than the budget either."""
 
     room: int
     parameters: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
@@ -86,7 +85,7 @@ class _Data:
     schemas: dict[str, Any] = field(default_factory=dict[str, Any])
     samples: dict[str, str] = field(default_factory=dict[str, str])
 
-    def add(self, said: Said) -> None:
+    def add(self, said: ItemText) -> None:
         cost = count_tokens(json.dumps(said.value, default=str)) if said.field else 0
         if not said.field or cost > self.room:
             return
@@ -105,66 +104,66 @@ class _Data:
             (self.schemas if said.field == "schemas" else self.samples)[name] = value
 
 
-class _Page:
-    """Parts, as many as a budget takes.
+class _BudgetedPage:
+    """The items that fit into a budget.
 
     Args:
         head: The first lines.
-        budget: Tokens at most.
+        budget: Maximum tokens.
     """
 
     def __init__(self, head: str, budget: int) -> None:
         self._budget = budget
         self._head = cut_to(visible(head), budget)
         self._room = budget - count_tokens(self._head) - min(_RESERVE, budget // 5)
-        self._taken: list[tuple[Part, str]] = []
-        self._sections: set[Section] = {Section.HEAD, Section.ABOUT}
+        self._taken: list[tuple[SectionItem, str]] = []
+        self._sections: set[PageSection] = {PageSection.RELEVANCE, PageSection.ABOUT}
         self._left: dict[str, list[str]] = defaultdict(list)
-        self.data = _Data(budget)
+        self.data = _AnswerData(budget)
 
-    def fill(self, parts: Iterable[Part]) -> None:
-        """Take what finds room, in the order given."""
-        for part in parts:
-            left = self._left[part.group]
-            if self._room < _LEAST or len(left) >= _MISSES or not self._take(part):
-                left.append(visible(part.name))
+    def fill(self, parts: Iterable[SectionItem]) -> None:
+        """Add the items that fit, in the given order."""
+        for item in parts:
+            left = self._left[item.group]
+            if self._room < _LEAST or len(left) >= _MISSES or not self._take(item):
+                left.append(visible(item.name))
 
-    def _take(self, part: Part) -> bool:
-        title = 0 if part.section in self._sections else count_tokens(TITLES[part.section]) + 3
-        for number, form in enumerate(part.forms):
+    def _take(self, item: SectionItem) -> bool:
+        title = 0 if item.section in self._sections else count_tokens(TITLES[item.section]) + 3
+        for number, form in enumerate(item.forms):
             said = form()
             text = visible(said.text)
             cost = count_tokens(text) + 1 + title
-            last = number == len(part.forms) - 1
+            last = number == len(item.forms) - 1
             if cost <= (self._room if last else self._room * _SHARE):
                 self._room -= cost
-                self._sections.add(part.section)
-                self._taken.append((part, text))
+                self._sections.add(item.section)
+                self._taken.append((item, text))
                 self.data.add(said)
                 return True
         return False
 
     def left_out(self) -> tuple[str, ...]:
-        """What was left out, by group, and how to get it."""
+        """Return what was left out, by group, and how to get it."""
         groups = [_named(group, names) for group, names in self._left.items() if names]
         if not groups:
             return ()
         return (*groups, f"For more, ask again with a larger budget, such as {min(2 * self._budget, BUDGET_CAP)}.")
 
     def text(self) -> str:
-        """All of it; never more than the budget."""
+        """Return the whole text, within the budget."""
         while self._taken:
             text = self._assembled(self._note())
             if count_tokens(text) <= self._budget:
                 return text
             if self._note() and count_tokens(self._assembled("")) <= self._budget:
                 return self._assembled("")
-            part, _ = self._taken.pop()
-            self._left[part.group].append(part.name)
+            item, _ = self._taken.pop()
+            self._left[item.group].append(item.name)
         return self._head
 
     def _note(self) -> str:
-        """What is left out, in one line that keeps to its room."""
+        """Return a line that lists what was left out, within its own limit."""
         left = self.left_out()
         if not left:
             return ""
@@ -179,8 +178,8 @@ class _Page:
 
     def _assembled(self, note: str) -> str:
         blocks = [self._head]
-        for section in Section:
-            texts = [text for part, text in self._taken if part.section is section]
+        for section in PageSection:
+            texts = [text for item, text in self._taken if item.section is section]
             if texts:
                 title = f"{TITLES[section]}\n" if section in TITLES else ""
                 blocks.append(title + "\n".join(texts))
@@ -194,7 +193,7 @@ def _named(group: str, names: list[str]) -> str:
 
 
 def cut_to(text: str, budget: int) -> str:
-    """The beginning of a text that costs no more than a budget."""
+    """Return the longest prefix of a text that fits into a budget."""
     if count_tokens(text) <= budget:
         return text
     low, high = 0, min(len(text), 40 * budget)
