@@ -1,4 +1,4 @@
-"""A child process that takes a description over, until it is killed; prints each phase."""
+"""A child process that imports a description until it is killed; prints each phase."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from thresher.store import Database
 
 
 async def main(url: str, tenant: int, version: int) -> None:
-    """Do what a worker does."""
+    """Do the work of a worker."""
     database = await Database.open(url)
     sync = DescriptionSync(database, SearchIndex(database, WordEncoder(), Settings()))
     await sync.run(Tenant(tenant, ""), version, lambda phase, *_: print(phase, flush=True))

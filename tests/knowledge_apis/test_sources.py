@@ -1,4 +1,4 @@
-"""Where descriptions are read: who may read what, and what is said where that fails."""
+"""Sources of descriptions: who may read what, and errors."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ async def web() -> AsyncIterator[Site]:
 @pytest.mark.parametrize(
     "text", ["", " ", "a\nb", "x" * 2_001, "ssh://git@a.example/b", "http://", "https://a.example:x/", "relative.json"]
 )
-def test_what_is_no_source_is_refused(text: str) -> None:
-    """Also a relative path, where nobody knows what it is relative to."""
+def test_an_invalid_source_is_refused(text: str) -> None:
+    """Also a relative path without a folder that it is relative to."""
     with pytest.raises(InvalidInput):
         resolve_source(text, OWNER, Settings())
 
@@ -51,7 +51,7 @@ def test_what_is_no_source_is_refused(text: str) -> None:
     ],
 )
 def test_a_credential_in_an_address_is_refused_and_not_repeated(text: str) -> None:
-    """What is kept is shown to whoever sees the provider."""
+    """A stored source is shown to everyone who sees the provider."""
     with pytest.raises(InvalidInput, match="credential") as error:
         checked_address(text)
 
@@ -61,19 +61,19 @@ def test_a_credential_in_an_address_is_refused_and_not_repeated(text: str) -> No
 @pytest.mark.parametrize(
     "host", ["0177.0.0.1", "0x7f.1", "2130706433", "127.1", "127.0.0.1.", "[::1", "host:99999", "host:x", "⒈com"]
 )
-def test_a_host_that_is_written_oddly_is_refused(host: str) -> None:
-    """What resolvers read each in their own way, and what is no host at all."""
+def test_an_oddly_written_host_is_refused(host: str) -> None:
+    """Hosts that resolvers interpret differently, and texts that are not hosts."""
     with pytest.raises(InvalidInput, match="address"):
         checked_address(f"http://{host}/openapi.json")
 
 
-def test_an_address_is_kept_in_one_form() -> None:
-    """Without the part that no server sees."""
+def test_an_address_is_stored_in_one_form() -> None:
+    """Without the fragment, which no server sees."""
     assert checked_address("HTTPS://A.Example/Api.json?format=yaml#top") == "https://a.example/Api.json?format=yaml"
 
 
-def test_paths_are_kept_whole_and_without_links(tmp_path: Path) -> None:
-    """From the folder that the caller works in, where they are relative."""
+def test_paths_are_stored_absolute_and_without_links(tmp_path: Path) -> None:
+    """Relative paths start from the caller's project folder."""
     file = tmp_path / "api.json"
     file.write_bytes(TEXT)
     (tmp_path / "link.json").symlink_to(file)
@@ -84,12 +84,12 @@ def test_paths_are_kept_whole_and_without_links(tmp_path: Path) -> None:
     assert found == [str(file)] * 3
     with pytest.raises(InvalidInput, match="is a folder"):
         resolve_source(str(tmp_path), OWNER, Settings())
-    with pytest.raises(NotFound, match="nothing at"):
+    with pytest.raises(NotFound, match="does not exist"):
         resolve_source(str(tmp_path / "none"), OWNER, Settings())
 
 
 def test_with_a_key_only_named_folders_are_read_from(tmp_path: Path) -> None:
-    """Whether there is nothing, or nothing to be had, is not told; links are followed before that is decided."""
+    """The error does not reveal whether the file exists; links are resolved before that is decided."""
     for name in ("open", "closed"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "api.json").write_bytes(TEXT)
@@ -107,7 +107,7 @@ def test_with_a_key_only_named_folders_are_read_from(tmp_path: Path) -> None:
 
 
 async def test_files_that_cannot_be_read_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gone, too large, or swapped for a link since they were judged."""
+    """Missing, too large, or replaced by a link since they were checked."""
     file = tmp_path / "api.json"
     file.write_bytes(b"x" * 2_000)
     (tmp_path / "link.json").symlink_to(file)
@@ -117,7 +117,7 @@ async def test_files_that_cannot_be_read_say_so(tmp_path: Path, monkeypatch: pyt
         await read_file(str(tmp_path / "none"))
     with pytest.raises(InvalidInput, match="cannot be read"):
         await read_file(str(tmp_path / "link.json"))
-    with pytest.raises(InvalidInput, match="no file"):
+    with pytest.raises(InvalidInput, match="is not a file"):
         await read_file("/dev/null")
     monkeypatch.setattr(sources, "LIMITS", Limits(octets=1_000))
     with pytest.raises(InvalidInput, match="larger than"):
@@ -125,7 +125,7 @@ async def test_files_that_cannot_be_read_say_so(tmp_path: Path, monkeypatch: pyt
 
 
 async def test_an_unchanged_page_is_not_read_again(web: Site) -> None:
-    """Its server is told what is known."""
+    """Its server gets the known validators."""
     address = web.serves("/api.json", TEXT, etag='"1"', last_modified="Sun, 01 Nov 2026 00:00:00 GMT")
 
     first = await read_source(DescriptionSource(address))
@@ -137,7 +137,7 @@ async def test_an_unchanged_page_is_not_read_again(web: Site) -> None:
 
 
 async def test_redirects_are_followed_and_packed_answers_unpacked(web: Site) -> None:
-    """As long as they end somewhere."""
+    """As long as they end."""
     web.serves("/new.json", gzip.compress(TEXT), content_encoding="gzip")
     web.serves("/old.json", status=301, location="/new.json")
     web.serves("/ring", status=302, location="/ring")
@@ -145,7 +145,11 @@ async def test_redirects_are_followed_and_packed_answers_unpacked(web: Site) -> 
     web.serves("/lost", status=302)
 
     assert (await read_source(DescriptionSource(f"{web.base}/old.json"))).data == TEXT
-    for path, said in {"/ring": "too often", "/file": "not an address", "/lost": "to nowhere"}.items():
+    for path, said in {
+        "/ring": "too often",
+        "/file": "not a valid address",
+        "/lost": "without a valid address",
+    }.items():
         with pytest.raises(InvalidInput, match=said):
             await read_source(DescriptionSource(f"{web.base}{path}"))
 
@@ -153,24 +157,24 @@ async def test_redirects_are_followed_and_packed_answers_unpacked(web: Site) -> 
 @pytest.mark.parametrize(
     ("status", "headers", "body", "error", "said"),
     [
-        (404, {}, b"", NotFound, "nothing at"),
-        (410, {}, b"", NotFound, "nothing at"),
+        (404, {}, b"", NotFound, "does not exist"),
+        (410, {}, b"", NotFound, "does not exist"),
         (401, {}, b"", InvalidInput, "sign-in"),
         (403, {}, b"", InvalidInput, "sign-in"),
         (418, {}, b"", InvalidInput, "418"),
         (429, {}, b"", SourceUnavailable, "429"),
         (503, {}, b"", SourceUnavailable, "503"),
-        (200, {}, b" <!DOCTYPE html><form>", InvalidInput, "page for people"),
-        (200, {"content_type": "text/html"}, b"Please sign in", InvalidInput, "page for people"),
+        (200, {}, b" <!DOCTYPE html><form>", InvalidInput, "is a web page"),
+        (200, {"content_type": "text/html"}, b"Please sign in", InvalidInput, "is a web page"),
         (200, {}, b"  \n", InvalidInput, "is empty"),
         (200, {"content_encoding": "gzip"}, b"no gzip", SourceUnavailable, "cannot be read"),
         (200, {"content_encoding": "gzip"}, gzip.compress(b"{}")[:-9], SourceUnavailable, "breaks off"),
     ],
 )
-async def test_what_is_no_description_says_what_it_is(
+async def test_an_invalid_description_is_named_in_the_error(
     web: Site, status: int, headers: dict[str, str], body: bytes, error: type[ThresherError], said: str
 ) -> None:
-    """And what to do; nothing is kept of it."""
+    """The error also says what to do, and nothing is stored."""
     address = web.serves("/api.json", body, status, **headers)
 
     with pytest.raises(error, match=said) as raised:
@@ -179,8 +183,8 @@ async def test_what_is_no_description_says_what_it_is(
     assert raised.value.hint
 
 
-async def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that says nothing, and one that is not there."""
+async def test_waiting_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A silent server, and one that does not exist."""
     quiet = await asyncio.start_server(lambda reader, writer: asyncio.Event().wait(), "127.0.0.1", 0)
     monkeypatch.setattr(download, "SECONDS", 0.2)
 
@@ -191,8 +195,8 @@ async def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
         await read_source(DescriptionSource("http://127.0.0.1:1/"))
 
 
-async def test_what_never_ends_is_broken_off(web: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where it is small on the wire."""
+async def test_an_endless_answer_is_cut_off(web: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if it is small on the wire."""
     monkeypatch.setattr(download, "LIMITS", Limits(octets=1_000))
     web.serves("/bomb.json", gzip.compress(b" " * 100_000), content_encoding="gzip")
 
@@ -201,16 +205,16 @@ async def test_what_never_ends_is_broken_off(web: Site, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("encoding", ["gzip, gzip", "deflate, gzip", "br"])
-async def test_what_is_packed_twice_is_not_unpacked(web: Site, encoding: str) -> None:
-    """Five kilobytes would become gigabytes at one blow."""
+async def test_nested_compression_is_refused(web: Site, encoding: str) -> None:
+    """Five kilobytes would become gigabytes at once."""
     web.serves("/bomb.json", gzip.compress(gzip.compress(b" " * 100_000)), content_encoding=encoding)
 
-    with pytest.raises(InvalidInput, match="not asked for"):
+    with pytest.raises(InvalidInput, match="unsupported content encoding"):
         await read_source(DescriptionSource(f"{web.base}/bomb.json"))
 
 
-async def test_an_address_of_a_redirect_may_be_signed_and_is_told_to_nobody(web: Site) -> None:
-    """Downloads are often redirected to a store that wants a signature; what is kept is the address that was given."""
+async def test_the_address_of_a_redirect_may_be_signed_and_is_not_shown(web: Site) -> None:
+    """Downloads are often redirected to a store that needs a signature; the given address is stored."""
     web.serves("/new.json?sig=word", TEXT)
     web.serves("/old.json", status=302, location="/new.json?sig=word")
     web.serves("/gone.json", status=302, location="/nothing?sig=word")
@@ -222,7 +226,7 @@ async def test_an_address_of_a_redirect_may_be_signed_and_is_told_to_nobody(web:
 
 
 async def test_with_a_key_only_public_addresses_are_reached(web: Site) -> None:
-    """However they are written, and not over a redirect; what the settings name is reached wherever it is."""
+    """However they are written, and not by a redirect; what the settings name is reached wherever it is."""
     web.serves("/api.json", TEXT)
     web.serves("/away", status=302, location="http://localhost/secret")
     port = web.base.rpartition(":")[2]
@@ -238,8 +242,8 @@ async def test_with_a_key_only_public_addresses_are_reached(web: Site) -> None:
         await read_source(DescriptionSource(f"{web.base}/away", keyed=True, named=named))
 
 
-async def test_what_was_judged_is_what_is_connected_to(web: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name is resolved once, so that it cannot become another address in between; its server is still told it."""
+async def test_the_checked_address_is_the_one_connected_to(web: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name is resolved once, so that it cannot become another address in between; its server still gets the name."""
     web.serves("/api.json", TEXT)
     port = int(web.base.rpartition(":")[2])
     resolved: list[str] = []
@@ -294,6 +298,6 @@ async def test_what_was_judged_is_what_is_connected_to(web: Site, monkeypatch: p
         *((one, False) for one in ("224.0.0.1", "ff02::1", "255.255.255.255", "192.0.2.1")),
     ],
 )
-def test_public_is_what_leads_out(address: str, public: bool) -> None:
-    """An address that stands for a private one is as private."""
+def test_public_addresses_are_recognised(address: str, public: bool) -> None:
+    """An address that embeds a private one is private too."""
     assert is_public(address) is public

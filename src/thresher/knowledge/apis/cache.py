@@ -62,7 +62,8 @@ class DescriptionCache:
             tags = await queries.tags(self._database, tenant, version.id)
             kept = self._operations[key] = operations_of(version.id, version.edition, briefs, tags)
         self._operations.move_to_end(key)
-        self._bound()
+        while len(self._operations) > 1 and sum(len(o.briefs) for o in self._operations.values()) > _MOST_OPERATIONS:
+            self._operations.popitem(last=False)
         return kept
 
     async def located(self, caller: Caller, endpoint: str) -> tuple[LocatedOperation, ...]:
@@ -110,7 +111,7 @@ class DescriptionCache:
         """
         body = await queries.read_document(self._database, tenant, version, digest)
         if body is None:
-            raise NotFound("The description has changed meanwhile.", hint="Ask again.")
+            raise NotFound("The description has changed in the meantime.", hint="Ask again.")
         return await asyncio.to_thread(zlib.decompress, body)
 
     async def description(self, tenant: Tenant, version: VersionHead) -> Description:
@@ -120,7 +121,7 @@ class DescriptionCache:
             NotFound: Nothing has been read yet, or the description was replaced or removed in the meantime.
         """
         if not version.digest:
-            raise NotFound(f"The description '{version.label}' was not read yet.", hint="Try again in a moment.")
+            raise NotFound(f"The description '{version.label}' has not been read yet.", hint="Try again in a moment.")
         if (kept := self._kept(version.digest)) is not None:
             return kept
         data = await self.source(tenant, version.id, version.digest)
@@ -142,7 +143,3 @@ class DescriptionCache:
             return None
         self._descriptions.move_to_end(digest)
         return found[0]
-
-    def _bound(self) -> None:
-        while len(self._operations) > 1 and sum(len(o.briefs) for o in self._operations.values()) > _MOST_OPERATIONS:
-            self._operations.popitem(last=False)

@@ -17,7 +17,6 @@ from thresher.core import Caller, InvalidInput, NotFound, Why, did_you_mean, nea
 from thresher.knowledge.apis.cache import DescriptionCache, LocatedOperation
 from thresher.knowledge.apis.explanation import explain_endpoint
 from thresher.knowledge.apis.heads import Brief
-from thresher.knowledge.apis.ingestion.wording import title_of
 from thresher.knowledge.apis.models import DEFAULT_BUDGET, EndpointAnswer, FoundEndpoint
 from thresher.knowledge.apis.naming import find_provider
 from thresher.openapi import Description, Operation
@@ -77,7 +76,7 @@ class Endpoints:
             explain_endpoint,
             description,
             operation,
-            brief_of(located),
+            found_endpoint(located, Why("core")),
             base_url=located.provider.base_url,
             budget=budget,
         )
@@ -92,7 +91,7 @@ class Endpoints:
         if reference.endpoint_id.strip():
             return await self._by_id(caller, reference.endpoint_id.strip())
         if not reference.path.strip() and not reference.operation_id.strip():
-            raise InvalidInput("It is not said which endpoint is meant.", hint=_ASK)
+            raise InvalidInput("No endpoint is named.", hint=_ASK)
         located = await self._candidates(caller, reference)
         try:
             return _chosen([one for one in located if one.provider.active], reference)
@@ -106,7 +105,7 @@ class Endpoints:
         if not found:
             raise NotFound(
                 f"There is no endpoint '{endpoint_id[:100]}'.",
-                hint="A search of the APIs gives ids; or ask by provider, method and path.",
+                hint="Search the APIs for ids, or name provider, method and path.",
             )
         active = [one for one in found if one.provider.active]
         own = [one for one in active if one.provider.owner is not None]
@@ -127,12 +126,12 @@ class Endpoints:
         return await self._cache.candidates(caller, names, version=reference.version)
 
 
-def brief_of(located: LocatedOperation) -> FoundEndpoint:
-    """Return an operation in the form of a search result."""
+def found_endpoint(located: LocatedOperation, why: Why) -> FoundEndpoint:
+    """Return an operation in the form of a search result, with its whole stored description."""
     brief = located.brief
     return FoundEndpoint(
         id=brief.endpoint,
-        title=title_of(brief.method, brief.path, brief.operation_id, brief.summary, brief.description),
+        title=brief.title,
         description=brief.description,
         provider=located.provider.name,
         version=located.version.label,
@@ -142,7 +141,7 @@ def brief_of(located: LocatedOperation) -> FoundEndpoint:
         tags=brief.tags,
         deprecated=brief.deprecated,
         relevance=1.0,
-        why=Why("core"),
+        why=why,
         tips=brief.tips,
     )
 
@@ -307,6 +306,6 @@ def _only(found: Sequence[LocatedOperation], what: str) -> LocatedOperation:
     listed = [f"{one.brief.endpoint} ({one.provider.name} {one.version.label}: {one.brief.key})" for one in found]
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
     raise InvalidInput(
-        f"{len(found)} operations go by {what}.",
-        hint=f"Ask by id, or name provider, version and method: {'; '.join(listed[:_NAMED])}{more}.",
+        f"{len(found)} operations have {what}.",
+        hint=f"Use an id, or name provider, version and method: {'; '.join(listed[:_NAMED])}{more}.",
     )

@@ -53,7 +53,7 @@ def explain_endpoint(
         InvalidInput: The budget is out of range.
     """
     if not 1 <= budget <= BUDGET_CAP:
-        raise InvalidInput("The budget is out of bounds.", hint=f"Allow 1 to {BUDGET_CAP:,} tokens.")
+        raise InvalidInput("The budget is out of range.", hint=f"Use 1 to {BUDGET_CAP:,} tokens.")
     parts = SectionItems(description, operation, endpoint, base_url)
     page = _BudgetedPage(parts.head, budget)
     page.fill(parts)
@@ -85,23 +85,23 @@ class _AnswerData:
     schemas: dict[str, Any] = field(default_factory=dict[str, Any])
     samples: dict[str, str] = field(default_factory=dict[str, str])
 
-    def add(self, said: ItemText) -> None:
-        cost = count_tokens(json.dumps(said.value, default=str)) if said.field else 0
-        if not said.field or cost > self.room:
+    def add(self, item_text: ItemText) -> None:
+        cost = count_tokens(json.dumps(item_text.value, default=str)) if item_text.field else 0
+        if not item_text.field or cost > self.room:
             return
         self.room -= cost
-        if said.field == "parameters":
-            self.parameters.append(said.value)
-        elif said.field == "request":
-            self.request = said.value
-        elif said.field == "responses":
-            self.responses.append(dict(said.value))
-        elif said.field == "example":
-            status, value = said.value
+        if item_text.field == "parameters":
+            self.parameters.append(item_text.value)
+        elif item_text.field == "request":
+            self.request = item_text.value
+        elif item_text.field == "responses":
+            self.responses.append(dict(item_text.value))
+        elif item_text.field == "example":
+            status, value = item_text.value
             self.responses = [{**one, "example": value} if one["status"] == status else one for one in self.responses]
-        elif said.field in {"schemas", "samples"}:
-            name, value = said.value
-            (self.schemas if said.field == "schemas" else self.samples)[name] = value
+        elif item_text.field in {"schemas", "samples"}:
+            name, value = item_text.value
+            (self.schemas if item_text.field == "schemas" else self.samples)[name] = value
 
 
 class _BudgetedPage:
@@ -131,15 +131,15 @@ class _BudgetedPage:
     def _take(self, item: SectionItem) -> bool:
         title = 0 if item.section in self._sections else count_tokens(TITLES[item.section]) + 3
         for number, form in enumerate(item.forms):
-            said = form()
-            text = visible(said.text)
+            item_text = form()
+            text = visible(item_text.text)
             cost = count_tokens(text) + 1 + title
             last = number == len(item.forms) - 1
             if cost <= (self._room if last else self._room * _SHARE):
                 self._room -= cost
                 self._sections.add(item.section)
                 self._taken.append((item, text))
-                self.data.add(said)
+                self.data.add(item_text)
                 return True
         return False
 

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from thresher.knowledge.apis.ingestion.wording import title_of
 from thresher.openapi import Tag
 
 
@@ -104,6 +105,11 @@ class Brief:
     def key(self) -> str:
         """Method and path, such as `GET /users/{id}`."""
         return f"{self.method} {self.path}"
+
+    @property
+    def title(self) -> str:
+        """Summary, short description, or id or path in words."""
+        return title_of(self.method, self.path, self.operation_id, self.summary, self.description)
 
 
 @dataclass(frozen=True, slots=True)

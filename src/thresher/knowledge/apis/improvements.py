@@ -124,12 +124,15 @@ class ImprovementFinder:
         """
         check_request(request)
         if request.endpoint:
-            return await self._of_endpoint(caller, request)
+            found = await self._cache.located(caller, request.endpoint)
+            if not found:
+                raise NotFound(f"There is no operation '{request.endpoint}'.", hint="Ids come from search_api_docs.")
+            return ReviewTarget(found[0].provider, found[0].version, found[0].brief.key)
         seen = await self._cache.directory(caller)
         if not request.provider and len(seen) != 1:
             names = ", ".join(head.name for head in seen[:20])
-            hint = f"There are: {names}." if names else "Add an API first: thresher apis add NAME SOURCE."
-            raise InvalidInput("Which API is meant?", hint=hint)
+            hint = f"Known APIs: {names}." if names else "Add an API first: thresher apis add NAME SOURCE."
+            raise InvalidInput("No API is named.", hint=hint)
         head = find_provider(seen, request.provider) if request.provider else seen[0]
         return ReviewTarget(head, _version(head, request.version))
 
@@ -153,9 +156,8 @@ class ImprovementFinder:
         judged = await self._judge(description)
         operations = await self._cache.operations(caller.tenant, target.version)
         missed = await self._missed(caller, operations, target)
-        findings = matching_findings(
-            [*missed_findings(missed, description), *judged.findings], request, target.operation
-        )
+        known = [*missed_findings(missed, description), *judged.findings]
+        findings = matching_findings(known, request, target.operation)
         start = _start(request, description.digest)
         shown = findings[start : start + request.limit]
         patch, worded_by = None, "rules"
@@ -166,7 +168,7 @@ class ImprovementFinder:
         answer = _answer(target, operations, judged.scores, findings)
         left = len(findings) - start - len(shown)
         if left:
-            notes.append(f"{left} more findings: ask with the cursor, or raise `limit` (at most {LIMIT_CAP}).")
+            notes.append(f"{left} more findings: use the cursor, or raise `limit` (at most {LIMIT_CAP}).")
         return replace(
             answer,
             findings=tuple(shown),
@@ -175,12 +177,6 @@ class ImprovementFinder:
             left_out=(*answer.left_out, *notes),
             cursor=f"{_stamp(request, description.digest)}.{start + len(shown)}" if left else "",
         )
-
-    async def _of_endpoint(self, caller: Caller, request: ImprovementRequest) -> ReviewTarget:
-        found = await self._cache.located(caller, request.endpoint)
-        if not found:
-            raise NotFound(f"There is no operation '{request.endpoint}'.", hint="Ids come from search_api_docs.")
-        return ReviewTarget(found[0].provider, found[0].version, found[0].brief.key)
 
     async def _judge(self, description: Description) -> _Assessment:
         """Return the findings and scores of a description; computed once for each text."""
@@ -263,13 +259,13 @@ def _patch_notes(patch: Patch | None) -> list[str]:
     if patch is None or max(map(len, patch.diff.split("\n"))) < _LONG_LINE:
         return []
     size = f"{len(patch.diff) / 1e6:.1f} million characters"
-    return [f"The description stands on one line, which the diff holds twice ({size}): take the overlay instead."]
+    return [f"The description is one line, which the diff contains twice ({size}): use the overlay instead."]
 
 
 def _known(word: str, words: Sequence[str], what: str) -> None:
     if word not in words:
         near = did_you_mean(nearest(word, words))
-        raise InvalidInput(f"{word!r} is no {what}.", hint=f"{near} Choose of {', '.join(words)}.".strip())
+        raise InvalidInput(f"{word!r} is not a valid {what}.", hint=f"{near} Choose one of {', '.join(words)}.".strip())
 
 
 def _version(head: ProviderHead, label: str) -> VersionHead:
@@ -295,7 +291,7 @@ def _answer(target: ReviewTarget, operations: Operations, scores: Scores, findin
     tags = sorted(scores.per_tag.items(), key=lambda each: each[1].value)
     left: list[str] = []
     if len(worst) > _ENDPOINTS:
-        left.append(f"Scores of {len(worst) - _ENDPOINTS} better operations: ask with `endpoint_id`.")
+        left.append(f"Scores of {len(worst) - _ENDPOINTS} better operations: name one with `endpoint_id`.")
     if len(tags) > _TAGS:
         left.append(f"Scores of {len(tags) - _TAGS} better tags.")
     return Improvements(
@@ -328,6 +324,6 @@ def _start(request: ImprovementRequest, digest: str) -> int:
     stamp, _, number = request.cursor.partition(".")
     if stamp != _stamp(request, digest) or not (number.isascii() and number.isdigit()) or len(number) > 9:
         raise InvalidInput(
-            "The cursor is none of this question, or the description has changed.", hint="Ask again without a cursor."
+            "The cursor belongs to another request, or the description has changed.", hint="Ask again without a cursor."
         )
     return int(number)

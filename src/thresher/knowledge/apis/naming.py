@@ -40,8 +40,8 @@ def checked_name(name: str) -> str:
     """
     if not _NAME.fullmatch(name):
         raise InvalidInput(
-            f"'{name[:80]}' is no name for a provider.",
-            hint="Use up to 63 small letters, digits, hyphens, dots and underscores, beginning with a letter or digit.",
+            f"'{name[:80]}' is not a valid provider name.",
+            hint="Use up to 63 lower-case letters, digits, hyphens, dots and underscores, a letter or digit first.",
         )
     return name
 
@@ -54,7 +54,7 @@ def checked_label(label: str) -> str:
     """
     if not _LABEL.fullmatch(label):
         raise InvalidInput(
-            f"'{label[:80]}' is no label for a version.", hint="Use up to 63 letters, digits, hyphens and dots: v2."
+            f"'{label[:80]}' is not a valid version label.", hint="Use up to 63 letters, digits, hyphens and dots: v2."
         )
     return label
 
@@ -66,15 +66,16 @@ def checked_aliases(name: str, aliases: Iterable[str]) -> tuple[str, ...]:
         InvalidInput: There are too many, or one is not valid.
     """
     if isinstance(aliases, str):
-        raise InvalidInput("Aliases are a list.", hint="Give each by itself.")
+        raise InvalidInput("Aliases must be a list.", hint="Give each alias separately.")
     folded = dict.fromkeys(" ".join(alias.lower().split()) for alias in aliases)
     folded.pop(name, None)
     if len(folded) > _MOST_ALIASES:
-        raise InvalidInput("That are too many aliases.", hint=f"Give up to {_MOST_ALIASES}.")
+        raise InvalidInput("There are too many aliases.", hint=f"Give up to {_MOST_ALIASES}.")
     for alias in folded:
         if not (0 < len(alias) <= _LONGEST_ALIAS and alias.isprintable() and any(mark.isalnum() for mark in alias)):
             raise InvalidInput(
-                f"{alias[:80]!r} is no alias.", hint=f"Give words of up to {_LONGEST_ALIAS} characters, such as 'k8s'."
+                f"{alias[:80]!r} is not a valid alias.",
+                hint=f"Give words of up to {_LONGEST_ALIAS} characters, such as 'k8s'.",
             )
     return tuple(folded)
 
@@ -88,7 +89,7 @@ def checked_title(title: str) -> str:
     text = " ".join(title.split())
     if len(text) > _LONGEST_TITLE or not text.isprintable():
         raise InvalidInput(
-            "The display name is too long, or not printable.", hint=f"Write up to {_LONGEST_TITLE} characters."
+            "The display name is too long or not printable.", hint=f"Write up to {_LONGEST_TITLE} characters."
         )
     return text
 
@@ -108,9 +109,9 @@ def checked_base(url: str) -> str:
     except ValueError:
         sound, parts = False, urlsplit("")
     if not sound or not text.isprintable() or " " in text or len(text) > 2_000:
-        raise InvalidInput("The base address is none.", hint="Write https://api.example.com/v2.")
+        raise InvalidInput("The base address is not valid.", hint="Write https://api.example.com/v2.")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise InvalidInput("The base address holds a user, a password or a query.", hint="Write it without.")
+        raise InvalidInput("The base address contains a user, a password or a query.", hint="Remove them.")
     return text.rstrip("/")
 
 
@@ -128,7 +129,7 @@ def check_free(wanted: Sequence[str], seen: Iterable[ProviderHead | Provider], *
     for head in seen:
         taken = {head.name, *head.aliases} if head.name != beside else set[str]()
         if clash := next((word for word in wanted if word in taken), None):
-            raise Conflict(f"The provider '{head.name}' goes by '{clash}' already.", hint="Choose another word.")
+            raise Conflict(f"The provider '{head.name}' already uses the name '{clash}'.", hint="Choose another name.")
 
 
 def find_provider(seen: Sequence[ProviderHead], name: str) -> ProviderHead:
@@ -152,7 +153,7 @@ def _unknown_provider(name: str, known: Iterable[ProviderHead]) -> NotFound:
         return NotFound("There is no API yet.", hint="Add one: thresher apis add NAME SOURCE.")
     words = [word for head in heads for word in (head.name, *head.aliases)]
     named = ", ".join(head.name for head in heads[:20])
-    listed = f"There are: {named}." if len(heads) <= 20 else "list_api_providers shows them."
+    listed = f"Known APIs: {named}." if len(heads) <= 20 else "List them with list_api_providers."
     return NotFound(f"There is no API '{name[:80]}'.", hint=did_you_mean(nearest(name[:80].lower(), words)) or listed)
 
 
@@ -166,20 +167,23 @@ def labels_of(sources: Sequence[str], declared: Sequence[str]) -> tuple[str, ...
     Raises:
         Conflict: Two versions would have the same label.
     """
-    labels = [_label(source, said) for source, said in zip(sources, declared, strict=True)]
+    labels = [_label(source, version) for source, version in zip(sources, declared, strict=True)]
     doubled = {label for label in labels if labels.count(label) > 1}
-    labels = [
-        _slug(_stem(source)) if label in doubled else label for source, label in zip(sources, labels, strict=True)
-    ]
+    stems = [_slug(PurePosixPath(_path(source).replace("\\", "/")).stem) for source in sources]
+    labels = [stem if label in doubled else label for stem, label in zip(stems, labels, strict=True)]
     if clash := next((label for label in labels if labels.count(label) > 1), None):
-        raise Conflict(f"Two sources would be the version '{clash}'.", hint="Add them one by one, with --version.")
+        raise Conflict(
+            f"Two sources would have the version label '{clash}'.", hint="Add them one by one with --version."
+        )
     return tuple(labels)
 
 
 def declared_in(data: bytes) -> str:
     """Return the version that a description declares, without parsing all of it; empty if that is not possible."""
     if is_json(data):
-        return _in_json(data)
+        info: Any = _root(data).get("info")
+        version: Any = cast("dict[str, Any]", info).get("version") if isinstance(info, dict) else None
+        return str(version) if isinstance(version, str | int | float) else ""
     head = data[:_HEAD].decode("utf-8", "replace").replace("\r\n", "\n") + "\n"
     info = _INFO.search(head)
     found = _VERSION.search(info[1]) if info else None
@@ -196,12 +200,6 @@ def looks_readable(data: bytes) -> bool:
 def is_json(data: bytes) -> bool:
     """Return whether bytes start like JSON; YAML may too, and is then tried as JSON first."""
     return data[:200].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
-
-
-def _in_json(data: bytes) -> str:
-    info: Any = _root(data).get("info")
-    version: Any = cast("dict[str, Any]", info).get("version") if isinstance(info, dict) else None
-    return str(version) if isinstance(version, str | int | float) else ""
 
 
 def _root(data: bytes) -> dict[str, Any]:
@@ -230,7 +228,3 @@ def _path(source: str) -> str:
     if "://" in source:
         return source.partition("://")[2].partition("/")[2].partition("?")[0]
     return PurePosixPath(source.replace("\\", "/")).name
-
-
-def _stem(source: str) -> str:
-    return PurePosixPath(_path(source).replace("\\", "/")).stem

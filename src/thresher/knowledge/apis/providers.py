@@ -61,8 +61,8 @@ class ProviderFields:
     @property
     def values(self) -> dict[str, Any]:
         """Column to value, of the fields that are set."""
-        said = {"display_name": self.display_name, "aliases": list(self.aliases), "base_url": self.base_url}
-        return {name: value for name, value in said.items() if value}
+        values = {"display_name": self.display_name, "aliases": list(self.aliases), "base_url": self.base_url}
+        return {name: value for name, value in values.items() if value}
 
 
 def provider_fields(name: str, display_name: str, aliases: Sequence[str], base_url: str) -> ProviderFields:
@@ -111,8 +111,8 @@ class Providers:
         found = [resolve_source(text, caller, self._settings) for text in sources]
         _check_words(fields, caller, await self._cache.directory(caller))
         packed = await self._read(found)
-        told = [one.declared for one in packed]
-        labels = [checked_label(version)] if version else labels_of([one.source for one in packed], told)
+        declared = [one.declared for one in packed]
+        labels = [checked_label(version)] if version else labels_of([one.source for one in packed], declared)
 
         async def write(link: AsyncConnection) -> list[int]:
             provider = await self._own_or_new(link, caller, fields, labels, replace=replace)
@@ -237,7 +237,7 @@ class Providers:
         async with self._database.transaction(caller.tenant) as link:
             found = [one for one in await queries.providers(link, caller) if one.id == head.id]
         if not found:
-            raise NotFound(f"The API '{head.name}' was removed meanwhile.", hint="List the providers.")
+            raise NotFound(f"The API '{head.name}' was removed in the meantime.", hint="List the providers.")
         return await self._with_current_versions(caller, found[0])
 
     async def _with_current_versions(self, caller: Caller, provider: Provider) -> Provider:
@@ -257,13 +257,13 @@ class Providers:
             return found
         if job.state not in ("failed", "cancelled"):
             return found
-        return replace(found, state="failed", failure=job.error or "The sync was ended; sync again to go on.")
+        return replace(found, state="failed", failure=job.error or "The sync was stopped; sync again to continue.")
 
     async def _own(self, caller: Caller, name: str) -> ProviderHead:
         """Return a provider that the caller may change."""
         head = find_provider(await self._cache.directory(caller), name)
         if head.owner != caller.user:
-            raise NotAllowed(f"The API '{head.name}' is the tenant's.", hint="Ask who set it up to change it.")
+            raise NotAllowed(f"The API '{head.name}' belongs to the tenant.", hint="Ask its owner to change it.")
         return head
 
     async def _own_or_new(
@@ -280,7 +280,7 @@ class Providers:
         taken = [one for one in known.versions if one.label in labels and (one.digest or one.state != "failed")]
         if taken and not replace:
             raise Conflict(
-                f"'{known.name}' has a version '{taken[0].label}' already, of {taken[0].source}.",
+                f"'{known.name}' already has a version '{taken[0].label}', from {taken[0].source}.",
                 hint="Sync it to read it again, replace it, or add this one with another --version.",
             )
         if fields.values:
@@ -290,9 +290,11 @@ class Providers:
 
 def _check_sources(sources: Sequence[str], version: str) -> None:
     if isinstance(sources, str) or not 1 <= len(sources) <= _MOST_SOURCES:
-        raise InvalidInput("Sources are needed.", hint=f"Give one to {_MOST_SOURCES} files or addresses.")
+        raise InvalidInput("No sources are given.", hint=f"Give one to {_MOST_SOURCES} files or addresses.")
     if version and len(sources) > 1:
-        raise InvalidInput("A version is one description.", hint="Add the sources one by one, each with a version.")
+        raise InvalidInput(
+            "A version label needs exactly one source.", hint="Add the sources one by one, each with its own version."
+        )
 
 
 def _check_words(fields: ProviderFields, caller: Caller, seen: Sequence[ProviderHead | Provider]) -> None:
@@ -306,5 +308,5 @@ def _chosen(name: str, states: Sequence[SyncState], version: str) -> list[SyncSt
     chosen = [one for one in states if version in ("", one.label)]
     if not chosen:
         known = ", ".join(one.label for one in states) or "none"
-        raise NotFound(f"'{name}' has no version '{version[:80]}'.", hint=f"There are: {known}.")
+        raise NotFound(f"'{name}' has no version '{version[:80]}'.", hint=f"It has: {known}.")
     return chosen

@@ -66,20 +66,20 @@ def _finding(finding: Finding) -> Iterator[str]:
     if finding.why:
         yield f"  - Why: {_plain(finding.why)}"
     if finding.fix:
-        yield f"  - Mend: {_plain(finding.fix)}"
+        yield f"  - Fix: {_plain(finding.fix)}"
 
 
 def _patch(patch: Patch, worded_by: str) -> Iterator[str]:
     yield from ("", "## Patch", "")
     yield (
-        f"{len(patch.edits)} texts, worded by {_plain(worded_by)}; {len(patch.mended)} findings less, "
-        f"score {patch.before.value} to {patch.after.value}. The contract stays as it is."
+        f"{len(patch.edits)} texts, worded by {_plain(worded_by)}; {len(patch.mended)} fewer findings, "
+        f"score {patch.before.value} to {patch.after.value}. The contract does not change."
     )
     if patch.edits:
         short = patch.diff and len(patch.diff) <= LONGEST
         yield from ("", *(_fenced(patch.diff, "diff") if short else _fenced(dumps(patch.overlay), "json")))
     if patch.dropped:
-        yield from ("", f"Left as they are, {len(patch.dropped)}:", "")
+        yield from ("", f"Left unchanged, {len(patch.dropped)}:", "")
         yield from (f"- {_code(edit.pointer)}: {_plain(reason)}" for edit, reason in patch.dropped[:_SCORES])
 
 

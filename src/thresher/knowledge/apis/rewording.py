@@ -124,16 +124,12 @@ def _tasks(
         pointer = f"{operation.pointer}/description"
         if pointer not in pointers and operation.description:
             words = tuple(query.query for query in queries[:_QUERIES])
-            yield _Draft(
-                Edit(pointer, operation.description, RULE),
-                _material(description, pointer, operation),
-                words,
-                draft=False,
-            )
+            material = _material(description, pointer, operation)
+            yield _Draft(Edit(pointer, operation.description, RULE), material, words, draft=False)
     by_place = {operation.pointer: operation for operation in description.operations}
     for edit in edits:
         if isinstance(edit.value, str) and edit.pointer.rpartition("/")[2] in {"description", "summary"}:
-            operation = by_place.get(_operation_pointer(edit.pointer))
+            operation = by_place.get("/".join(edit.pointer.split("/")[:4]))
             queries = missed.get(operation.key, ()) if operation else ()
             words = tuple(query.query for query in queries[:_QUERIES])
             yield _Draft(edit, _material(description, edit.pointer, operation), words)
@@ -193,23 +189,18 @@ def _checked(task: _Draft, text: str) -> str:
 
 def _merged(name: str, edits: Sequence[Edit], tasks: Sequence[_Draft], worded: Sequence[str]) -> Rewording:
     """Return the edits with the texts that passed."""
-    said = {task.edit.pointer: text for task, text in zip(tasks, worded, strict=False) if text}
-    kept = [replace(edit, value=said[edit.pointer], by="model") if edit.pointer in said else edit for edit in edits]
+    texts = {task.edit.pointer: text for task, text in zip(tasks, worded, strict=False) if text}
+    kept = [replace(edit, value=texts[edit.pointer], by="model") if edit.pointer in texts else edit for edit in edits]
     more = [
-        replace(task.edit, value=said[task.edit.pointer], by="model")
+        replace(task.edit, value=texts[task.edit.pointer], by="model")
         for task in tasks
-        if not task.draft and task.edit.pointer in said
+        if not task.draft and task.edit.pointer in texts
     ]
-    left = sum(task.edit.pointer not in said for task in tasks if task.draft)
+    left = sum(task.edit.pointer not in texts for task in tasks if task.draft)
     notes: list[str] = []
     if left:
-        notes.append(f"{left} texts keep the rules' words: {name} gave none that the description bears out.")
-    return Rewording((*kept, *more), name if said else "rules", tuple(notes))
-
-
-def _operation_pointer(pointer: str) -> str:
-    """Return the pointer of the operation that a place belongs to, as far as the pointer shows it."""
-    return "/".join(pointer.split("/")[:4])
+        notes.append(f"{left} texts keep the rules' words: {name} gave none that the description supports.")
+    return Rewording((*kept, *more), name if texts else "rules", tuple(notes))
 
 
 def _material(description: Description, pointer: str, operation: Operation | None) -> str:

@@ -209,8 +209,8 @@ class SectionItems:
             for item in (words["in"], words["type"], words["bounds"], "deprecated" if one.deprecated else "")
             if item
         )
-        said = f": {words['description']}" if words["description"] else ""
-        return ItemText(f"- {words['name']}{must} ({marks}){said}", "parameters", words)
+        suffix = f": {words['description']}" if words["description"] else ""
+        return ItemText(f"- {words['name']}{must} ({marks}){suffix}", "parameters", words)
 
     def _parameter_data(self, one: Parameter) -> dict[str, Any]:
         return {
@@ -232,9 +232,9 @@ class SectionItems:
         others = [one.media for one in body.contents if one is not content]
         must = "must be sent" if body.required else "may be sent"
         also = f" (or {', '.join(one_line(one, 80) for one in others)})" if others else ""
-        said = f": {one_line(body.description, _SAID)}" if body.description else ""
+        suffix = f": {one_line(body.description, _SAID)}" if body.description else ""
         shape = f", {type_of(self._description, content.schema)}" if content.schema is not None else ""
-        head = f"{one_line(content.media, 80)}{also}{shape}, {must}{said}"
+        head = f"{one_line(content.media, 80)}{also}{shape}, {must}{suffix}"
         yield SectionItem(PageSection.REQUEST, "the form of the request body", "", (lambda: ItemText(head),))
         yield SectionItem(PageSection.REQUEST, "an example of the request body", "", self._examples(content, "request"))
 
@@ -248,12 +248,12 @@ class SectionItems:
         def small(depth: int) -> Any:
             return example_of(self._description, schema, direction=direction, depth=depth)
 
-        def said(value: Any) -> ItemText:
+        def example(value: Any) -> ItemText:
             value = finite(value)
             return ItemText(fenced(value), "example" if status else "request", (status, value) if status else value)
 
-        made = (lambda: said(whole()),)
-        return made if schema is None else (*made, lambda: said(small(1)), lambda: said(small(0)))
+        made = (lambda: example(whole()),)
+        return made if schema is None else (*made, lambda: example(small(1)), lambda: example(small(0)))
 
     def _auth(self) -> SectionItem:
         ways = self.auth
@@ -306,8 +306,8 @@ class SectionItems:
             "schema": shape,
         }
         form = ", ".join(item for item in (data["media"], shape) if item)
-        said = f": {data['description']}" if data["description"] else ""
-        line = f"- {data['status']}{said}{f' [{form}]' if form else ''}"
+        suffix = f": {data['description']}" if data["description"] else ""
+        line = f"- {data['status']}{suffix}{f' [{form}]' if form else ''}"
         return SectionItem(section, group, data["status"], (lambda: ItemText(line, "responses", data),))
 
     def _response_example(self, one: Response) -> Iterator[SectionItem]:
@@ -360,7 +360,7 @@ class SectionItems:
 
     def _schema(self, ref: str) -> ItemText:
         schema, name = self._description.resolve(ref), name_of(ref)
-        said = list(islice(lines_of(self._description, schema), _LINES + 1))
-        more = ["- and more"] if len(said) > _LINES else []
-        lines = [f"### {one_line(name, 120)}", *(f"- {line}" for line in said[:_LINES]), *more]
+        listed = list(islice(lines_of(self._description, schema), _LINES + 1))
+        more = ["- and more"] if len(listed) > _LINES else []
+        lines = [f"### {one_line(name, 120)}", *(f"- {line}" for line in listed[:_LINES]), *more]
         return ItemText("\n".join(lines), "schemas", (name, finite(brief_schema(schema))))

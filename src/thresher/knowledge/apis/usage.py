@@ -115,12 +115,15 @@ def report(
 ) -> UsageReport:
     """Return the report of some counts; metrics that were not requested stay empty."""
     whole = _totals(UsageReport(provider=provider, time_range=time_range, since=since), counted)
-    asked = {name: _queries(some) for name, some in counted.queries.items()}
+    queries = {
+        name: tuple(QueryCount(one.query, one.count, one.before) for one in some)
+        for name, some in counted.queries.items()
+    }
     whole = replace(
         whole,
-        top_queries=asked.get("top", ()),
-        rising_queries=asked.get("rising", ()),
-        zero_result_queries=_empty(counted.queries.get("empty", ())),
+        top_queries=queries.get("top", ()),
+        rising_queries=queries.get("rising", ()),
+        zero_result_queries=tuple(QueryCount(one.query, one.empty) for one in counted.queries.get("empty", ())),
         endpoints=tuple(EndpointCount(id_of(one[0]), *one[1:]) for one in counted.endpoints),
         latency_p50_ms=counted.times[0],
         latency_p95_ms=counted.times[1],
@@ -248,28 +251,20 @@ async def purge_usage(database: Database, caller: Caller, days: float) -> int:
 
 def _length(time_range: str) -> int:
     if time_range not in _RANGES:
-        raise InvalidInput(f"{time_range!r} is no time range.", hint=f"Choose one of {', '.join(_RANGES)}.")
+        raise InvalidInput(f"{time_range!r} is not a valid time range.", hint=f"Choose one of {', '.join(_RANGES)}.")
     return _RANGES[time_range]
 
 
 def _wanted(metrics: Sequence[str]) -> frozenset[str]:
     for name in metrics:
         if name not in METRICS:
-            near = did_you_mean(nearest(name, METRICS))
-            raise InvalidInput(f"There is no metric {name!r}.", hint=f"{near} Choose of {', '.join(METRICS)}.".strip())
+            hint = f"{did_you_mean(nearest(name, METRICS))} Choose one of {', '.join(METRICS)}.".strip()
+            raise InvalidInput(f"There is no metric {name!r}.", hint=hint)
     return frozenset(metrics or METRICS)
 
 
 def _rate(part: int, whole: int) -> float | None:
     return part / whole if whole else None
-
-
-def _queries(asked: Sequence[counts.QueryTotals]) -> tuple[QueryCount, ...]:
-    return tuple(QueryCount(one.query, one.count, one.before) for one in asked)
-
-
-def _empty(asked: Sequence[counts.QueryTotals]) -> tuple[QueryCount, ...]:
-    return tuple(QueryCount(one.query, one.empty) for one in asked)
 
 
 RULE: Final = "missed-by-queries"
@@ -291,11 +286,11 @@ def missed_findings(missed: Mapping[str, Sequence[MissedQuery]], description: De
             continue
         count = sum(query.count for query in queries)
         message = f"{count} {'search' if count == 1 else 'searches'} did not show it among the first."
-        evidence = "; ".join(_said(query) for query in queries[:_SHOWN])
+        evidence = "; ".join(_evidence(query) for query in queries[:_SHOWN])
         yield finding_of(description, Hit(RULE, operation.pointer, message, evidence, key))
 
 
-def _said(query: MissedQuery) -> str:
+def _evidence(query: MissedQuery) -> str:
     text = query.query if len(query.query) <= _CLIP else query.query[: _CLIP - 1] + "…"
     place = f"place {query.rank}" if query.rank else "not found"
     return f"{text!r} ({query.count}x, {place})"

@@ -106,11 +106,11 @@ async def _fetch(source: DescriptionSource, validators: Validators) -> SourceCon
                 raise _unreachable(source.location, error) from None
             try:
                 if answer.status_code not in _MOVED:
-                    return await _taken(source.location, answer)
+                    return await _content(source.location, answer)
                 address = _next(source.location, address, answer)
             finally:
                 await answer.aclose()
-    raise InvalidInput(f"{source.location} is redirected too often.", hint="Give the address that it ends at.")
+    raise InvalidInput(f"{source.location} redirects too often.", hint="Give the final address.")
 
 
 async def _request(client: httpx.AsyncClient, address: str, validators: Validators, *, guarded: bool) -> httpx.Request:
@@ -139,8 +139,8 @@ async def _public(host: str, port: int) -> str:
     addresses = sorted((str(entry[4][0]) for entry in found), key=lambda address: ":" in address)
     if not addresses or not all(is_public(address) for address in addresses):
         raise NotAllowed(
-            f"With a key, {host} may not be reached: it is not public.",
-            hint="Who runs the server names what may be in THRESHER_API_SOURCES.",
+            f"A caller with a key may not reach {host}: it is not public.",
+            hint="The server's operator allows sources in THRESHER_API_SOURCES.",
         )
     return addresses[0]
 
@@ -171,15 +171,13 @@ def _next(source: str, address: str, answer: httpx.Response) -> str:
     try:
         following = str(httpx.URL(address).join(answer.headers["location"]))
     except (KeyError, httpx.InvalidURL):
-        raise InvalidInput(f"{source} redirects to nowhere.", hint="Give the address that it ends at.") from None
+        raise InvalidInput(f"{source} redirects without a valid address.", hint="Give the final address.") from None
     if address.startswith("https:") and not following.startswith("https:"):
-        raise InvalidInput(
-            f"{source} redirects to an address that is not encrypted.", hint="Give the address that it ends at."
-        )
+        raise InvalidInput(f"{source} redirects to an address that is not encrypted.", hint="Give the final address.")
     return checked_address(following, kept=False)
 
 
-async def _taken(address: str, answer: httpx.Response) -> SourceContent:
+async def _content(address: str, answer: httpx.Response) -> SourceContent:
     """Return the content of a response."""
     if answer.status_code == HTTPStatus.NOT_MODIFIED:
         return SourceContent(None)
@@ -187,10 +185,8 @@ async def _taken(address: str, answer: httpx.Response) -> SourceContent:
         raise _refused(address, answer.status_code)
     payload = await _payload(address, answer)
     _check_is_data(address, answer.headers.get("content-type", ""), payload)
-    headers = answer.headers
-    return SourceContent(
-        bytes(payload), Validators(headers.get("etag", "")[:500], headers.get("last-modified", "")[:100])
-    )
+    validators = Validators(answer.headers.get("etag", "")[:500], answer.headers.get("last-modified", "")[:100])
+    return SourceContent(bytes(payload), validators)
 
 
 async def _payload(address: str, answer: httpx.Response) -> bytearray:
@@ -198,7 +194,7 @@ async def _payload(address: str, answer: httpx.Response) -> bytearray:
     packed = answer.headers.get("content-encoding", "identity").strip().lower()
     if packed not in {"", "identity", *_PACKED}:
         raise InvalidInput(
-            f"{address} is packed in a way that was not asked for ({packed[:40]!r}).",
+            f"{address} has an unsupported content encoding ({packed[:40]!r}).",
             hint="Download the description and add the file.",
         )
     unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16) if packed in _PACKED else None
@@ -221,8 +217,8 @@ def _check_is_data(address: str, media: str, payload: bytearray) -> None:
     begin = bytes(payload[:500]).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if begin.startswith(b"<") or (media.lower().startswith("text/html") and not begin.startswith((b"{", b"openapi"))):
         raise InvalidInput(
-            f"{address} is a page for people, perhaps one to sign in, and no description.",
-            hint="Give the address of the JSON or YAML itself, or download it and add the file.",
+            f"{address} is a web page, perhaps for signing in, not a description.",
+            hint="Give the address of the JSON or YAML, or download it and add the file.",
         )
     if not begin:
         raise InvalidInput(f"{address} is empty.", hint="Check the address.")
@@ -230,10 +226,10 @@ def _check_is_data(address: str, media: str, payload: bytearray) -> None:
 
 def _refused(address: str, status: int) -> ThresherError:
     if status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
-        return NotFound(f"There is nothing at {address} ({status}).", hint="Check the address.")
+        return NotFound(f"{address} does not exist ({status}).", hint="Check the address.")
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.PROXY_AUTHENTICATION_REQUIRED):
         return InvalidInput(
-            f"{address} wants a sign-in ({status}), which is not supported.",
+            f"{address} requires a sign-in ({status}), which is not supported.",
             hint="Download the description and add the file.",
         )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
@@ -242,5 +238,5 @@ def _refused(address: str, status: int) -> ThresherError:
 
 
 def _unreachable(address: str, error: Exception) -> SourceUnavailable:
-    said = str(error).strip() or type(error).__name__
-    return SourceUnavailable(f"{address} cannot be read: {said[:200]}.", hint="Check the address, or try again.")
+    reason = str(error).strip() or type(error).__name__
+    return SourceUnavailable(f"{address} cannot be read: {reason[:200]}.", hint="Check the address, or try again.")

@@ -97,7 +97,7 @@ class Intake:
             "wanted": new.digest,
         }
         if not await queries.set_version(link, caller.tenant, version, **values):
-            raise NotFound("The version was removed meanwhile.", hint="List the providers.")
+            raise NotFound("The version was removed in the meantime.", hint="List the providers.")
         await queries.put_document(link, caller.tenant, version, new.digest, size=new.size, body=new.body)
         await self.defer(link, caller, version)
 
@@ -138,11 +138,10 @@ class Intake:
 
 def _packed(source: str, data: bytes, validators: Validators) -> PackedDescription:
     if not data.strip():
-        raise InvalidInput(f"{source} is empty.", hint="Give the file or the address of a description.")
+        raise InvalidInput(f"{source} is empty.", hint="Give the file or URL of a description.")
     small = len(data) * (1 if is_json(data) else _YAML) <= INLINE_OCTETS
     description = read_description(data, name=source) if small or not looks_readable(data) else None
     body = zlib.compress(data, 6)
     declared = description.declared if description is not None else declared_in(data)
-    return PackedDescription(
-        source, validators, hashlib.sha256(data).hexdigest(), len(data), body, declared, description
-    )
+    digest = hashlib.sha256(data).hexdigest()
+    return PackedDescription(source, validators, digest, len(data), body, declared, description)

@@ -77,6 +77,7 @@ def description_rows(description: Description, provider: str, label: str) -> Des
 
 
 def _row(ordinal: int, operation: Operation, description: Description, wording: Wording) -> dict[str, Any]:
+    parameters = sorted(operation.parameters, key=lambda one: (one.place != "path", not one.required))
     row = {
         "method": operation.method,
         "path": operation.path[:_LONGEST_KEY],
@@ -84,7 +85,7 @@ def _row(ordinal: int, operation: Operation, description: Description, wording: 
         "summary": shortened(operation.summary, _DESCRIPTION),
         "description": shortened(operation.description, _DESCRIPTION),
         "tags": list(operation.tags[:_TAGS]),
-        "parameters": _parameters(operation),
+        "parameters": [one.name for one in parameters[:_PARAMETERS]],
         "body": _body(operation),
         "tips": list(tips_of(operation, description)),
         "deprecated": operation.deprecated,
@@ -94,12 +95,6 @@ def _row(ordinal: int, operation: Operation, description: Description, wording: 
         "wording": wording.document(),
     }
     return cast("dict[str, Any]", _cleaned(row))
-
-
-def _parameters(operation: Operation) -> list[str]:
-    """Return the names of parameters, path parameters first, then required ones."""
-    ordered = sorted(operation.parameters, key=lambda one: (one.place != "path", not one.required))
-    return [one.name for one in ordered[:_PARAMETERS]]
 
 
 def _body(operation: Operation) -> str:

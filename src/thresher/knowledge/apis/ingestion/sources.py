@@ -74,7 +74,7 @@ def resolve_source(text: str, caller: Caller, settings: Settings) -> Description
     """
     text = text.strip()
     if not text or len(text) > _LONGEST or not text.isprintable():
-        raise InvalidInput("A source is needed.", hint="Give a file, or the address of an API description.")
+        raise InvalidInput("No source is given.", hint="Give the file or URL of an API description.")
     if "://" in text and not text.startswith("file://"):
         return DescriptionSource(checked_address(text), caller.keyed, settings.api_sources)
     try:
@@ -105,14 +105,12 @@ def checked_address(text: str, *, kept: bool = True) -> str:
     except (ValueError, httpx.InvalidURL):
         sound, parts = False, urlsplit("")
     if not sound:
-        raise InvalidInput(
-            "This is not an address that can be read.", hint="Write https://host/path, or the path of a file."
-        )
+        raise InvalidInput("This is not a valid address.", hint="Write https://host/path, or the path of a file.")
     query = parts.query.replace(";", "&") + "&" + parts.path.partition(";")[2].replace(";", "&")
     named = any(_SECRET.search(name) for name, _ in parse_qsl(query, keep_blank_values=True))
     if parts.username is not None or parts.password is not None or (kept and named):
         raise InvalidInput(
-            "The address holds a credential, which would be stored.",
+            "The address contains a credential, which would be stored.",
             hint="Download the description and add the file, or publish it where no sign-in is needed.",
         )
     return urlunsplit((parts.scheme.lower(), parts.netloc.lower(), parts.path or "/", parts.query, ""))
@@ -132,7 +130,7 @@ def too_large(source: str) -> InvalidInput:
     """Return the error for a description over the size limit."""
     return InvalidInput(
         f"{source} is larger than {LIMITS.octets >> 20} MiB.",
-        hint="Split the description, or leave out what is no part of it.",
+        hint="Split the description, or remove what does not belong to it.",
     )
 
 
@@ -143,12 +141,12 @@ def _read(path: Path) -> bytes:
         raise NotFound(f"There is no file {str(path)!r}.", hint="Check the path.") from None
     except OSError as error:
         raise InvalidInput(
-            f"{str(path)!r} cannot be read: {error.strerror or error}.", hint="Check its rights."
+            f"{str(path)!r} cannot be read: {error.strerror or error}.", hint="Check its permissions."
         ) from None
     with os.fdopen(descriptor, "rb") as stream:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise InvalidInput(f"{str(path)!r} is no file.", hint="Give the file of a description.")
+            raise InvalidInput(f"{str(path)!r} is not a file.", hint="Give the file of a description.")
         _check_unmoved(path, status)
         data = stream.read(LIMITS.octets + 1)
     if len(data) > LIMITS.octets:
@@ -160,7 +158,7 @@ def _check_unmoved(path: Path, opened: os.stat_result) -> None:
     """Refuse a file reached through a symbolic link that appeared after its path was checked."""
     now = path.lstat() if path.exists() else None
     if path.resolve() != path or now is None or (now.st_dev, now.st_ino) != (opened.st_dev, opened.st_ino):
-        raise InvalidInput(f"{str(path)!r} is being replaced, or a link leads to it.", hint="Add it again.")
+        raise InvalidInput(f"{str(path)!r} is being replaced, or is reached through a link.", hint="Add it again.")
 
 
 def _path_of(text: str) -> str:
@@ -168,7 +166,7 @@ def _path_of(text: str) -> str:
         return text
     parts = urlsplit(text)
     if parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
-        raise InvalidInput(f"{text!r} names another machine.", hint="Write file:///path/to/description.")
+        raise InvalidInput(f"{text!r} is on another machine.", hint="Write file:///path/to/description.")
     return unquote(parts.path)
 
 
@@ -181,7 +179,7 @@ def _file(text: str, caller: Caller) -> str:
     try:
         found = path.resolve(strict=True)
     except FileNotFoundError:
-        raise NotFound(f"There is nothing at {str(path)!r}.", hint="Check the path.") from None
+        raise NotFound(f"{str(path)!r} does not exist.", hint="Check the path.") from None
     except (OSError, RuntimeError, ValueError) as error:
         raise InvalidInput(f"{str(path)!r} cannot be reached: {error}.", hint="Check the path.") from None
     if found.is_dir():
@@ -208,6 +206,6 @@ def _is_below(location: str, prefix: str) -> bool:
 def _refusal() -> NotAllowed:
     """Return one error for both missing and forbidden sources, so that it reveals neither."""
     return NotAllowed(
-        "With a key, this may not be read, or there is nothing.",
-        hint="Who runs the server names what may be in THRESHER_API_SOURCES.",
+        "The source does not exist, or a caller with a key may not read it.",
+        hint="The server's operator allows sources in THRESHER_API_SOURCES.",
     )

@@ -77,7 +77,7 @@ class DescriptionSync:
                 report("embedding", 0, 0)
                 await self.embed(tenant, version, lambda done, total: report("embedding", done, total))
         except asyncio.CancelledError:
-            await asyncio.shield(self.fail(tenant, version, "The sync was ended; sync again to go on."))
+            await asyncio.shield(self.fail(tenant, version, "The sync was stopped; sync again to continue."))
             raise
         except InvalidInput as error:
             await self.fail(tenant, version, str(error))

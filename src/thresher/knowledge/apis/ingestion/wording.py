@@ -81,9 +81,9 @@ class WordingBuilder:
         title = title_of(
             operation.method, operation.path, operation.operation_id, operation.summary, operation.description
         )
-        said = plain(operation.description)
+        text = plain(operation.description)
         thing = first_sentence(self._thing(operation), _THING_CHARACTERS)
-        brief = first_sentence(said, _SENTENCE_CHARACTERS)
+        brief = first_sentence(text, _SENTENCE_CHARACTERS)
         resources = " ".join(spaced(segment) for segment in literals(operation.path))
         about = " ".join(part for part in ("" if brief in title else brief, thing) if part)
         schemas = [name.rpartition(".")[2] for name in operation.schemas[:_SCHEMAS]]
@@ -92,7 +92,7 @@ class WordingBuilder:
             (_HUMP.sub(" ", f"{self._provider} {resources} ({tag}): {title}. {about}".strip()),),
             fields={
                 "title": title,
-                "description": said,
+                "description": text,
                 "path": spaced(operation.path),
                 "id": spaced(operation.operation_id),
                 "tag": tag,
@@ -110,22 +110,22 @@ class WordingBuilder:
         for segment in reversed([one for one in literals(operation.path) if one not in _EVERYWHERE]):
             thing = squeezed(segment)
             for name in (self._things.get(thing), reached.get(thing)):
-                if name is not None and (said := self._said(name)):
-                    return said
-        return next((said for name in operation.schemas[:_SCHEMAS] if (said := self._said(name))), "")
+                if name is not None and (text := self._schema_text(name)):
+                    return text
+        return next((text for name in operation.schemas[:_SCHEMAS] if (text := self._schema_text(name))), "")
 
-    def _said(self, name: str) -> str:
-        said = self._description.schema(name).get("description")
-        return plain(said) if isinstance(said, str) else ""
+    def _schema_text(self, name: str) -> str:
+        text = self._description.schema(name).get("description")
+        return plain(text) if isinstance(text, str) else ""
 
 
 def title_of(method: str, path: str, operation_id: str, summary: str, description: str) -> str:
     """Return the title of an operation: its summary, a short description, or its id or path in words."""
     if summary.strip():
         return shortened(plain(summary), _TITLE_CHARACTERS)
-    said = plain(description)
-    if said and len(said) <= _TITLE_CHARACTERS:
-        return said
+    text = plain(description)
+    if text and len(text) <= _TITLE_CHARACTERS:
+        return text
     named = spaced(operation_id) or " ".join((method.lower(), *map(spaced, literals(path))))
     return shortened(named.strip() or path, _TITLE_CHARACTERS)
 

@@ -97,7 +97,9 @@ def requested_actions(text: str) -> tuple[float, ...]:
         return tuple(float(action == READ) for action in range(ACTIONS))
     weights = [0.0] * ACTIONS
     found = 0
-    for place, word in enumerate(_WORD.findall(_joined(folded))):
+    for pattern, verb in _PHRASES:
+        folded = pattern.sub(f" {verb} ", folded)
+    for place, word in enumerate(_WORD.findall(folded)):
         if (action := action_of(word)) is None:
             continue
         found += 1
@@ -108,26 +110,19 @@ def requested_actions(text: str) -> tuple[float, ...]:
     return tuple(weight / total for weight in weights)
 
 
-def _joined(text: str) -> str:
-    """Replace phrasal verbs by plain ones, and remove nouns that look like verbs."""
-    for pattern, verb in _PHRASES:
-        text = pattern.sub(f" {verb} ", text)
-    return text
-
-
 def actions_of(method: str, path: str, title: str) -> tuple[float, ...]:
     """Return how well an operation performs each action, 0 to 1, by its method and the first verb of its title."""
     weights = [0.0] * ACTIONS
     usual = _METHODS.get(method, READ)
     first = next(iter(_WORD.findall(title.lower())), "")
-    said = action_of(first) if first else None
+    verb = action_of(first) if first else None
     if method == "POST" and _REMOVES.search(path):
-        said = DELETE
+        verb = DELETE
     elif method == "POST" and _READS.search(path):
-        said = READ
-    weights[usual] = 1.0 if said in (None, usual) else 0.4
-    if said is not None:
-        weights[said] = 1.0
+        verb = READ
+    weights[usual] = 1.0 if verb in (None, usual) else 0.4
+    if verb is not None:
+        weights[verb] = 1.0
     return tuple(weights)
 
 
@@ -160,19 +155,19 @@ class Goal:
 def hashed_words(text: str) -> NDArray[np.int64]:
     """Return the hashes of a text's words: sorted and distinct, 0 to HASH_SIZE - 1."""
     words = _TOKEN.findall(text.lower())
-    said = [f"u:{word}" for word in words]
-    said += [f"b:{one} {other}" for one, other in pairwise(words)]
-    said += [f"f:{words[0]}", f"l:{words[-1]}"] if words else []
-    said += ["?"] if text.rstrip().endswith("?") else []
-    return np.array(sorted({zlib.crc32(sign.encode()) % HASH_SIZE for sign in said}), np.int64)
+    keys = [f"u:{word}" for word in words]
+    keys += [f"b:{one} {other}" for one, other in pairwise(words)]
+    keys += [f"f:{words[0]}", f"l:{words[-1]}"] if words else []
+    keys += ["?"] if text.rstrip().endswith("?") else []
+    return np.array(sorted({zlib.crc32(sign.encode()) % HASH_SIZE for sign in keys}), np.int64)
 
 
 def inputs(vector: Floats, text: str) -> Floats:
     """Return the input of the head: float32 (dimension + ACTIONS + HASH_SIZE + 1,), the last a constant."""
-    said = np.zeros(HASH_SIZE, np.float32)
-    said[hashed_words(text)] = _HASH_WEIGHT
+    hashed = np.zeros(HASH_SIZE, np.float32)
+    hashed[hashed_words(text)] = _HASH_WEIGHT
     verbs = _VERB_WEIGHT * np.array(requested_actions(text), np.float32)
-    return np.concatenate([_MEANING * vector, verbs, said, np.ones(1, np.float32)]).astype(np.float32)
+    return np.concatenate([_MEANING * vector, verbs, hashed, np.ones(1, np.float32)]).astype(np.float32)
 
 
 def goal_of(vector: Floats, text: str, head: Floats) -> Goal:

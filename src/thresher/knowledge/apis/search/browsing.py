@@ -68,13 +68,13 @@ def tags_of(brief: Brief) -> tuple[str, ...]:
 def list_tags(parts: Iterable[VersionOperations], browse: Browse) -> list[TagCount]:
     """Return the tags of providers in the order of their descriptions; spellings that differ in case are one tag."""
     counts: dict[tuple[str, str], int] = {}
-    said: dict[tuple[str, str], str] = {}
+    descriptions: dict[tuple[str, str], str] = {}
     spelled: dict[tuple[str, str], str] = {}
     for provider, _, held in parts:
         if provider.id not in browse.providers:
             continue
         for tag in held.tags:
-            said.setdefault((provider.name, tag.name.lower()), tag.description)
+            descriptions.setdefault((provider.name, tag.name.lower()), tag.description)
             spelled.setdefault((provider.name, tag.name.lower()), tag.name)
         for brief in held.briefs:
             for key in dict.fromkeys((provider.name, tag.lower()) for tag in tags_of(brief)):
@@ -82,7 +82,7 @@ def list_tags(parts: Iterable[VersionOperations], browse: Browse) -> list[TagCou
         for brief in sorted(held.briefs, key=lambda brief: not brief.tags):  # a tag's own spelling before a path's
             for tag in tags_of(brief):
                 spelled.setdefault((provider.name, tag.lower()), tag)
-    return [TagCount(key[0], spelled[key], said.get(key, ""), count) for key, count in counts.items()]
+    return [TagCount(key[0], spelled[key], descriptions.get(key, ""), count) for key, count in counts.items()]
 
 
 def list_operations(
@@ -124,7 +124,7 @@ def checked_tags(tags: Sequence[str], parts: Iterable[VersionOperations]) -> tup
             near = did_you_mean(nearest(tag, known.values()))
             raise NotFound(
                 f"No operation has the tag '{tag[:80]}'.",
-                hint=near or "Search with an empty query and a provider: that lists its tags.",
+                hint=near or "Search with an empty query and a provider to list its tags.",
             )
     return wanted
 
@@ -138,7 +138,7 @@ def checked_methods(methods: Sequence[str]) -> tuple[str, ...]:
     wanted = tuple(dict.fromkeys(method.strip().upper() for method in methods if method.strip()))
     for method in wanted:
         if method not in METHODS:
-            raise InvalidInput(f"'{method[:40]}' is no HTTP method.", hint=f"Choose from {', '.join(METHODS)}.")
+            raise InvalidInput(f"'{method[:40]}' is not an HTTP method.", hint=f"Choose one of {', '.join(METHODS)}.")
     return wanted
 
 

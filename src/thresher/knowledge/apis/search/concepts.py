@@ -18,7 +18,7 @@ import numpy as np
 
 from thresher.search import Floats, terms
 
-_SAID: Final = 0.07
+_MATCHED: Final = 0.07
 """What a concept gains if the query contains its words, in units of cosine."""
 _LONGER: Final = 0.5
 """What each further word of the longest match adds, relative to that."""
@@ -72,13 +72,13 @@ def chosen(query: str, nearness: Floats | None, concepts: Sequence[Concept] = CO
             alone decide.
         concepts: The concepts to choose from.
     """
-    said = _said(query) if concepts is CONCEPTS else matches(query, index_of(concepts))
+    found = matches(query, _INDEX) if concepts is CONCEPTS else matches(query, index_of(concepts))
     if nearness is None:
-        best = sorted(said, key=lambda place: -said[place])[:_MOST]
+        best = sorted(found, key=lambda place: -found[place])[:_MOST]
         return tuple(concepts[place] for place in best)
     scores = nearness.astype(np.float64)
-    for place, length in said.items():
-        scores[place] += _SAID * (1 + _LONGER * (length - 1))
+    for place, length in found.items():
+        scores[place] += _MATCHED * (1 + _LONGER * (length - 1))
     best = np.argsort(-scores, kind="stable")[:_MOST]
     shares = np.exp((scores[best] - scores[best[0]]) / _SHARPNESS)
     return tuple(
@@ -95,20 +95,20 @@ def index_of(concepts: Iterable[Concept]) -> Phrases:
     index: dict[str, list[tuple[tuple[str, ...], int]]] = defaultdict(list)
     for place, concept in enumerate(concepts):
         for phrase in (concept.name, *concept.phrases):
-            said = tuple(terms(phrase))
-            if said and not (len(said) == 1 and " " in phrase):
-                index[said[0]].append((said, place))
+            phrase_terms = tuple(terms(phrase))
+            if phrase_terms and not (len(phrase_terms) == 1 and " " in phrase):
+                index[phrase_terms[0]].append((phrase_terms, place))
     return index
 
 
 def matches(query: str, index: Phrases) -> dict[int, float]:
     """Return the concepts whose words a query contains: position to the length of the longest match, in words."""
-    said = terms(query)
+    query_terms = terms(query)
     spans = [
         (start, end, len(phrase), place)
-        for start, term in enumerate(said)
+        for start, term in enumerate(query_terms)
         for phrase, place in index.get(term, ())
-        if (end := _end_of(phrase, said, start)) is not None
+        if (end := _end_of(phrase, query_terms, start)) is not None
     ]
     found: dict[int, float] = {}
     for start, end, length, place in spans:
@@ -117,11 +117,11 @@ def matches(query: str, index: Phrases) -> dict[int, float]:
     return found
 
 
-def _end_of(phrase: tuple[str, ...], said: Sequence[str], start: int) -> int | None:
+def _end_of(phrase: tuple[str, ...], query_terms: Sequence[str], start: int) -> int | None:
     """Return the position of the last word of a phrase that starts at `start`, with small gaps; otherwise None."""
     place = start
     for term in phrase[1:]:
-        ahead = said[place + 1 : place + 1 + _GAP]
+        ahead = query_terms[place + 1 : place + 1 + _GAP]
         if term not in ahead:
             return None
         place += 1 + ahead.index(term)
@@ -129,7 +129,3 @@ def _end_of(phrase: tuple[str, ...], said: Sequence[str], start: int) -> int | N
 
 
 _INDEX: Final = index_of(CONCEPTS)
-
-
-def _said(query: str) -> dict[int, float]:
-    return matches(query, _INDEX)

@@ -70,7 +70,8 @@ def clean_query(query: str) -> CleanedQuery:
     Args:
         query: The query as given, of any length.
     """
-    whole = _normal(query)
+    text = unicodedata.normalize("NFC", query.encode("utf-8", "replace").decode("utf-8"))
+    whole = shortened(_GAP.sub(" ", text.replace("\0", " ")).strip(), QUERY_CHARACTERS)
     if not whole:
         return CleanedQuery("", "", "apis")
     listing = _LISTING.match(whole)
@@ -82,11 +83,6 @@ def clean_query(query: str) -> CleanedQuery:
     for pattern in (_POLITE, _ASKED, _POLITE):
         text = _without(pattern, text, once=True)
     return CleanedQuery(_without(_ABOUT_APIS, text), names, noun)
-
-
-def _normal(query: str) -> str:
-    text = unicodedata.normalize("NFC", query.encode("utf-8", "replace").decode("utf-8"))
-    return shortened(_GAP.sub(" ", text.replace("\0", " ")).strip(), QUERY_CHARACTERS)
 
 
 def _without(pattern: re.Pattern[str], text: str, *, once: bool = False) -> str:
@@ -112,8 +108,8 @@ _LEAST_TITLE_WORD: Final = 4
 
 def named_providers(query: str, providers: Iterable[ProviderHead]) -> tuple[ProviderHead, ...]:
     """Return the providers that a query names, by name, alias, or a word of the display name."""
-    said = f" {' '.join(_WORD.findall(query.lower()))} "
-    return tuple(head for head in providers if any(f" {name} " in said for name in _names(head)))
+    text = f" {' '.join(_WORD.findall(query.lower()))} "
+    return tuple(head for head in providers if any(f" {name} " in text for name in _names(head)))
 
 
 def _names(head: ProviderHead) -> set[str]:
@@ -180,11 +176,11 @@ def short_forms(briefs: Iterable[Brief]) -> ShortForms:
     """Return the short forms that some operations teach."""
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for brief in briefs:
-        said = f"{brief.summary}\n{brief.description}"
-        for meaning, form in _EXPLAINED.findall(said):
+        text = f"{brief.summary}\n{brief.description}"
+        for meaning, form in _EXPLAINED.findall(text):
             if (whole := _explained(meaning, form)) is not None:
                 found[form.lower()][whole] = None
-        for name in {*_NAMES.findall(said), *brief.tags, *map(spaced, literals(brief.path))}:
+        for name in {*_NAMES.findall(text), *brief.tags, *map(spaced, literals(brief.path))}:
             words = _INITIAL_WORD.findall(spaced(name).lower())
             form = "".join(word[0] for word in words)
             if _LEAST <= len(words) <= _MOST_WORDS and form not in _NO_SHORT_FORMS:

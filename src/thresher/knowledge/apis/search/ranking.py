@@ -262,7 +262,7 @@ def features_of(query: QueryTraits, signals: Signals, traits: OperationTraits) -
         float32 (candidates, features), columns in the order of `FEATURES`.
     """
     rows = signals.rows
-    said = query.terms | query.concept_terms
+    known_terms = query.terms | query.concept_terms
     fit = traits.actions[rows] @ np.array(query.goal.actions, np.float32)
     item = traits.item[rows]
     named = np.isin(traits.providers[rows], list(query.providers))
@@ -286,10 +286,10 @@ def features_of(query: QueryTraits, signals: Signals, traits: OperationTraits) -
         traits.older[rows],
         np.array([len(traits.special[row] - query.special) for row in chosen]),
         np.array([len(traits.titles[row]) for row in chosen]),
-        np.array([_share(traits.titles[row], said) for row in chosen]),
+        np.array([_share(traits.titles[row], known_terms) for row in chosen]),
         np.array([traits.titles[row] <= query.terms for row in chosen]),
-        np.array([_share(traits.paths[row], said) for row in chosen]),
-        np.array([_share(traits.last[row], said) for row in chosen]),
+        np.array([_share(traits.paths[row], known_terms) for row in chosen]),
+        np.array([_share(traits.last[row], known_terms) for row in chosen]),
         _support(base, traits.groups[rows]) - spread,
         _support(base, traits.providers[rows]) - spread,
         item * traits.reads[rows] * np.float32(query.goal.one),
@@ -310,8 +310,8 @@ _LONG: Final = 6
 """Number of terms from which a query tells a story, in which many words name nothing."""
 
 
-def _share(terms: frozenset[str], said: frozenset[str]) -> float:
-    return len(terms & said) / len(terms) if terms else 0.0
+def _share(terms: frozenset[str], known_terms: frozenset[str]) -> float:
+    return len(terms & known_terms) / len(terms) if terms else 0.0
 
 
 def _support(scores: Floats, groups: Ids) -> Floats:

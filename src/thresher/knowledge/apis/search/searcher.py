@@ -12,7 +12,7 @@ import hashlib
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -21,6 +21,7 @@ import numpy as np
 from thresher.core import Arm, Caller, EncoderError, InvalidInput, NotFound, Why, check_limit
 from thresher.embedding import CrossEncoder
 from thresher.knowledge.apis.cache import DescriptionCache, LocatedOperation
+from thresher.knowledge.apis.endpoints import found_endpoint
 from thresher.knowledge.apis.heads import ProviderHead
 from thresher.knowledge.apis.ingestion.rows import KIND, facets_of
 from thresher.knowledge.apis.ingestion.wording import first_sentence, plain
@@ -44,7 +45,7 @@ from thresher.knowledge.apis.search.query import (
     typed_path,
 )
 from thresher.knowledge.apis.search.ranking import FinderKey, QueryTraits, RankedOperations, Signals
-from thresher.knowledge.apis.search.traits import OperationTraits, numbers, title, traits_of
+from thresher.knowledge.apis.search.traits import OperationTraits, numbers, traits_of
 from thresher.search import Filter, Floats, Scoring, SearchIndex
 
 PAIRS: Final = 25
@@ -202,7 +203,8 @@ class Searcher:
         if rerank and len(ranked):
             ranked, note = await self._reranked(text, ranked, scope.traits)
             notes += [note] if note else []
-        if ranking.names_a_thing(text, _names_of(heads.values())):
+        names = (name for head in heads.values() for name in (head.name, head.display_name, *head.aliases))
+        if ranking.names_a_thing(text, frozenset(word for name in names for word in query_words(name))):
             ranked = ranked.reordered(ranking.with_finders(numbers(ranked.rows), scope.traits.found, scope.finders))
         page = ranked.page(checked.place, checked.limit)
         end = checked.place + len(page)
@@ -241,7 +243,7 @@ class Searcher:
         rows = numbers(ranked.rows[:PAIRS])
         briefs = [traits.found[row].brief for row in rows]
         texts = [
-            f"{title(one)}. {first_sentence(plain(one.description), _READ)} {one.method} {one.path}" for one in briefs
+            f"{one.title}. {first_sentence(plain(one.description), _READ)} {one.method} {one.path}" for one in briefs
         ]
         try:
             logits = await self._crossing.rerank(text, texts)
@@ -275,12 +277,6 @@ def query_traits(text: str, interpretation: Interpretation, providers: Sequence[
         typed_path(text),
         text.strip(),
     )
-
-
-def _names_of(heads: Iterable[ProviderHead]) -> frozenset[str]:
-    """Return the words of providers' names, which do not name things."""
-    names = (name for head in heads for name in (head.name, head.display_name, *head.aliases))
-    return frozenset(word for name in names for word in query_words(name))
 
 
 def _filled(scores: Floats) -> Floats:
@@ -321,8 +317,8 @@ def _asked_for(seen: Sequence[ProviderHead], names: Sequence[str]) -> tuple[Prov
 def _switched_off(seen: Sequence[ProviderHead]) -> tuple[str, ...]:
     """Return a note that names the inactive providers; empty if there are none."""
     names = [head.name for head in seen if not head.active]
-    said = f"Switched off: {', '.join(names)}. Enable an API: thresher apis enable {names[0]}" if names else ""
-    return (said,) if said else ()
+    note = f"Switched off: {', '.join(names)}. Enable an API: thresher apis enable {names[0]}" if names else ""
+    return (note,) if note else ()
 
 
 def _browsed(checked: _CheckedQuery, text: str, browse: Browse) -> FoundEndpoints:
@@ -340,22 +336,8 @@ def _browsed(checked: _CheckedQuery, text: str, browse: Browse) -> FoundEndpoint
 
 
 def _found(located: LocatedOperation, relevance: float, why: Why) -> FoundEndpoint:
-    brief = located.brief
-    return FoundEndpoint(
-        id=brief.endpoint,
-        title=title(brief),
-        description=first_sentence(plain(brief.description), _SHOWN),
-        provider=located.provider.name,
-        version=located.version.label,
-        method=brief.method,
-        path=brief.path,
-        operation_id=brief.operation_id,
-        tags=brief.tags,
-        deprecated=brief.deprecated,
-        relevance=round(float(relevance), 4),
-        why=why,
-        tips=brief.tips,
-    )
+    description = first_sentence(plain(located.brief.description), _SHOWN)
+    return replace(found_endpoint(located, why), description=description, relevance=round(float(relevance), 4))
 
 
 def _why(scoring: Scoring, traits: OperationTraits, row: int) -> Why:
@@ -396,7 +378,7 @@ def read_cursor(cursor: str, question: Sequence[str]) -> int:
     if found is None or found[1] != _digest(question) or int(found[2]) > DEEPEST:
         raise InvalidInput(
             "The cursor belongs to another search.",
-            hint="Ask the same question with it, or ask again without a cursor.",
+            hint="Repeat that search, or search again without a cursor.",
         )
     return int(found[2])
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from thresher.knowledge.apis.cache import LocatedOperation
 from thresher.knowledge.apis.heads import Brief, Operations, ProviderHead, VersionHead
 from thresher.knowledge.apis.ingestion.paths import ends_in_parameter, literals, parameters, spaced
-from thresher.knowledge.apis.ingestion.wording import title_of
 from thresher.knowledge.apis.search.actions import ACTIONS, actions_of
 from thresher.search import Bools, Floats, Ids, terms
 
@@ -96,12 +95,16 @@ def traits_of(parts: Iterable[tuple[ProviderHead, VersionHead, Operations]]) -> 
     """Return the traits of the operations of some versions."""
     found = [LocatedOperation(provider, version, brief) for provider, version, held in parts for brief in held.briefs]
     found.sort(key=lambda one: one.brief.id)
-    titles = [title(one.brief) for one in found]
+    titles = [one.brief.title for one in found]
     paths = [one.brief.path for one in found]
     words = [frozenset(terms(" ".join(map(spaced, literals(path))))) for path in paths]
     special = tuple(
         frozenset(spaced(f"{name} {path}").lower().split()) & _SPECIAL for name, path in zip(titles, paths, strict=True)
     )
+    variants = [
+        (bool(one & _BULK), literals(path)[-1:] == ("status",), "watch" in literals(path)[:-1])
+        for path, one in zip(paths, special, strict=True)
+    ]
     return OperationTraits(
         tuple(found),
         np.array([one.brief.id for one in found], np.int64),
@@ -115,7 +118,7 @@ def traits_of(parts: Iterable[tuple[ProviderHead, VersionHead, Operations]]) -> 
         _wide(found),
         np.array([len(parameters(path)) for path in paths], np.float32),
         np.array([len(literals(path)) for path in paths], np.float32),
-        np.array([_variants(path, one) for path, one in zip(paths, special, strict=True)], np.float32).reshape(-1, 3),
+        np.array(variants, np.float32).reshape(-1, 3),
         np.array([retired(one.brief) for one in found], np.bool_),
         np.array([_PREVIEW.search(path) is not None for path in paths], np.bool_),
         _older(found),
@@ -132,11 +135,6 @@ def numbers(values: Ids) -> list[int]:
     return cast("list[int]", values.tolist())
 
 
-def title(brief: Brief) -> str:
-    """Return the title of an operation."""
-    return title_of(brief.method, brief.path, brief.operation_id, brief.summary, brief.description)
-
-
 def retired(brief: Brief) -> bool:
     """Return whether an operation is deprecated, by its flag or its first words."""
     return brief.deprecated or _RETIRED.search(f"{brief.summary} {brief.description[:_RETIRED_WITHIN]}") is not None
@@ -150,11 +148,6 @@ def _older(found: Sequence[LocatedOperation]) -> Bools:
     for key, age in zip(keys, ages, strict=True):
         newest[key] = max(newest.get(key, age), age)
     return np.array([age < newest[key] for key, age in zip(keys, ages, strict=True)], np.bool_)
-
-
-def _variants(path: str, special: frozenset[str]) -> tuple[bool, bool, bool]:
-    segments = literals(path)
-    return bool(special & _BULK), segments[-1:] == ("status",), "watch" in segments[:-1]
 
 
 def _wide(found: Sequence[LocatedOperation]) -> Bools:

@@ -1,4 +1,4 @@
-"""An endpoint inside a token budget: what comes first, what is named where it does not fit, and never too much."""
+"""An endpoint within a token budget: what comes first, what is named if it does not fit, and never too much."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def explained(budget: int, description: Description = WHOLE) -> EndpointAnswer:
 @given(budget=st.integers(1, 8_000))
 @settings(max_examples=25, deadline=None)
 def test_the_content_never_costs_more_than_the_budget(budget: int) -> None:
-    """However small it is, and something is always said."""
+    """However small the budget is, the content is not empty."""
     answer = explained(budget)
 
     assert answer.spent == count_tokens(answer.content) <= budget
@@ -105,14 +105,14 @@ def test_the_content_never_costs_more_than_the_budget(budget: int) -> None:
 @given(text=st.text(max_size=300), budget=st.integers(1, 600))
 @settings(max_examples=25, deadline=None)
 def test_any_text_of_a_description_keeps_to_the_budget(text: str, budget: int) -> None:
-    """Emoji, marks that combine, and signs that no token holds."""
+    """Emoji, combining marks, and characters that no token holds."""
     answer = explained(budget, described(description=text, operationId=text, responses={"200": {"description": text}}))
 
     assert count_tokens(answer.content) <= budget
 
 
 def test_a_large_budget_shows_everything_once() -> None:
-    """The parts in the order in which they are read, and nothing is left out."""
+    """The items appear in reading order, and nothing is left out."""
     answer = explained(20_000)
 
     headings = [line for line in answer.content.splitlines() if line.startswith("## ")]
@@ -131,7 +131,7 @@ def test_a_large_budget_shows_everything_once() -> None:
 
 
 def test_a_small_budget_shows_what_must_be_sent_and_names_the_rest() -> None:
-    """And says how to get it."""
+    """The content also says how to get the rest."""
     answer = explained(260)
 
     assert "- shop* (query, string): Which one." in answer.content
@@ -147,7 +147,7 @@ def test_a_small_budget_shows_what_must_be_sent_and_names_the_rest() -> None:
 
 
 def test_a_large_example_makes_room_for_a_smaller_one() -> None:
-    """Instead of taking all the room, or being left out."""
+    """The large example neither takes all the room nor is left out."""
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
     large = {"application/json": {"schema": schema, "example": {"a": 1, "b": ["word"] * 500}}}
 
@@ -158,8 +158,8 @@ def test_a_large_example_makes_room_for_a_smaller_one() -> None:
     assert whole.request["b"][0] == "word"
 
 
-def test_words_of_a_description_stay_in_their_place() -> None:
-    """A heading or a fence in them ends nothing of ours, and every fence is closed."""
+def test_text_of_a_description_stays_in_its_place() -> None:
+    """A heading or fence in them ends nothing of ours, and every fence is closed."""
     answer = explained(8_000)
 
     lines = answer.content.splitlines()
@@ -171,8 +171,8 @@ def test_words_of_a_description_stay_in_their_place() -> None:
 @pytest.mark.parametrize(
     "unseen", ["\x1b[31m", "\x7f", "\u202e", "\u2028", "\u200b", "\u00ad", "\U000e0041"], ids=ascii
 )
-def test_characters_that_nobody_sees_are_written_out(unseen: str) -> None:
-    """Wherever a description has them: a terminal would obey them, and a model read what no person sees."""
+def test_invisible_characters_are_escaped(unseen: str) -> None:
+    """A terminal would obey them, and a model would read what no person sees."""
     text = f"a{unseen}b"
     body = {"content": {"application/json": {"example": {text: text}}}}
     answer = explained(8_000, described(description=text, operationId=text, requestBody=body))
@@ -191,7 +191,7 @@ def test_a_value_with_backticks_is_fenced_by_more_of_them() -> None:
 
 
 def test_an_operation_that_says_nothing_is_still_explained() -> None:
-    """A method, a path and where."""
+    """Method, path and address remain."""
     description = read_description(b'{"openapi": "3.0.0", "info": {}, "paths": {"/a": {"get": {}}}}')
 
     answer = explain_endpoint(description, description.operations[0], ENDPOINT)
@@ -203,6 +203,6 @@ def test_an_operation_that_says_nothing_is_still_explained() -> None:
 
 @pytest.mark.parametrize("budget", [0, -1, 100_001])
 def test_a_budget_out_of_bounds_is_refused(budget: int) -> None:
-    """With the bounds."""
+    """The error names the bounds."""
     with pytest.raises(InvalidInput, match="1 to 100,000"):
         explained(budget)

@@ -1,4 +1,4 @@
-"""What is made of a query before anything is searched."""
+"""How a query is understood before anything is searched."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def _brief(summary: str, description: str = "", path: str = "/x") -> Brief:
         ("which endpoints does a service have", None),
     ],
 )
-def test_a_list_is_asked_for_in_so_many_words_alone(text: str, names: str | None) -> None:
-    """Whatever else stands in a query is searched."""
+def test_only_a_query_about_nothing_else_asks_for_a_list(text: str, names: str | None) -> None:
+    """A query with any other words is searched."""
     assert query.clean_query(text).names == names
 
 
 @pytest.mark.parametrize("text", ["please", "How to", "api", "the api", "can you", "show me", "GET", "?", "how do I"])
 def test_cleaning_never_empties_a_query(text: str) -> None:
-    """Words are only taken away while others are left."""
+    """Words are removed only while others are left."""
     assert query.clean_query(text).text
 
 
-def test_words_around_a_question_are_taken_away() -> None:
-    """What is embedded is what is wanted."""
+def test_words_around_a_question_are_removed() -> None:
+    """What is embedded is what the query asks for."""
     assert query.clean_query("Please, how do I add a watcher via the API?").text == "add a watcher"
     assert query.clean_query("list api keys").text == "list api keys"
 
@@ -54,13 +54,13 @@ def test_words_around_a_question_are_taken_away() -> None:
         ("cancel the job", actions.RUN),
     ],
 )
-def test_verbs_tell_what_is_wanted(text: str, action: int) -> None:
-    """Questions read; verbs of two parts count as one."""
+def test_verbs_decide_the_action(text: str, action: int) -> None:
+    """Questions read; phrasal verbs count as one verb."""
     assert int(np.argmax(actions.requested_actions(text))) == action
 
 
-def test_methods_are_typed_in_capitals_alone() -> None:
-    """A shouted sentence types none."""
+def test_methods_are_recognised_in_capitals_only() -> None:
+    """A shouted sentence contains none."""
     assert query.typed_methods("DELETE a pod") == ("DELETE",)
     assert query.typed_methods("POST /pets") == ("POST",)
     assert query.typed_methods("delete a pod") == ()
@@ -88,30 +88,30 @@ def test_a_description_teaches_its_short_forms() -> None:
     assert query.spelled_out("list HPA and slo", known) == ("horizontal pod autoscaler", "service level objective")
 
 
-def test_a_common_word_is_no_short_form() -> None:
-    """Initials of a name may spell one."""
+def test_a_common_word_is_not_a_short_form() -> None:
+    """The initials of a name may spell one."""
     known = query.short_forms([_brief("List", path="/issue-type-scheme"), _brief("List", path="/add-new-disk")])
 
     assert query.spelled_out("show its disk and the other", known) == ()
 
 
-def test_words_tell_whether_one_thing_many_or_everything_is_meant() -> None:
-    """Beyond one place, and at once, are told apart."""
+def test_words_show_whether_one_thing_many_or_everything_is_meant() -> None:
+    """Beyond one place, and at once, are different."""
     assert query.asks_everywhere("pods across the cluster")
     assert query.asks_together("close five tickets at once")
     assert not query.asks_everywhere("a pod of mine")
     assert not query.asks_together("close a ticket")
 
 
-def test_the_signs_of_a_text_are_its_words_pairs_and_ends() -> None:
-    """Equal texts have equal signs, whatever their case; another order has others."""
+def test_a_text_is_hashed_by_its_words_pairs_and_ends() -> None:
+    """Equal texts have equal hashes, whatever their case; another order has others."""
     assert actions.hashed_words("List Pods").tolist() == actions.hashed_words("list pods").tolist()
     assert actions.hashed_words("list pods").tolist() != actions.hashed_words("pods list").tolist()
     assert len(actions.hashed_words("")) == 0
 
 
 def test_a_head_reads_meaning_verbs_and_words_together() -> None:
-    """The wish of a text is what the head gives for its inputs."""
+    """The goal of a text is what the head computes from its inputs."""
     chance = np.random.default_rng(7)
     vector = chance.standard_normal(8).astype(np.float32)
     head = chance.standard_normal((8 + actions.ACTIONS + actions.HASH_SIZE + 1, actions.OUTPUTS)).astype(np.float32)
@@ -125,14 +125,14 @@ def test_a_head_reads_meaning_verbs_and_words_together() -> None:
 
 
 def test_requests_are_read_with_how_many_things_they_are_about() -> None:
-    """An action, `item`, `list` or `-`, and the line; comments are left out."""
+    """An action, `item`, `list` or `-`, and the line; comments are skipped."""
     read = shipped.read_requests("# one\nread\tlist\twho is there\ncreate\t-\tmake one\nread\titem\tthis one\n")
 
     assert [(one.action, one.several) for one in read] == [("read", True), ("create", None), ("read", False)]
 
 
 def test_concepts_are_found_by_their_words_without_vectors() -> None:
-    """Several words count as they stand together, also with a word between."""
+    """Phrases count if their words are together, or with one word in between."""
     some = concepts.read_concepts("# comment\npod log: docker logs, console output\nimage: picture\n")
 
     assert [one.name for one in concepts.chosen("show me the docker container logs", None, some)] == ["pod log"]
@@ -140,7 +140,7 @@ def test_concepts_are_found_by_their_words_without_vectors() -> None:
 
 
 def test_a_cursor_belongs_to_its_question() -> None:
-    """Another question, and what is no cursor, are refused."""
+    """The cursor of another query, and an invalid one, are refused."""
     cursor = searcher.write_cursor(["pods", "k8s"], 10)
 
     assert searcher.read_cursor(cursor, ["pods", "k8s"]) == 10
@@ -153,7 +153,7 @@ def test_a_cursor_belongs_to_its_question() -> None:
 
 
 async def test_what_ships_is_what_the_encoder_gives(encoder: Encoder) -> None:
-    """After a change of `concepts.txt` or `requests.txt`, `make vectors` writes it anew."""
+    """After a change of `concepts.txt` or `requests.txt`, `make vectors` writes them again."""
     known = shipped.packaged()
     model = await encoder.warm()
 
