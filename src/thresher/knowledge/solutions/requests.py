@@ -1,7 +1,7 @@
-"""What a caller wants of relations and value lists, in parts: what is None was not said.
+"""What a caller asks for of relations and value lists; None means not given.
 
-Invariant: frozen. A wish says what `open_*` shall show or make, changes say what `update_*` shall make different;
-both name properties as the records of `thresher.servoy` do.
+Invariant: frozen. A specification says what `open_*` returns or creates, changes say what `update_*` changes; both name
+properties like the records of `thresher.servoy`.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from thresher.servoy import CustomValue, Encapsulation, JoinType, RelationItem, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationChanges:
-    """Properties of a relation. None: not said, so left as it is (or, of a new one, the default).
+    """Properties of a relation; None keeps the property, or uses the default for a new relation.
 
     Attributes:
         primary_datasource: `server/table`, `db:/server/table`, `mem:name`, `view:name`, `menu:name`.
-        foreign_datasource: The same.
-        items: All pairs of columns; those that are not among them go.
+        foreign_datasource: In the same form.
+        items: All pairs of columns; others are removed.
         join_type: See `Relation`.
         allow_creation: See `Relation`.
         allow_parent_delete: See `Relation`.
         delete_related: See `Relation`.
         duplicate_related: See `Relation`.
-        initial_sort: Such as `name asc, id desc`; empty: none.
+        initial_sort: Such as `name asc, id desc`; empty for none.
         encapsulation: See `Relation`.
-        deprecated: Why; empty: it no longer is.
-        comment: Empty: none.
+        deprecated: Why it is deprecated; empty if it no longer is.
+        comment: Empty for none.
     """
 
     primary_datasource: str | None = None
@@ -46,15 +46,15 @@ class RelationChanges:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RelationWish(RelationChanges):
-    """A relation to be shown, or made where there is none.
+class RelationSpec(RelationChanges):
+    """A relation to return, or to create if it does not exist.
 
     Attributes:
-        name: Empty: `<primary>_to_<foreign>` of the tables' names.
-        solution: Solution or module that holds it, or shall; empty: the active one, and to be shown any.
-        confirm: Whether somebody agreed to it being made outside of the active solution.
-        reason: How `items` were found, where nobody gave them.
-        evidence: For that.
+        name: By default `<primary>_to_<foreign>`, from the tables' names.
+        solution: Its solution or module; empty for the active one, or any for an existing relation.
+        confirm: Whether a person agreed to create it outside the active solution.
+        reason: How `items` were found if the caller did not give them.
+        evidence: Evidence for the reason.
     """
 
     name: str = ""
@@ -66,29 +66,29 @@ class RelationWish(RelationChanges):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueListChanges:
-    """Properties of a value list. None: not said, so left as it is (or, of a new one, the default).
+    """Properties of a value list; None keeps the property, or uses the default for a new list.
 
-    At most one of `custom_values`, `datasource`, `relation` and `global_method` says what its values come from; an
-    update with another one than before makes it a list of that kind.
+    At most one of `custom_values`, `datasource`, `relation` and `global_method` is the origin of its values; an update
+    with another origin changes the kind of the list.
 
     Attributes:
         custom_values: Of a custom list: texts `display` or `display|real`, or records.
         datasource: Of a table list: `server/table`, `db:/server/table`, `mem:name`, `view:name`.
-        relation: Of a related list: name of the relation; several, from the first on, joined by dots.
+        relation: Of a related list: name of the relation, or a chain of relations joined by dots.
         global_method: Of a list by a method: `scopes.name.method`, `globals.method`, or its UUID.
-        display: Columns that are shown, in order; with `returns` at most three different ones.
-        returns: Columns that are stored; None for a new list: those that are shown.
+        display: Columns to show, in order; with `returns` at most three different ones.
+        returns: Columns to store; for a new list by default the shown ones.
         separator: Between shown columns.
-        sort: Such as `name asc`; empty: none.
+        sort: Such as `name asc`; empty for none.
         use_table_filter: See `ValueList`.
         add_empty: See `ValueList`.
-        display_type: See `ValueList`; of a new list that shows columns found from these, where files say it at all.
-        real_type: The same.
-        fallback: Name or UUID of the value list that stands in; empty: none.
+        display_type: See `ValueList`; for a new list by default found from its columns, if its format has types.
+        real_type: Like `display_type`.
+        fallback: Name or UUID of the fallback value list; empty for none.
         lazy_loading: See `ValueList`.
         encapsulation: See `ValueList`.
-        deprecated: Why; empty: it no longer is.
-        comment: Empty: none.
+        deprecated: Why it is deprecated; empty if it no longer is.
+        comment: Empty for none.
     """
 
     custom_values: tuple[str | CustomValue, ...] | None = None
@@ -111,13 +111,13 @@ class ValueListChanges:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ValueListWish(ValueListChanges):
-    """A value list to be shown, or made where there is none.
+class ValueListSpec(ValueListChanges):
+    """A value list to return, or to create if it does not exist.
 
     Attributes:
-        name: Of the list.
-        solution: Solution or module that holds it, or shall; empty: the active one, and to be shown any.
-        confirm: Whether somebody agreed to it being made outside of the active solution.
+        name: Its name.
+        solution: Its solution or module; empty for the active one, or any for an existing list.
+        confirm: Whether a person agreed to create it outside the active solution.
     """
 
     name: str = ""
@@ -125,8 +125,8 @@ class ValueListWish(ValueListChanges):
     confirm: bool = False
 
 
-def said(changes: RelationChanges | ValueListChanges) -> dict[str, Any]:
-    """The properties that were said, by name; of a wish neither its name nor how it is to be carried out."""
+def properties_of(changes: RelationChanges | ValueListChanges) -> dict[str, Any]:
+    """Return the given properties by name, without the other fields of a specification."""
     kind = RelationChanges if isinstance(changes, RelationChanges) else ValueListChanges
     pairs = ((one.name, getattr(changes, one.name)) for one in fields(kind))
     return {name: value for name, value in pairs if value is not None}

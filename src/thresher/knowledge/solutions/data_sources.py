@@ -1,7 +1,7 @@
-"""Whether data sources, columns and sort orders are there, as far as the workspace knows its tables.
+"""Checks data sources, columns and sort orders against the tables that a workspace knows.
 
-Invariant: pure over what was read; what cannot be known, such as a table that a script makes at run time, is no error
-but a note.
+Invariant: pure over what was read. What cannot be known, such as a table that a script creates at run time, gives a
+note and not an error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TYPES: Final[Mapping[int, ColumnType]] = {
     **dict.fromkeys((91, 92, 93, 2013, 2014), "datetime"),
     **dict.fromkeys((-4, -3, -2, 2004), "binary"),
 }
-"""Numbers of java.sql.Types."""
+"""Type numbers of java.sql.Types."""
 _UUID: Final = 4
 """Flag of a column."""
 _SORT: Final = re.compile(r"\s*([^\s,]+)(?:\s+(asc|desc))?\s*", re.I)
@@ -34,14 +34,14 @@ SCOPES: Final = ("scopes.", "globals.")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A data source, as the workspace knows it.
+class KnownSource:
+    """A data source as the workspace knows it.
 
     Attributes:
-        source: With the names as files have them.
-        table: Its columns; None where the workspace holds no information on it.
-        note: Why that is so.
-        calculations: Names of what is calculated for its records.
+        source: With the names as in files.
+        table: Its columns; None if the workspace has no information on it.
+        note: Why it has none.
+        calculations: Names of its calculations.
     """
 
     source: DataSource
@@ -51,23 +51,23 @@ class Source:
 
     @property
     def text(self) -> str:
-        """As files have it."""
+        """The data source as files write it."""
         return self.source.text
 
     @property
-    def said(self) -> str:
-        """As people call it: `crm/orders`."""
+    def label(self) -> str:
+        """The data source as people write it: `crm/orders`."""
         return self.text.removeprefix("db:/")
 
     def column(self, name: str, *, calculated: bool = True) -> ColumnFacts | None:
-        """The facts of a column; None where nothing is known of it.
+        """Return a column; None if nothing is known about it.
 
         Args:
-            name: As somebody wrote it, in any case.
-            calculated: Whether a calculation would do, too.
+            name: The name as given, in any case.
+            calculated: Whether a calculation counts as a column.
 
         Raises:
-            InvalidInput: The table has no such column; the hint offers near ones.
+            InvalidInput: The table has no such column; the hint suggests similar ones.
         """
         if self.table is None or (calculated and name in self.calculations):
             return None
@@ -76,21 +76,21 @@ class Source:
         names = [one.name for one in self.table.columns]
         known = names + list(self.calculations) if calculated else names
         near = did_you_mean(nearest(name[:80], known))
-        raise InvalidInput(f"{self.said} has no column '{name[:80]}'.", hint=f"{near} {self.columns_there}".strip())
+        raise InvalidInput(f"{self.label} has no column '{name[:80]}'.", hint=f"{near} {self.columns_there}".strip())
 
     def name_of(self, column: str) -> str:
-        """A column's name as the table has it; raises as `column` does."""
+        """Return the name of a column as the table writes it; errors as of `column`."""
         found = self.column(column)
         return column if found is None else found.name
 
     @property
     def columns_there(self) -> str:
-        """The columns, in a sentence; empty where they are not known."""
+        """The columns in a sentence; empty if they are unknown."""
         if self.table is None or not self.table.columns:
             return ""
         names = [f"{one.name} ({type_of(one)})" for one in self.table.columns]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        return f"{self.said} has: {', '.join(names[:_NAMED])}{more}."
+        return f"{self.label} has: {', '.join(names[:_NAMED])}{more}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ class Tables:
     """The tables that a workspace knows.
 
     Attributes:
-        facts: Of each; in-memory ones have no server.
-        servers: Those of which it holds column information.
+        facts: The tables; in-memory tables have no server.
+        servers: Servers with column information.
     """
 
     facts: Sequence[TableFacts]
@@ -112,27 +112,27 @@ class Tables:
             by_name.setdefault((one.server.casefold(), one.name.casefold()), []).append(one)
         object.__setattr__(self, "_by_name", by_name)
 
-    def source(self, text: str, what: str) -> Source:
-        """The data source that somebody means.
+    def source(self, text: str, what: str) -> KnownSource:
+        """Return the data source that a text means.
 
         Args:
             text: `server/table`, `db:/server/table`, `mem:name`, `view:name`, `menu:name`.
-            what: Is looked for, such as `primary_datasource`.
+            what: Name of the property, such as `primary_datasource`.
 
         Raises:
-            InvalidInput: It is none, or its server has no such table; the hint offers near ones.
+            InvalidInput: It is not valid, or its server has no such table; the hint suggests similar ones.
         """
         parsed = self._parsed(text, what)
         if parsed.kind not in ("db", "mem"):
-            return Source(parsed, note=f"The columns of {parsed.text} cannot be checked: it is made at run time.")
+            return KnownSource(parsed, note=f"The columns of {parsed.text} cannot be checked: it is made at run time.")
         alike = self._by_name.get((parsed.server.casefold(), parsed.table.casefold()), [])
         exact = [one for one in alike if (one.server, one.name) == (parsed.server, parsed.table)] or alike
-        if exact:  # where several solutions define it, by the first of them
-            return Source(_renamed(parsed, exact[0]), exact[0])
+        if exact:  # the first definition, if several solutions define it
+            return KnownSource(_renamed(parsed, exact[0]), exact[0])
         if parsed.kind == "mem":
             near = did_you_mean(nearest(parsed.table, [one.name for one in self.facts if not one.server]))
             note = f"No solution defines the in-memory table '{parsed.table}', so its columns were not checked."
-            return Source(parsed, note=f"{note} {near}".strip())
+            return KnownSource(parsed, note=f"{note} {near}".strip())
         return self._without_table(parsed, what)
 
     def _parsed(self, text: str, what: str) -> DataSource:
@@ -144,14 +144,15 @@ class Tables:
             hint = did_you_mean(tuple(near[:3])) or error.hint
             raise InvalidInput(f"{what}: {error.message}", hint=hint) from None
 
-    def _without_table(self, parsed: DataSource, what: str) -> Source:
-        """A table that the workspace does not know; that is an error where it knows others of the server."""
+    def _without_table(self, parsed: DataSource, what: str) -> KnownSource:
+        """Return a source without a known table; an error if the workspace knows other tables of its server."""
         server = _alike(parsed.server, {one: one for one in self.servers})
         if server is None:
             known = f"it knows {', '.join(self.servers[:_NAMED])}" if self.servers else "it knows no server"
             near = did_you_mean(nearest(parsed.server, self.servers))
             note = f"The workspace has no column information of the server '{parsed.server}' ({known})"
-            return Source(parsed, note=f"{note}, so the columns of {parsed.table} were not checked. {near}".strip())
+            note = f"{note}, so the columns of {parsed.table} were not checked. {near}"
+            return KnownSource(parsed, note=note.strip())
         names = sorted(one.name for one in self.facts if one.server == server)
         near = did_you_mean(tuple(f"{server}/{one}" for one in nearest(parsed.table, names)))
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
@@ -159,23 +160,23 @@ class Tables:
         raise InvalidInput(f"{what}: the server '{server}' has no table '{parsed.table[:80]}'.", hint=hint)
 
     def named(self, table: str) -> tuple[str, ...]:
-        """The data sources, as people call them, whose table has this name."""
+        """Return the data sources whose table has this name, as people write them."""
         found = [one for (_, name), every in self._by_name.items() if name == table.casefold() for one in every]
         return tuple(f"{one.server}/{one.name}" if one.server else f"mem:{one.name}" for one in found)
 
 
 def type_of(column: ColumnFacts) -> ColumnType:
-    """What kind of values a column holds."""
+    """Return what kind of values a column holds."""
     return _TYPES.get(column.data_type, "other")
 
 
 def is_column(primary: str) -> bool:
-    """Whether the left side of an item is a column or a calculation, and no literal or variable."""
+    """Return whether the left side of an item is a column or calculation, and not a literal or variable."""
     return not primary.startswith((LITERAL, *SCOPES))
 
 
-def types_note(primary: Source, foreign: Source, item: RelationItem) -> str:
-    """What to say of a pair of columns whose values are hardly ever equal; empty where nothing is to be said."""
+def types_note(primary: KnownSource, foreign: KnownSource, item: RelationItem) -> str:
+    """Return a note on a pair of columns whose values are rarely equal; otherwise empty."""
     right = foreign.column(item.foreign) if foreign.table is not None else None
     if right is None:
         return ""
@@ -190,28 +191,28 @@ def types_note(primary: Source, foreign: Source, item: RelationItem) -> str:
     if "other" in (_family(left), _family(right)):
         return ""
     return (
-        f"{primary.said}.{left.name} ({type_of(left)}) and {foreign.said}.{right.name} ({type_of(right)}) have "
+        f"{primary.label}.{left.name} ({type_of(left)}) and {foreign.label}.{right.name} ({type_of(right)}) have "
         "different types: they may never be equal."
     )
 
 
-def sort_order(text: str, source: Source, relations: Sequence[str]) -> str:
-    """A sort order as files have it: `name asc, id desc`.
+def sort_order(text: str, source: KnownSource, relations: Sequence[str]) -> str:
+    """Return a sort order as files write it: `name asc, id desc`.
 
     Args:
-        text: Columns with commas between them, each with `asc`, `desc` or neither.
-        source: Whose columns they are.
-        relations: Names of relations, over which `relation.column` may sort.
+        text: Comma-separated columns, each with `asc`, `desc` or neither.
+        source: The data source of the columns.
+        relations: Names of the relations that `relation.column` may sort over.
 
     Raises:
-        InvalidInput: It is none, or names a column that is not there.
+        InvalidInput: It is not valid, or names an unknown column.
     """
     if not text.strip():
         return ""
     return ", ".join(_sorted_by(part, source, relations) for part in text.split(","))
 
 
-def _sorted_by(part: str, source: Source, relations: Sequence[str]) -> str:
+def _sorted_by(part: str, source: KnownSource, relations: Sequence[str]) -> str:
     match = _SORT.fullmatch(part)
     if match is None:
         raise InvalidInput(
@@ -228,7 +229,7 @@ def _sorted_by(part: str, source: Source, relations: Sequence[str]) -> str:
 
 
 def _alike(name: str, known: dict[str, _T]) -> _T | None:
-    """What is known under a name; in another case where it then is the only one."""
+    """Return the value of a name, or of the only name that differs in case."""
     if name in known:
         return known[name]
     alike = [value for key, value in known.items() if key.casefold() == name.casefold()]
@@ -241,7 +242,7 @@ def _renamed(parsed: DataSource, table: TableFacts) -> DataSource:
 
 
 def _family(column: ColumnFacts) -> str:
-    """Columns of one family can be equal; UUIDs are kept as texts or as bytes."""
+    """Return the family of a column; values of one family can be equal. UUIDs are stored as text or bytes."""
     kind = type_of(column)
     if column.flags & _UUID or (kind in ("text", "binary") and column.length in (16, 36)):
         return "text"

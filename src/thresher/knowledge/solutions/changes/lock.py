@@ -1,6 +1,6 @@
 """One writer at a time in a workspace, among processes and threads.
 
-Invariant: no lock file is left in the workspace: the lock is on its folder, and ends with its holder however that ends.
+Invariant: no lock file is left in the workspace; the lock is on its folder and ends with its holder, however that ends.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from thresher.core import Conflict
 WAIT_SECONDS: Final = 10.0
 _POLL_SECONDS: Final = 0.02
 _WITHOUT_LOCKS: Final = {errno.EBADF, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EISDIR}
-"""What file systems answer that cannot lock a folder, such as NFS, which wants it open for writing."""
+"""Errors of file systems that cannot lock folders, such as NFS, which needs them open for writing."""
 
 if sys.platform == "win32":  # not run by the tests
     import msvcrt
@@ -60,25 +60,25 @@ else:
         return True
 
     def _release(descriptor: int) -> None:
-        # A child that was forked just now holds a copy of the descriptor: closing ours alone would not let go.
+        # A forked child may hold a copy of the descriptor, so closing ours would not release the lock.
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 @contextmanager
-def held(folder: Path, beside: Path, seconds: float = WAIT_SECONDS) -> Generator[None]:
+def locked(folder: Path, beside: Path, seconds: float = WAIT_SECONDS) -> Generator[None]:
     """Hold a workspace for writing.
 
     Args:
-        folder: Of the workspace.
-        beside: A file of the data folder that is locked where the system cannot lock folders.
+        folder: Folder of the workspace.
+        beside: A file in the data folder to lock if the system cannot lock folders.
         seconds: How long to wait for another writer.
 
     Raises:
-        Conflict: Another writer was not done in time.
+        Conflict: Another writer did not finish in time.
     """
     descriptor = _open(folder, beside)
     try:
-        _take(descriptor, folder, seconds)
+        _wait(descriptor, folder, seconds)
         try:
             yield
         finally:
@@ -87,7 +87,7 @@ def held(folder: Path, beside: Path, seconds: float = WAIT_SECONDS) -> Generator
         os.close(descriptor)
 
 
-def _take(descriptor: int, folder: Path, seconds: float) -> None:
+def _wait(descriptor: int, folder: Path, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     never = threading.Event()
     while not _try(descriptor):
@@ -96,4 +96,4 @@ def _take(descriptor: int, folder: Path, seconds: float) -> None:
                 f"Another process is writing to the workspace {folder}, for {seconds:g} seconds already.",
                 hint="Nothing was changed. Try again when it is done.",
             )
-        never.wait(_POLL_SECONDS)  # no event tells that another process released a lock
+        never.wait(_POLL_SECONDS)  # no event signals that another process released a lock

@@ -1,79 +1,108 @@
-"""Where one call works: a workspace, and the solution in it that is active.
+"""The context of one call: a workspace and its active solution.
 
-Invariant: only reads; what is asked here blocks, so it is asked in threads.
+Invariant: only reads. Methods block, so they are called in threads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from thresher.core import Conflict, InvalidInput, NotFound, Unconfirmed, did_you_mean, nearest
-from thresher.knowledge.solutions.checks import Tables
-from thresher.knowledge.solutions.journal import NOBODY, Owner
+from thresher.knowledge.solutions.changes.journal import NOBODY, ChangeOwner
+from thresher.knowledge.solutions.data_sources import KnownSource, Tables, sort_order
 from thresher.knowledge.solutions.models import ObjectKind, Reference, Scope
-from thresher.knowledge.solutions.workspace import Stored, Workspace
+from thresher.knowledge.solutions.workspace import StoredObject, Workspace
+from thresher.servoy import datasource
 
 _MOST_FILES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """What one call works with.
+class WorkContext:
+    """The workspace and active solution of a call.
 
     Attributes:
-        workspace: As it is on disk.
-        name: Of the workspace.
-        active: The solution or module where new things go; None where none is chosen and several could be.
+        workspace: The workspace on disk.
+        name: Name of the workspace.
+        active: The solution or module that new objects go into; None if none is chosen and there are several.
         projects: Names of all solutions and modules.
-        owner: Who calls, as changes note it.
+        owner: The owner of changes.
     """
 
     workspace: Workspace
     name: str
     active: str | None
     projects: tuple[str, ...]
-    owner: Owner = NOBODY
+    owner: ChangeOwner = NOBODY
     _tables: list[Tables] = field(default_factory=list[Tables], init=False, repr=False, compare=False)
 
     @classmethod
     def at(cls, workspace: Workspace, name: str, active: str | None = None) -> Self:
-        """A desk in a workspace as it is now."""
+        """Create a context for a workspace as it is now."""
         return cls(workspace, name, active, tuple(one.name for one in workspace.projects()))
 
     def tables(self) -> Tables:
-        """The tables that the workspace knows, read once for the call."""
+        """Return the tables that the workspace knows, read once for the call."""
         if not self._tables:
             self._tables.append(Tables(self.workspace.tables()[0], self.workspace.servers()))
         return self._tables[0]
 
+    def source(self, wanted: str | None, known: str, what: str) -> KnownSource:
+        """Return the wanted data source, or else the known one, even if the workspace has no information on it.
+
+        Args:
+            wanted: The data source to use; None for the known one.
+            known: The data source in use.
+            what: Name of the property.
+
+        Raises:
+            InvalidInput: The wanted one is not valid, or its server has no such table.
+        """
+        try:
+            found = self.tables().source(wanted or known, what)
+        except InvalidInput:
+            if wanted is not None:
+                raise
+            return KnownSource(datasource(known), note=f"{known} is not known to the workspace.")
+        return replace(found, calculations=tuple(self.workspace.calculations(found.source.server, found.source.table)))
+
+    def sort_order(self, text: str, source: KnownSource, project: str) -> str:
+        """Return a checked sort order, which may go over the relations that a project reaches.
+
+        Raises:
+            InvalidInput: It is not valid, or names a column or relation that does not exist.
+        """
+        found = self.workspace.objects("relation", self.reach(project))[0] if "." in text else ()
+        return sort_order(text, source, [one.record.name for one in found])
+
     def reach(self, project: str) -> tuple[str, ...]:
-        """A solution, and the modules that it uses, and theirs."""
+        """Return a solution and all modules that it reaches."""
         known = set(self.projects)
         modules = (one for one in self.workspace.modules(project) if one in known)
         return tuple(dict.fromkeys((project, *modules)))
 
     def family(self, project: str) -> tuple[str, ...]:
-        """Every solution and module in which a name of this one could be met a second time.
+        """Return every solution and module in which a name of this project may be visible together with another.
 
-        Those are the ones that it uses, those that use it, and what they use besides.
+        These are the projects that it reaches, those that reach it, and what they reach.
         """
         reaches = [self.reach(one) for one in self.projects]
         met = [self.reach(project), *(reach for reach in reaches if project in reach)]
         return tuple(dict.fromkeys(one for reach in met for one in reach))
 
-    def scoped(self, scope: Scope) -> tuple[str, ...]:
-        """The solutions and modules of a scope."""
+    def projects_in(self, scope: Scope) -> tuple[str, ...]:
+        """Return the solutions and modules of a scope."""
         if scope == "all":
             return self.projects
-        return (self.required(),) if scope == "current" else self.reach(self.required())
+        return (self.active_project(),) if scope == "current" else self.reach(self.active_project())
 
-    def required(self) -> str:
-        """The active solution.
+    def active_project(self) -> str:
+        """Return the active solution.
 
         Raises:
-            InvalidInput: None is.
+            InvalidInput: No solution is active.
         """
         if self.active is None:
             raise InvalidInput(
@@ -83,7 +112,7 @@ class Desk:
         return self.active
 
     def project(self, name: str) -> str:
-        """A solution or module of this name.
+        """Return the name of a solution or module as it is written.
 
         Raises:
             NotFound: There is none.
@@ -100,27 +129,27 @@ class Desk:
         )
 
     def target(self, solution: str) -> str:
-        """Where something new goes.
+        """Return the project for a new object.
 
         Args:
-            solution: As the caller said; empty: the active one.
+            solution: Named by the caller; empty for the active one.
 
         Raises:
-            InvalidInput: None is active, and none was said.
+            InvalidInput: No solution is active, and none is named.
             NotFound: There is none of this name.
         """
-        return self.project(solution) if solution else self.required()
+        return self.project(solution) if solution else self.active_project()
 
-    def agreed_there(self, project: str, what: str, *, confirm: bool) -> None:
-        """Refuse to make something outside of the active solution, unless somebody agreed.
+    def check_confirmed_target(self, project: str, what: str, *, confirm: bool) -> None:
+        """Refuse to create an object outside the active solution without confirmation.
 
         Args:
-            project: Where it would be made.
-            what: It is, such as `the relation 'orders_to_customers'`.
-            confirm: Whether somebody did.
+            project: Project of the new object.
+            what: The object, such as `the relation 'orders_to_customers'`.
+            confirm: Whether a person agreed.
 
         Raises:
-            Unconfirmed: Nobody did.
+            Unconfirmed: It is outside, and no one agreed.
         """
         if self.active is not None and project != self.active and not confirm:
             raise Unconfirmed(
@@ -128,28 +157,28 @@ class Desk:
                 hint=f"Ask whether it shall go to '{project}', then call again with confirm: true.",
             )
 
-    def agreed(
+    def check_confirmed(
         self,
         what: str,
-        stored: Sequence[Stored],
+        stored: Sequence[StoredObject],
         done: str,
         solution: str,
         *,
         confirm: bool,
         besides: Sequence[Reference] = (),
     ) -> None:
-        """Refuse to change what stands outside of the active solution, unless somebody agreed.
+        """Refuse to change objects outside the active solution without confirmation.
 
         Args:
             what: Kind of the objects.
-            stored: All that the call means, so that a person who is asked reads of all that stand outside.
+            stored: All objects of the call, so that the error names all that are outside.
             done: What would be done to them, such as `deleted`.
-            solution: As the caller said.
-            confirm: Whether somebody agreed.
-            besides: Places that would be rewritten with them.
+            solution: Named by the caller.
+            confirm: Whether a person agreed.
+            besides: References that would be rewritten too.
 
         Raises:
-            Unconfirmed: Nobody did.
+            Unconfirmed: Some are outside, and no one agreed.
         """
         said = {one.project for one in stored} if self.active is None and solution else set[str]()
         outside = [one for one in stored if one.project not in (self.active, *said)]
@@ -168,18 +197,20 @@ class Desk:
             "confirm: true.",
         )
 
-    def located(self, kind: ObjectKind, name: str, solution: str = "", *, near: bool = False) -> Stored | None:
-        """The object that a name means: in the active solution, else in its modules, else anywhere.
+    def find_object(
+        self, kind: ObjectKind, name: str, solution: str = "", *, near: bool = False
+    ) -> StoredObject | None:
+        """Find an object by name: in the active solution, or else its modules, or else anywhere.
 
         Args:
-            kind: Of the object.
-            name: Of the object.
-            solution: The only one that is looked in; empty: all, one tier after the other.
-            near: Whether to leave out those that the active solution does not use.
+            kind: Kind of the object.
+            name: Name of the object.
+            solution: The only solution to look in; empty for all, tier by tier.
+            near: Whether to skip projects that the active solution does not reach.
 
         Raises:
-            InvalidInput: Several on the same tier have it.
-            Conflict: Several files of one solution say that they are it.
+            InvalidInput: Several projects of a tier have it.
+            Conflict: Several files of one solution have this name.
             NotFound: There is no such solution.
             BrokenFile: The file of this name cannot be read.
         """
@@ -199,20 +230,19 @@ class Desk:
                 return found[0]
         return None
 
-    def found(self, kind: ObjectKind, name: str, solution: str = "") -> Stored:
-        """The object that a name means.
+    def get_object(self, kind: ObjectKind, name: str, solution: str = "") -> StoredObject:
+        """Return the object of a name; other errors as of `find_object`.
 
         Raises:
-            NotFound: There is none; the hint offers near ones.
-            As `located` does.
+            NotFound: There is none; the hint suggests similar ones.
         """
-        if (stored := self.located(kind, name, solution)) is not None:
+        if (stored := self.find_object(kind, name, solution)) is not None:
             return stored
         where = f"'{solution}'" if solution else f"the workspace '{self.name}'"
         raise NotFound(f"There is no {kind} '{name[:80]}' in {where}.", hint=self.near(kind, name))
 
     def near(self, kind: ObjectKind, name: str) -> str:
-        """What to offer instead of a name that nothing has."""
+        """Return suggestions for a name that no object has."""
         known = [one.record.name for one in self.workspace.objects(kind, self.projects)[0]]
         verb = "list_relations" if kind == "relation" else "list_value_lists"
         return (
@@ -229,7 +259,7 @@ class Desk:
         return [(self.active,), reach[1:], others]
 
 
-def _projects(found: Sequence[Stored] | Sequence[Reference]) -> tuple[str, ...]:
+def _projects(found: Sequence[StoredObject] | Sequence[Reference]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.project for one in found))
 
 

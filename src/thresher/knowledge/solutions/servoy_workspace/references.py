@@ -1,6 +1,6 @@
-"""Every place of a workspace that names an object, or holds its UUID.
+"""Finds every place of a workspace that contains the name or UUID of an object.
 
-Invariant: only reads. A place is certain where its file surely means this object and no other of its name.
+Invariant: only reads. A place is certain if its file means this object and no other of the same name.
 """
 
 from __future__ import annotations
@@ -13,12 +13,17 @@ from pathlib import Path
 from typing import Final
 
 from thresher.core import BrokenFile, shortened
-from thresher.knowledge.solutions.files import Files, Found, readable
-from thresher.knowledge.solutions.mentions import Mention, relation_mentions, value_list_mentions
-from thresher.knowledge.solutions.models import ObjectKind, Reference, ReferenceKind
-from thresher.knowledge.solutions.places import location
-from thresher.knowledge.solutions.scripts import Word, relation_words, value_list_words
-from thresher.knowledge.solutions.workspace import FileChange, Stored, Workspace
+from thresher.knowledge.solutions.models import ObjectKind, Reference, ReferenceKind, location
+from thresher.knowledge.solutions.servoy_workspace.files import Files, FoundFile, readable
+from thresher.knowledge.solutions.servoy_workspace.mentions import (
+    Mention,
+    ScriptWord,
+    relation_mentions,
+    relation_words,
+    value_list_mentions,
+    value_list_words,
+)
+from thresher.knowledge.solutions.workspace import FileChange, StoredObject, Workspace
 from thresher.servoy import Document, Relation, read_document, with_changes
 
 _KINDS: Final[dict[str, ReferenceKind]] = {
@@ -33,17 +38,17 @@ _FOLDERS: Final = ("forms", "relations", "valuelists", "menus", "datasources")
 _ENDINGS: Final = (".frm", ".js", ".rel", ".val", ".tbl", ".mnu")
 _LONGEST_TEXT: Final = 160
 _FEW: Final = 4
-"""So many names are looked for one after the other in a file; of more, those that are words of it."""
+"""Up to this number of names each is searched for in a file; of more names, a file's words are looked up."""
 _WORD: Final = re.compile(r"[\w$]+")
 _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _ESCAPED: Final = b"\\u"
 
 
 class References:
-    """Finds the places that name objects, and rewrites them. One for each question: it knows the workspace as it was.
+    """Finds references to objects, and rewrites them; one instance serves one request.
 
     Args:
-        workspace: That is looked through.
+        workspace: The workspace to search.
         files: Its files.
     """
 
@@ -57,8 +62,8 @@ class References:
         self._objects = {kind: workspace.objects(kind, self._projects)[0] for kind in kinds}
         self._relations = frozenset(one.record.name for one in self._objects["relation"])
 
-    def all(self, stored: Sequence[Stored]) -> list[list[Reference]]:
-        """Every place that names each of some objects, by project and file; each file is read once."""
+    def all(self, stored: Sequence[StoredObject]) -> list[list[Reference]]:
+        """Return the references to each of some objects, by project and file; each file is read once."""
         targets = _Targets([self._target(one) for one in stored])
         found: list[list[Reference]] = [[] for _ in stored]
         for project in self._projects:
@@ -71,8 +76,8 @@ class References:
                     found[place].extend(self._in_source(source, target))
         return found
 
-    def rewritten(self, stored: Stored, path: str, name: str) -> FileChange | None:
-        """A file that says another name in each place that is certain; None where there is none.
+    def rewritten(self, stored: StoredObject, path: str, name: str) -> FileChange | None:
+        """Return a file with the new name in each certain place; None if it has none.
 
         Raises:
             BrokenFile: It cannot be read.
@@ -82,24 +87,24 @@ class References:
         changes = self.changes_in(stored, document, name)
         return FileChange(path, data, with_changes(document, changes)) if changes else None
 
-    def changes_in(self, stored: Stored, document: Document, name: str) -> dict[tuple[str | int, ...], str]:
-        """Texts of a document that say an object's other name, by their paths.
+    def changes_in(self, stored: StoredObject, document: Document, name: str) -> dict[tuple[str | int, ...], str]:
+        """Return path to new text, of the texts in a document that name an object.
 
-        The object's own document may have some too: a relation that is sorted through itself.
+        The object's own document may have some too, such as a relation sorted through itself.
         """
         mentions = self._target(stored).mentions(document)
         return {one.path: one.renamed(name) for one in mentions if one.certain and one.spans}
 
-    def _target(self, stored: Stored) -> _Target:
+    def _target(self, stored: StoredObject) -> _Target:
         kind: ObjectKind = "relation" if isinstance(stored.record, Relation) else "value list"
         name = stored.record.name
         others = (one for one in self._objects[kind] if one.record.name == name and one.path != stored.path)
         return _Target(stored, self._relations, self._meant(stored.project, {one.project for one in others}))
 
     def _meant(self, project: str, namesakes: set[str]) -> dict[str, bool]:
-        """Projects in which a name means the object of one project, and whether for sure.
+        """Return the projects in which a name means the object of one project, and whether this is certain.
 
-        A solution sees its own and its modules' names, and its modules' forms see them too once it runs.
+        A solution sees its own and its modules' names; at run time its modules' forms see them too.
         """
         family = {name for reach in self._reaches.values() if project in reach for name in reach}
         meant: dict[str, bool] = {}
@@ -111,7 +116,7 @@ class References:
                 meant[name] = False
         return meant
 
-    def _sources(self, project: str) -> Iterator[Found]:
+    def _sources(self, project: str) -> Iterator[FoundFile]:
         base = self._workspace.folder(project)
         yield from self._files.listed(base, ".js")[0]
         for folder in _FOLDERS:
@@ -131,7 +136,7 @@ class References:
             else:
                 yield from self._in_document(source, target, meant)
         except BrokenFile as error:
-            # It may well name the object: said, so that nobody believes that nothing does.
+            # It may name the object, so it is reported.
             text = f"cannot be read: {error.message}"
             yield self._reference(source, error.line or 1, text, certain=False)
 
@@ -159,7 +164,7 @@ class References:
 
 @dataclass(frozen=True)
 class _Source:
-    """A file that may name objects; read as what it is when somebody wants to know."""
+    """A file that may name objects, parsed on demand."""
 
     project: str
     path: str
@@ -179,15 +184,15 @@ class _Source:
 
 
 class _Target:
-    """An object that is looked for.
+    """An object to search for.
 
     Args:
         stored: The object.
-        relations: Names of all relations, which may stand before it in a chain.
-        meant: Projects in which its name means it, and whether for sure.
+        relations: Names of all relations, which may precede it in a chain.
+        meant: Projects in which its name means it, and whether this is certain.
     """
 
-    def __init__(self, stored: Stored, relations: frozenset[str], meant: Mapping[str, bool]) -> None:
+    def __init__(self, stored: StoredObject, relations: frozenset[str], meant: Mapping[str, bool]) -> None:
         self.stored = stored
         self.meant = meant
         self._relations = relations
@@ -197,27 +202,27 @@ class _Target:
         self._marks = [one.encode() for one in (self.uuid, self.uuid.upper(), self.uuid.lower()) if one]
 
     def may_be_in(self, data: bytes) -> bool:
-        """Whether a file is worth reading: it holds the name as a word, the UUID, or letters written as numbers."""
-        # `in` is many times quicker than a pattern, and most files hold nothing of it.
+        """Return whether a file is worth parsing: it contains the name as a word, the UUID, or escaped letters."""
+        # `in` is much faster than a pattern, and most files contain none of it.
         if _ESCAPED in data or any(mark in data for mark in self._marks):
             return True
         return self._encoded in data and self._word.search(data) is not None
 
     def mentions(self, document: Document) -> Iterator[Mention]:
-        """Where a document names it."""
+        """Yield where a document names it."""
         if isinstance(self.stored.record, Relation):
             return relation_mentions(document, self.name, self.uuid, self._relations)
         return value_list_mentions(document, self.name, self.uuid)
 
-    def words(self, script: str) -> Iterator[Word]:
-        """Where a script may mean it."""
+    def words(self, script: str) -> Iterator[ScriptWord]:
+        """Yield where a script may mean it."""
         if isinstance(self.stored.record, Relation):
             return relation_words(script, self.name)
         return value_list_words(script, self.name, self.uuid)
 
 
 class _Targets:
-    """Objects that are looked for at once.
+    """Objects to search for at once.
 
     Args:
         targets: In the order of the answer.
@@ -231,7 +236,7 @@ class _Targets:
                 self._by_word.setdefault(word, []).append(place)
 
     def perhaps_in(self, source: _Source) -> list[tuple[int, _Target]]:
-        """Those that a file may name, with their places."""
+        """Return the objects that a file may name, with their positions."""
         if len(self._targets) <= _FEW:
             return [(place, one) for place, one in enumerate(self._targets) if one.may_be_in(source.data)]
         if _ESCAPED in source.data:
@@ -242,15 +247,15 @@ class _Targets:
 
 
 def files_to_rewrite(references: Sequence[Reference], own: str) -> list[str]:
-    """Paths of the files that hold rewritable references, each once; not the object's own."""
+    """Return the paths of the files with rewritable references, each once, except the object's own."""
     return list(dict.fromkeys(one.place.path for one in references if one.rewritable and one.place.path != own))
 
 
 def with_name(document: Document, name: str, changes: dict[tuple[str | int, ...], str]) -> bytes:
-    """An object's own file under another name."""
+    """Return an object's own file under another name."""
     return with_changes(document, {("name",): name, **changes})
 
 
 def beside(path: str, name: str) -> str:
-    """The path of a file of another name in the same folder."""
+    """Return the path of a file with another name in the same folder."""
     return str(Path(path).with_name(name + Path(path).suffix).as_posix())

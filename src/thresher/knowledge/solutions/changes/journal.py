@@ -1,6 +1,6 @@
-"""What was changed in a workspace, kept outside of it: before the first write to finish it, afterwards to undo it.
+"""The changes of a workspace, stored outside it: before the first write to finish them, afterwards to undo them.
 
-Invariant: an entry appears whole or not at all, and nothing of a workspace is written before its entry is on disk.
+Invariant: an entry appears completely or not at all, and nothing in a workspace is written before its entry is on disk.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ KEPT: Final = 200
 KEPT_DAYS: Final = 90
 _NAME: Final = re.compile(r"(\d+)-[0-9a-f]{6}\.(pending|done|left)")
 State: TypeAlias = Literal["pending", "done", "left"]
-"""Begun; done; interrupted, and others changed its files before it was found."""
+"""Started; done; or interrupted and left alone, because others changed its files."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """What one file becomes.
+class FileStep:
+    """A change of one file.
 
     Attributes:
         path: Relative to the workspace.
-        before: Its bytes before; None: there was no such file.
-        after: Its bytes afterwards; None: it goes.
-        mode: Its permission bits; None: those of any new file.
+        before: The bytes before; None if there was no file.
+        after: The bytes after; None if it is deleted.
+        mode: Permission bits; None for those of a new file.
     """
 
     path: str
@@ -46,34 +46,34 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """Whose a change is.
+class ChangeOwner:
+    """The owner of a change.
 
     Attributes:
-        tenant: Id of the tenant, which alone sees it and may undo it; 0 where none is told apart.
-        user: Who made it; empty where users are not told apart.
+        tenant: Id of the only tenant that sees and may undo it; 0 without tenants.
+        user: The user who made it; empty without users.
     """
 
     tenant: int = 0
     user: str = ""
 
 
-NOBODY: Final = Owner()
+NOBODY: Final = ChangeOwner()
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """What an entry is about, without the bytes of its files.
+class EntryHeader:
+    """An entry without the bytes of its files.
 
     Attributes:
-        id: Of the change; grows.
-        root: The workspace.
-        action: In words.
-        when: When it was begun.
-        files: Paths, in the order in which they are written.
-        folders: Paths of the folders that are made for them, outermost first.
-        undoes: Id of the change that it takes back, or empty.
-        owner: Whose it is.
+        id: Id of the change; increasing.
+        root: Folder of the workspace.
+        action: What is done, in words.
+        when: Start time.
+        files: Paths in the order in which they are written.
+        folders: Paths of the folders to create, outermost first.
+        undoes: Id of the change that it undoes; empty if none.
+        owner: Owner of the change.
     """
 
     id: str
@@ -83,46 +83,46 @@ class Head:
     files: tuple[str, ...]
     folders: tuple[str, ...] = ()
     undoes: str = ""
-    owner: Owner = NOBODY
+    owner: ChangeOwner = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A change with all that is needed to make it, or to take it back."""
+    """A change with everything needed to make it or take it back."""
 
-    head: Head
-    steps: tuple[Step, ...]
+    head: EntryHeader
+    steps: tuple[FileStep, ...]
 
 
 class Journal:
-    """The changes of one workspace, of all tenants that know it: what one of them left half done, any other completes.
+    """The changes of one workspace by all tenants that have it; any of them completes what another left unfinished.
 
     Args:
-        folder: Where it is kept; made when the first change is written.
+        folder: Folder of the journal, created with the first change.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def prepare(self) -> None:
-        """Make its folder, which only its owner can enter."""
+        """Create its folder, which only its owner can enter."""
         if not self._folder.is_dir():
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            synced(self._folder.parent)
-            synced(self._folder.parent.parent)
+            sync_to_disk(self._folder.parent)
+            sync_to_disk(self._folder.parent.parent)
 
     @property
     def lock_path(self) -> Path:
-        """A file to be locked where the workspace's folder cannot be."""
+        """A file to lock if the workspace's folder cannot be locked."""
         return self._folder / "lock"
 
     def next_id(self) -> str:
-        """An id for the next change; the caller holds the workspace."""
+        """Return an id for the next change; the caller holds the lock."""
         last = max((number for number, _, _ in self._names()), default=0)
         return f"{last + 1}-{secrets.token_hex(3)}"
 
     def begin(self, entry: Entry) -> None:
-        """Put an entry on disk, before anything of it is done."""
+        """Write an entry to disk before its change starts."""
         draft = self._folder / f".{entry.head.id}.new"
         try:
             with draft.open("xb") as file:
@@ -135,34 +135,34 @@ class Journal:
             with suppress(OSError):
                 draft.unlink(missing_ok=True)
             raise
-        synced(self._folder)
+        sync_to_disk(self._folder)
 
     def finish(self, change_id: str, state: State) -> None:
-        """Note what became of an entry."""
+        """Record the outcome of an entry."""
         self._path(change_id, "pending").rename(self._path(change_id, state))
-        synced(self._folder)
+        sync_to_disk(self._folder)
 
     def drop(self, change_id: str) -> None:
-        """Forget an entry of which nothing was done."""
+        """Delete an entry of which nothing was done."""
         self._path(change_id, "pending").unlink(missing_ok=True)
-        synced(self._folder)
+        sync_to_disk(self._folder)
 
     def pending(self) -> list[Entry]:
-        """Entries whose writer did not come to the end."""
+        """Return the entries whose writer did not finish."""
         return [self._read(path) for _, state, path in sorted(self._names()) if state == "pending"]
 
-    def heads(self, tenant: int) -> Iterator[tuple[Head, State]]:
-        """All that a tenant did, the last first; an entry that cannot be read is left out."""
+    def heads(self, tenant: int) -> Iterator[tuple[EntryHeader, State]]:
+        """Yield the headers of a tenant's entries, the last first; unreadable ones are skipped."""
         for _, state, path in sorted(self._names(), reverse=True):
             head = _head_in(path)
             if head is not None and head.owner.tenant == tenant:
                 yield head, state
 
     def entry(self, change_id: str, tenant: int) -> tuple[Entry, State]:
-        """One entry of a tenant.
+        """Return an entry of a tenant.
 
         Raises:
-            NotFound: It was never, or is no longer kept.
+            NotFound: It never existed, or is no longer kept.
         """
         for _, state, path in self._names():
             if path.stem == change_id and (entry := self._read(path)).head.owner.tenant == tenant:
@@ -173,11 +173,11 @@ class Journal:
         )
 
     def path_of(self, change_id: str) -> Path:
-        """The file of an entry."""
+        """Return the file of an entry."""
         return next((path for _, _, path in self._names() if path.stem == change_id), self._folder)
 
     def prune(self, now: dt.datetime) -> None:
-        """Let go of what is too old, and of drafts that were left behind; no tenant's changes push out another's."""
+        """Delete entries that are too old, and leftover drafts; one tenant's changes never displace another's."""
         for draft in self._folder.glob(".*.new"):
             draft.unlink(missing_ok=True)
         oldest = (now - dt.timedelta(days=KEPT_DAYS)).timestamp()
@@ -192,7 +192,7 @@ class Journal:
             seen[tenant] += 1
 
     def forget(self, tenant: int) -> bool:
-        """Let go of all that a tenant did; False where anything is pending, for then all is kept."""
+        """Delete a tenant's entries; return False, and keep all, if any change is pending."""
         names = list(self._names())
         if any(state == "pending" for _, state, _ in names):
             return False
@@ -201,7 +201,7 @@ class Journal:
             if head is not None and head.owner.tenant == tenant:
                 path.unlink(missing_ok=True)
         if names:
-            synced(self._folder)
+            sync_to_disk(self._folder)
         return True
 
     def _names(self) -> Iterator[tuple[int, State, Path]]:
@@ -216,12 +216,14 @@ class Journal:
 
     def _read(self, path: Path) -> Entry:
         head, *steps = path.read_bytes().splitlines()
-        return Entry(_head(json.loads(head)), tuple(_step(json.loads(step)) for step in steps))
+        values = [json.loads(step) for step in steps]
+        made = [FileStep(one["path"], _content(one["before"]), _content(one["after"]), one["mode"]) for one in values]
+        return Entry(_head(json.loads(head)), tuple(made))
 
 
-def synced(place: Path) -> None:
+def sync_to_disk(place: Path) -> None:
     """Wait until a file's content, or a folder's names, are on disk."""
-    if sys.platform == "win32":  # neither can be waited for by an open that only reads
+    if sys.platform == "win32":  # an open for reading cannot wait for either
         return
     descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -230,14 +232,14 @@ def synced(place: Path) -> None:
         os.close(descriptor)
 
 
-def _head_in(path: Path) -> Head | None:
-    """What a file's entry is about; None where it cannot be read."""
+def _head_in(path: Path) -> EntryHeader | None:
+    """Return the header of an entry's file; None if it cannot be read."""
     with suppress(OSError, ValueError, KeyError), path.open("rb") as file:
         return _head(json.loads(file.readline()))
     return None
 
 
-def _of_head(head: Head) -> dict[str, Any]:
+def _of_head(head: EntryHeader) -> dict[str, Any]:
     return {
         "id": head.id,
         "workspace": head.root,
@@ -251,8 +253,8 @@ def _of_head(head: Head) -> dict[str, Any]:
     }
 
 
-def _head(value: Mapping[str, Any]) -> Head:
-    return Head(
+def _head(value: Mapping[str, Any]) -> EntryHeader:
+    return EntryHeader(
         id=value["id"],
         root=value["workspace"],
         action=value["action"],
@@ -260,11 +262,11 @@ def _head(value: Mapping[str, Any]) -> Head:
         files=tuple(value["files"]),
         folders=tuple(value["folders"]),
         undoes=value["undoes"],
-        owner=Owner(value.get("tenant", 0), value.get("user", "")),
+        owner=ChangeOwner(value.get("tenant", 0), value.get("user", "")),
     )
 
 
-def _of_step(step: Step) -> dict[str, Any]:
+def _of_step(step: FileStep) -> dict[str, Any]:
     return {
         "path": step.path,
         "mode": step.mode,
@@ -273,12 +275,8 @@ def _of_step(step: Step) -> dict[str, Any]:
     }
 
 
-def _step(value: Mapping[str, Any]) -> Step:
-    return Step(value["path"], _content(value["before"]), _content(value["after"]), value["mode"])
-
-
 def _of_content(content: bytes | None) -> str | dict[str, str] | None:
-    """Text as text, so that a person can read what is kept."""
+    """Return text as text, so that people can read the journal."""
     if content is None:
         return None
     try:

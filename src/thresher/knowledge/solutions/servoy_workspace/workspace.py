@@ -1,6 +1,6 @@
 """A Servoy workspace: solutions, modules, relations, value lists and column information, as they are on disk now.
 
-Invariant: only reads. What it returns was read from files as they are now; a file is read again when it changed.
+Invariant: only reads. Every result comes from files as they are now; a file is read again after it has changed.
 """
 
 from __future__ import annotations
@@ -11,17 +11,22 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from thresher.core import BrokenFile, Conflict, InvalidInput, NotFound, did_you_mean, nearest
-from thresher.knowledge.solutions.files import Files, Found, Kept, named
-from thresher.knowledge.solutions.models import Broken, ObjectKind, Project, Reference
-from thresher.knowledge.solutions.references import References, beside, files_to_rewrite, with_name
-from thresher.knowledge.solutions.scripts import CALCULATION_TYPE, METHOD_TYPE, VARIABLE_TYPE, Declared, declared
-from thresher.knowledge.solutions.workspace import FileChange, Stored
+from thresher.knowledge.solutions.models import ObjectKind, Project, Reference, UnreadableFile
+from thresher.knowledge.solutions.servoy_workspace.files import FileCache, Files, FoundFile, named
+from thresher.knowledge.solutions.servoy_workspace.mentions import (
+    CALCULATION_TYPE,
+    METHOD_TYPE,
+    VARIABLE_TYPE,
+    Declaration,
+    declared,
+)
+from thresher.knowledge.solutions.servoy_workspace.references import References, beside, files_to_rewrite, with_name
+from thresher.knowledge.solutions.workspace import FileChange, Record, StoredObject
 from thresher.servoy import (
     Document,
     Relation,
     SolutionFacts,
     TableFacts,
-    ValueList,
     changes_of,
     checked_name,
     new_document,
@@ -53,7 +58,7 @@ SOLUTION_KINDS: Final = {
     2048: "NG module",
     4096: "service",
 }
-"""`solutionType` in words; a number that is not here is shown as it is."""
+"""`solutionType` in words; an unknown number is shown as it is."""
 _MODULES: Final = {2, 512, 2048}
 _BY_HAND: Final = "Nothing is written to it. Settle the merge, correct it by hand, or take it from version control."
 
@@ -62,7 +67,7 @@ _BY_HAND: Final = "Nothing is written to it. Settle the merge, correct it by han
 class _Kind:
     folder: str
     ending: str
-    read: Callable[[Document], Relation | ValueList]
+    read: Callable[[Document], Record]
 
 
 _OBJECTS: Final[dict[ObjectKind, _Kind]] = {
@@ -88,32 +93,32 @@ class ServoyWorkspace:
                 f"There is no folder {self._root}.", hint="Give the folder that holds the solutions' folders."
             )
         self._files = Files(self._root)
-        self._documents = Kept(self._files, lambda _, data: read_document(data))
-        self._objects = Kept(self._files, _object_of)
-        self._tables = Kept(self._files, _table_of)
-        self._scripts = Kept(self._files, lambda _, data: declared(data.decode(errors="replace")))
+        self._documents = FileCache(self._files, lambda _, data: read_document(data))
+        self._objects = FileCache(self._files, _object_of)
+        self._tables = FileCache(self._files, _table_of)
+        self._scripts = FileCache(self._files, lambda _, data: declared(data.decode(errors="replace")))
 
     @property
     def root(self) -> Path:
-        """Its folder, resolved."""
+        """The resolved folder."""
         return self._root
 
     @property
     def format(self) -> str:
-        """Of its files."""
+        """The format of its files."""
         return "servoy"
 
     def folder(self, project: str) -> str:
-        """Path of a project's folder; empty where the workspace is one solution, in its own folder."""
+        """Return the path of a project's folder; empty if the workspace is itself a solution."""
         return "" if self._is_solution() else project
 
     def projects(self) -> Sequence[Project]:
-        """Solutions and modules, by name; one whose metadata cannot be read is there, and `problems` says why."""
+        """Return solutions and modules, by name; `problems` names those whose metadata cannot be read."""
         names = self._project_names()
         return tuple(self._project(name, names) for name in names)
 
     def modules(self, project: str) -> Sequence[str]:
-        """The modules of the workspace that a project uses, and theirs, each once, nearest first."""
+        """Return the modules of the workspace that a project reaches, each once, nearest first."""
         known = set(self._project_names())
         found: dict[str, None] = {}
         waiting = [project]
@@ -125,8 +130,8 @@ class ServoyWorkspace:
             waiting.extend(fresh)
         return tuple(found)
 
-    def problems(self) -> Sequence[Broken]:
-        """Solutions whose metadata cannot be read, and links that lead out of the workspace."""
+    def problems(self) -> Sequence[UnreadableFile]:
+        """Return solutions whose metadata cannot be read, and links out of the workspace."""
         _, broken = self._files.folders()
         for name in self._project_names():
             for file in (METADATA, SETTINGS):
@@ -134,19 +139,23 @@ class ServoyWorkspace:
                     list(self._documents.all([found], broken))
         return tuple(broken)
 
-    def objects(self, kind: ObjectKind, projects: Sequence[str]) -> tuple[Sequence[Stored], Sequence[Broken]]:
-        """All objects of a kind in some projects, by project and name, and the files that cannot be read."""
-        stored: list[Stored] = []
-        broken: list[Broken] = []
+    def objects(
+        self, kind: ObjectKind, projects: Sequence[str]
+    ) -> tuple[Sequence[StoredObject], Sequence[UnreadableFile]]:
+        """Return all objects of a kind in some projects, by project and name, and the files that cannot be read."""
+        stored: list[StoredObject] = []
+        broken: list[UnreadableFile] = []
         for project in sorted(set(projects)):
-            listed, unread = self._listed(kind, project)
+            listed, unread = self._files.listed(self._path(project, _OBJECTS[kind].folder), _OBJECTS[kind].ending)
             broken.extend(unread)
-            found = [Stored(project, one.path, data, record) for one, data, record in self._objects.all(listed, broken)]
+            found = [
+                StoredObject(project, one.path, data, record) for one, data, record in self._objects.all(listed, broken)
+            ]
             stored.extend(sorted(found, key=lambda one: one.record.name))
         return tuple(stored), tuple(broken)
 
-    def find(self, kind: ObjectKind, name: str, projects: Sequence[str]) -> Sequence[Stored]:
-        """Objects of exactly this name.
+    def find(self, kind: ObjectKind, name: str, projects: Sequence[str]) -> Sequence[StoredObject]:
+        """Return the objects of exactly this name.
 
         Raises:
             BrokenFile: A file of this name cannot be read.
@@ -157,10 +166,10 @@ class ServoyWorkspace:
                 raise named(one.path, BrokenFile(one.message, hint=_BY_HAND, line=one.line, column=one.column))
         return tuple(one for one in stored if one.record.name == name)
 
-    def tables(self, server: str | None = None) -> tuple[Sequence[TableFacts], Sequence[Broken]]:
-        """Column information, of one server or of all; in-memory tables, whose server is empty, too."""
+    def tables(self, server: str | None = None) -> tuple[Sequence[TableFacts], Sequence[UnreadableFile]]:
+        """Return the column information of one server or of all; in-memory tables have an empty server."""
         found: list[TableFacts] = []
-        broken: list[Broken] = []
+        broken: list[UnreadableFile] = []
         for name in self.servers() if server is None else [server] if server in self.servers() else []:
             listed, unread = self._files.listed(self._server_path(name), ".dbi")
             broken.extend(unread)
@@ -172,32 +181,32 @@ class ServoyWorkspace:
         return tuple(found), tuple(broken)
 
     def servers(self) -> Sequence[str]:
-        """Names of the servers of which it holds column information."""
+        """Return the names of the servers with column information."""
         return tuple(sorted(self._server_paths()))
 
     def server_folder(self, server: str) -> Path:
-        """The folder with a server's column information.
+        """Return the folder with a server's column information.
 
         Raises:
-            NotFound: It holds none of this server.
+            NotFound: There is none of this server.
         """
         return self._root / self._server_path(server)
 
     def methods(self, projects: Sequence[str]) -> Sequence[tuple[str, str, str]]:
-        """Global methods: project, qualified name (`scopes.NAME.method`), UUID."""
+        """Return the global methods: project, qualified name (`scopes.NAME.method`), UUID."""
         return self._declared(projects, METHOD_TYPE)
 
     def variables(self, projects: Sequence[str]) -> Sequence[tuple[str, str, str]]:
-        """Global variables: project, qualified name (`scopes.NAME.variable`), UUID."""
+        """Return the global variables: project, qualified name (`scopes.NAME.variable`), UUID."""
         return self._declared(projects, VARIABLE_TYPE)
 
     def scopes(self, projects: Sequence[str]) -> Sequence[str]:
-        """Names of the scopes that scripts of some projects are in, `globals` always among them."""
+        """Return the names of the scripts' scopes in some projects, always including `globals`."""
         scripts = (found.stem for project in projects for found in self._files.listed(self.folder(project), ".js")[0])
         return tuple(sorted({"globals", *scripts}))
 
     def forms_declaring(self, datasource: str, name: str) -> Sequence[str]:
-        """Forms on a data source, over all projects, whose script has a method or variable of a name."""
+        """Return the forms on a data source, over all projects, whose script has a method or variable of a name."""
         return tuple(
             script.stem
             for project in self._project_names()
@@ -207,26 +216,26 @@ class ServoyWorkspace:
         )
 
     def calculations(self, server: str, table: str) -> Sequence[str]:
-        """Names of a table's calculations, over all projects; the server of an in-memory table is empty."""
+        """Return the names of a table's calculations, over all projects; an in-memory table has an empty server."""
         path = f"datasources/{server or 'mem'}/{table}_calculations.js"
         found = [self._files.found(self._path(project, path)) for project in self._project_names()]
         scripts = (one for file in found if file for one in self._script(file))
         return tuple(dict.fromkeys(one.name for one in scripts if one.typeid == CALCULATION_TYPE))
 
-    def references(self, stored: Stored) -> Sequence[Reference]:
-        """Every place of the workspace that names an object, or holds its UUID."""
+    def references(self, stored: StoredObject) -> Sequence[Reference]:
+        """Return every place of the workspace that contains the name or UUID of an object."""
         return self.references_to([stored])[0]
 
-    def references_to(self, stored: Sequence[Stored]) -> Sequence[Sequence[Reference]]:
-        """The same for each of several objects; every file is read once for all of them."""
+    def references_to(self, stored: Sequence[StoredObject]) -> Sequence[Sequence[Reference]]:
+        """Return the references to each of several objects; each file is read once."""
         return tuple(map(tuple, References(self, self._files).all(stored)))
 
-    def created(self, project: str, record: Relation | ValueList) -> FileChange:
-        """The file of a new object, in the project's dialect; UUIDs that are missing are made.
+    def created(self, project: str, record: Record) -> FileChange:
+        """Return the file of a new object in the project's dialect; missing UUIDs are generated.
 
         Raises:
-            InvalidInput: Its name is not legal.
-            Conflict: A file of this name is there.
+            InvalidInput: Its name is not valid.
+            Conflict: A file of this name exists.
             NotFound: There is no such project.
             BrokenFile: The project's metadata cannot be read.
         """
@@ -238,19 +247,19 @@ class ServoyWorkspace:
         value = relation_value(record) if isinstance(record, Relation) else value_list_value(record, dialect)
         return FileChange(path, None, _read_again(kind, record, new_document(value, dialect)))
 
-    def changed(self, stored: Stored, record: Relation | ValueList) -> FileChange:
-        """The file of an object that became another record of the same name; other lines stay as they are."""
+    def changed(self, stored: StoredObject, record: Record) -> FileChange:
+        """Return the file of an object with a changed record of the same name; other lines stay the same."""
         document = read_document(stored.data)
         data = with_changes(document, changes_of(document, record))
         kind: ObjectKind = "relation" if isinstance(record, Relation) else "value list"
         return FileChange(stored.path, stored.data, _read_again(kind, record, data))
 
-    def renamed(self, stored: Stored, name: str, references: Sequence[Reference]) -> Sequence[FileChange]:
-        """The file under its new name, and every file whose rewritable references say it now.
+    def renamed(self, stored: StoredObject, name: str, references: Sequence[Reference]) -> Sequence[FileChange]:
+        """Return the file under its new name, and every file with its rewritable references changed.
 
         Raises:
-            InvalidInput: The name is not legal.
-            Conflict: A file of this name is there.
+            InvalidInput: The name is not valid.
+            Conflict: A file of this name exists.
             BrokenFile: A file that names it cannot be read.
         """
         checked_name(name, "relation" if isinstance(stored.record, Relation) else "value list")
@@ -260,12 +269,12 @@ class ServoyWorkspace:
         users = References(self, self._files)
         document = read_document(stored.data)
         data = with_name(document, name, users.changes_in(stored, document, name))
-        if path == stored.path:  # its file had the name already
+        if path == stored.path:  # only the name in the file differed
             changes = [FileChange(path, stored.data, data)]
         else:
             changes = [FileChange(stored.path, stored.data, None), FileChange(path, None, data)]
         for other in files_to_rewrite(references, stored.path):
-            if change := _named(other, lambda other=other: users.rewritten(stored, other, name)):
+            if change := _with_path(other, lambda other=other: users.rewritten(stored, other, name)):
                 changes.append(change)
         return tuple(changes)
 
@@ -274,11 +283,11 @@ class ServoyWorkspace:
         return f"{folder}/{path}" if folder else path
 
     def _is_solution(self) -> bool:
-        """Whether the folder is a solution itself and holds no other."""
+        """Return whether the folder is itself a solution and contains no other."""
         return self._files.found(METADATA) is not None and not self._below()
 
     def _below(self) -> list[str]:
-        """The folders in it that are solutions or modules."""
+        """Return the folders in it that are solutions or modules."""
         folders, _ = self._files.folders()
         return [folder for folder in folders if self._files.found(f"{folder}/{METADATA}")]
 
@@ -315,12 +324,9 @@ class ServoyWorkspace:
             hint = did_you_mean(nearest(project, names)) or f"There are: {', '.join(names)}."
             raise NotFound(f"There is no solution or module '{project}' in {self._root}.", hint=hint)
         settings = self._files.found(self._path(project, SETTINGS))
-        metadata = _named(found.path, lambda: self._documents.get(found)[1])
-        other = _named(settings.path, lambda: self._documents.get(settings)[1]) if settings else None
-        return _named(found.path, lambda: solution_facts(metadata, other))
-
-    def _listed(self, kind: ObjectKind, project: str) -> tuple[list[Found], list[Broken]]:
-        return self._files.listed(self._path(project, _OBJECTS[kind].folder), _OBJECTS[kind].ending)
+        metadata = _with_path(found.path, lambda: self._documents.get(found)[1])
+        other = _with_path(settings.path, lambda: self._documents.get(settings)[1]) if settings else None
+        return _with_path(found.path, lambda: solution_facts(metadata, other))
 
     def _check_free(self, path: str) -> None:
         folder, _, wanted = path.rpartition("/")
@@ -333,7 +339,7 @@ class ServoyWorkspace:
                 )
 
     def _server_paths(self) -> dict[str, str]:
-        """Server -> its folder: of projects that are no solutions, the first that has files of its tables."""
+        """Return server to folder: in projects that are not solutions, the first with files of its tables."""
         folders, _ = self._files.folders()
         found: dict[str, str] = {}
         for project in folders:
@@ -352,8 +358,8 @@ class ServoyWorkspace:
             raise NotFound(f"{self._root} holds no column information of a server '{server}'.", hint=hint)
         return paths[server]
 
-    def _declares(self, script: Found, name: str) -> bool:
-        """Whether a script, which is not kept in memory, declares a method or variable."""
+    def _declares(self, script: FoundFile, name: str) -> bool:
+        """Return whether a script, which is not cached, declares a method or variable."""
         try:
             data = self._files.read(script.path)
         except BrokenFile:
@@ -361,7 +367,7 @@ class ServoyWorkspace:
         return name.encode() in data and any(one.name == name for one in declared(data.decode(errors="replace")))
 
     def _datasource(self, path: str) -> str:
-        """The data source of a form, its own or that of the form which it extends; empty where it has none."""
+        """Return the data source of a form, or of the form that it extends; empty if it has none."""
         seen = set[str]()
         while path and path not in seen:
             seen.add(path)
@@ -375,7 +381,7 @@ class ServoyWorkspace:
         return ""
 
     def _form_of(self, uuid: str) -> str:
-        """The path of a form; empty where no solution has it."""
+        """Return the path of a form; empty if no solution has it."""
         forms = [
             one
             for project in self._project_names()
@@ -384,7 +390,7 @@ class ServoyWorkspace:
         documents = self._documents.all(forms if uuid else [], [])
         return next((found.path for found, _, one in documents if str(one.get("uuid")).upper() == uuid.upper()), "")
 
-    def _script(self, found: Found) -> list[Declared]:
+    def _script(self, found: FoundFile) -> list[Declaration]:
         try:
             return self._scripts.get(found)[1]
         except BrokenFile:
@@ -403,16 +409,16 @@ class ServoyWorkspace:
 _COUNTED: Final = (("relations", ".rel"), ("valuelists", ".val"), ("forms", ".frm"))
 
 
-def _object_of(path: str, data: bytes) -> Relation | ValueList:
+def _object_of(path: str, data: bytes) -> Record:
     kind = next(kind for kind in _OBJECTS.values() if path.endswith(kind.ending))
     return kind.read(read_document(data))
 
 
-def _read_again(kind: ObjectKind, record: Relation | ValueList, data: bytes) -> bytes:
-    """Bytes that are to be written, once they were found to be readable.
+def _read_again(kind: ObjectKind, record: Record, data: bytes) -> bytes:
+    """Return bytes to write, after checking that they can be read.
 
     Raises:
-        InvalidInput: They are not: what somebody wants to be written cannot be read back.
+        InvalidInput: They cannot be read back, because of a value that was given.
     """
     try:
         _OBJECTS[kind].read(read_document(data))
@@ -427,8 +433,8 @@ def _table_of(path: str, data: bytes) -> TableFacts | None:
     return table_facts(read_document(data), server)
 
 
-def _named(path: str, read: Callable[[], T]) -> T:
-    """Whatever is read, with the file's name in the error."""
+def _with_path(path: str, read: Callable[[], T]) -> T:
+    """Return what `read` returns, with the file's name in its error."""
     try:
         return read()
     except BrokenFile as error:
