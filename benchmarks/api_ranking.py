@@ -4,7 +4,7 @@ Material: the questions of `*-dev.jsonl`, `*-train.jsonl` and `tuning.jsonl` ove
 held-out questions stay unseen. What is maximised is the probability that a softmax over the candidates gives to the
 operations that answer. Twice it is fitted on some questions and tried on others: five parts by chance, and all
 questions to one provider left out, which tells what APIs gain that nobody asked questions of. In both, the head of
-wishes is fitted without the questions that are tried, and what `concepts.txt` has learnt from the training questions is
+goals is fitted without the questions that are tried, and what `concepts.txt` has learnt from the training questions is
 left out of the fit, since it knows them.
 """
 
@@ -29,11 +29,10 @@ from scripts.ship_api_words import fitted_head, inputs_of, material
 from thresher.core import Caller, Settings
 from thresher.embedding import open_encoder
 from thresher.evaluation import ApiQuestion
-from thresher.knowledge.apis import concepts, ranking, searching, shipped
-from thresher.knowledge.apis.cleaning import clean
-from thresher.knowledge.apis.shipped import Request
-from thresher.knowledge.apis.verbs import NAMES
-from thresher.knowledge.apis.wishes import Wish, wish_of
+from thresher.knowledge.apis.search import concepts, ranking, searcher, shipped
+from thresher.knowledge.apis.search.actions import NAMES, Goal, goal_of
+from thresher.knowledge.apis.search.query import clean_query
+from thresher.knowledge.apis.search.shipped import LabelledRequest
 from thresher.services import Services
 
 Doubles: TypeAlias = NDArray[np.float64]
@@ -53,7 +52,7 @@ class Case:
     """One question, and what the ranking was given for it."""
 
     question: ApiQuestion
-    asked: ranking.Asked
+    query: ranking.QueryTraits
     signals: ranking.Signals
     traits: Any
 
@@ -87,20 +86,20 @@ def _read(path: Path) -> list[ApiQuestion]:
 
 async def _cases(services: Services, caller: Caller) -> list[Case]:
     """The questions as they are ranked; of the candidates the best are kept."""
-    seen: list[tuple[ranking.Asked, ranking.Signals, Any]] = []
-    given = searching.ranking.ranked
+    seen: list[tuple[ranking.QueryTraits, ranking.Signals, Any]] = []
+    given = searcher.ranking.rank
 
-    def noting(asked: ranking.Asked, signals: ranking.Signals, traits: Any) -> ranking.Ranked:
-        seen.append((asked, signals.best(CANDIDATES), traits))
-        return given(asked, signals, traits)
+    def noting(query: ranking.QueryTraits, signals: ranking.Signals, traits: Any) -> ranking.RankedOperations:
+        seen.append((query, signals.best(CANDIDATES), traits))
+        return given(query, signals, traits)
 
-    searching.ranking.ranked = noting
+    searcher.ranking.rank = noting
     cases: list[Case] = []
     for question in _questions():
         seen.clear()
         await services.apis.search(caller, question.query, noted=False)
         cases += [Case(question, *one) for one in seen[:1]]
-    searching.ranking.ranked = given
+    searcher.ranking.rank = given
     return cases
 
 
@@ -111,8 +110,8 @@ def _unknowing() -> None:
     known = shipped.packaged()
     if known is not None:
         cut = known.first(len(early))
-        searching.shipped.packaged = lambda: cut  # pyright: ignore[reportAttributeAccessIssue] - for this run alone
-    searching.concepts.chosen = partial(concepts.chosen, concepts=early)
+        searcher.shipped.packaged = lambda: cut  # pyright: ignore[reportAttributeAccessIssue] - for this run alone
+    searcher.concepts.chosen = partial(concepts.chosen, concepts=early)
 
 
 def _write_requests(cases: Sequence[Case]) -> None:
@@ -128,11 +127,11 @@ def _write_requests(cases: Sequence[Case]) -> None:
     REQUESTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _stacked(cases: Sequence[Case], wishes: Sequence[Wish]) -> Floats:
+def _stacked(cases: Sequence[Case], goals: Sequence[Goal]) -> Floats:
     """The features of the candidates of each question: (cases, candidates, features)."""
     features = [
-        ranking.features_of(replace(case.asked, wish=wish), case.signals, case.traits)
-        for case, wish in zip(cases, wishes, strict=True)
+        ranking.features_of(replace(case.query, goal=goal), case.signals, case.traits)
+        for case, goal in zip(cases, goals, strict=True)
     ]
     return np.stack(features)
 
@@ -168,31 +167,31 @@ def _said(name: str, places: NDArray[np.int64]) -> None:
 
 
 class _Heads:
-    """Heads of wishes that know some questions and not others."""
+    """Heads that know some questions and not others."""
 
-    def __init__(self, requests: Sequence[Request], inputs: Floats, asked: Floats) -> None:
+    def __init__(self, requests: Sequence[LabelledRequest], inputs: Floats, asked: Floats) -> None:
         self._requests, self._inputs, self._asked = requests, inputs, asked
 
-    def wishes(self, cases: Sequence[Case], unseen: NDArray[np.bool_]) -> list[Wish]:
-        """The wishes of all questions by a head that was fitted without some of them."""
+    def goals(self, cases: Sequence[Case], unseen: NDArray[np.bool_]) -> list[Goal]:
+        """The goals of all questions by a head that was fitted without some of them."""
         left_out = {case.question.query for case, out in zip(cases, unseen, strict=True) if out}
         kept = [place for place, one in enumerate(self._requests) if one.text not in left_out]
         head = fitted_head(self._inputs[kept], [self._requests[place] for place in kept])
         return [
-            wish_of(vector[:DIMENSION] / 5.0, clean(case.question.query).text, head)
+            goal_of(vector[:DIMENSION] / 5.0, clean_query(case.question.query).text, head)
             for vector, case in zip(self._asked, cases, strict=True)
         ]
 
 
-def _crossed(early: Sequence[Case], cases: Sequence[Case], folds: Sequence[str], heads: _Heads) -> list[Wish]:
-    """Prints how the questions of each fold fare without it; gives everybody's wishes by a head that knew it not."""
-    wishes: list[Wish] = [case.asked.wish for case in cases]
+def _crossed(early: Sequence[Case], cases: Sequence[Case], folds: Sequence[str], heads: _Heads) -> list[Goal]:
+    """Print how the questions of each fold fare; return each question's goal by a head fitted without its fold."""
+    goals: list[Goal] = [case.query.goal for case in cases]
     marks = np.array(folds)
     for fold in sorted(set(folds)):
-        for place, wish in enumerate(heads.wishes(cases, marks == fold)):
+        for place, goal in enumerate(heads.goals(cases, marks == fold)):
             if folds[place] == fold:
-                wishes[place] = wish
-    before, now = _stacked(early, wishes), _stacked(cases, wishes)
+                goals[place] = goal
+    before, now = _stacked(early, goals), _stacked(cases, goals)
     answers = np.stack([case.answers for case in early]), np.stack([case.answers for case in cases])
     places = np.zeros((2, len(cases)), np.int64)
     for fold in sorted(set(folds)):
@@ -202,7 +201,7 @@ def _crossed(early: Sequence[Case], cases: Sequence[Case], folds: Sequence[str],
         places[1][tried] = _places(now[tried], answers[1][tried], weights)
     _said("without their concepts", places[0])
     _said("with them", places[1])
-    return wishes
+    return goals
 
 
 async def _run() -> None:
@@ -226,8 +225,8 @@ async def _run() -> None:
     print("by provider, each left out")
     _crossed(early, cases, [case.provider for case in cases], heads)
     print("by chance")
-    wishes = _crossed(early, cases, [case.part for case in cases], heads)
-    weights = _fit(_stacked(early, wishes), np.stack([case.answers for case in early]))
+    goals = _crossed(early, cases, [case.part for case in cases], heads)
+    weights = _fit(_stacked(early, goals), np.stack([case.answers for case in early]))
     print("WEIGHTS", dict(zip(ranking.FEATURES, weights.round(2).tolist(), strict=True)))
 
 

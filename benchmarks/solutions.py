@@ -23,7 +23,7 @@ from benchmarks.speed import percentiles
 from thresher.core import Caller
 from thresher.knowledge.solutions import (
     RelationChanges,
-    RelationWish,
+    RelationSpec,
     ServoyWorkspace,
     Workspace,
     check_round_trip,
@@ -214,7 +214,7 @@ async def _changed(services: Services, caller: Caller) -> dict[str, Any]:
     solutions = services.solutions
     taken: dict[str, list[float]] = defaultdict(list)
     item = RelationItem("customerid", "customerid")
-    wish = RelationWish(
+    wish = RelationSpec(
         primary_datasource="example_data/orders", foreign_datasource="example_data/customers", items=(item,)
     )
     for number in range(CALLS):

@@ -1,4 +1,4 @@
-"""Writes what of the understanding of API queries ships with the product: vectors of concepts, and the head of wishes.
+"""Writes what of the understanding of API queries ships with the product: vectors of concepts, and the head for goals.
 
 Run by `make vectors` after a change of `concepts.txt` or `requests.txt`; a test says when that is. The head is linear,
 a softmax over actions beside a sigmoid for "one thing", on the lines of `requests.txt` and of `requests.tsv` of the
@@ -16,11 +16,11 @@ import numpy as np
 
 from thresher.core import Settings
 from thresher.embedding import Encoder, open_encoder
-from thresher.knowledge.apis import shipped, wishes
-from thresher.knowledge.apis.cleaning import clean
-from thresher.knowledge.apis.concepts import CONCEPTS
-from thresher.knowledge.apis.shipped import Request
-from thresher.knowledge.apis.verbs import ACTIONS, NAMES, READ
+from thresher.knowledge.apis.search import actions, shipped
+from thresher.knowledge.apis.search.actions import ACTIONS, NAMES, READ
+from thresher.knowledge.apis.search.concepts import CONCEPTS
+from thresher.knowledge.apis.search.query import clean_query
+from thresher.knowledge.apis.search.shipped import LabelledRequest
 from thresher.search import Floats
 
 QUESTIONS: Final = Path(__file__).parents[1] / "benchmarks" / "questions" / "apis" / "requests.tsv"
@@ -31,7 +31,7 @@ _RATE: Final = 0.12
 _MOMENTUM: Final = 0.95
 
 
-def material() -> list[Request]:
+def material() -> list[LabelledRequest]:
     """The lines that the head is fitted on."""
     files = (shipped.REQUESTS, QUESTIONS)
     return [one for file in files for one in shipped.read_requests(file.read_text(encoding="utf-8"))]
@@ -39,12 +39,12 @@ def material() -> list[Request]:
 
 async def inputs_of(encoder: Encoder, texts: Sequence[str]) -> Floats:
     """What the head reads of queries, as they are cleaned: float32 (texts, inputs)."""
-    cleaned = [clean(text).text for text in texts]
+    cleaned = [clean_query(text).text for text in texts]
     vectors = await encoder.embed_queries(cleaned, prefixed=True)
-    return np.stack([wishes.inputs(vector, text) for vector, text in zip(vectors, cleaned, strict=True)])
+    return np.stack([actions.inputs(vector, text) for vector, text in zip(vectors, cleaned, strict=True)])
 
 
-def fitted_head(inputs: Floats, requests: Sequence[Request]) -> Floats:
+def fitted_head(inputs: Floats, requests: Sequence[LabelledRequest]) -> Floats:
     """The head: float32 (inputs, OUTPUTS), by gradient descent with momentum.
 
     Args:
@@ -55,7 +55,7 @@ def fitted_head(inputs: Floats, requests: Sequence[Request]) -> Floats:
     tells = np.array([one.action == NAMES[READ] and one.several is not None for one in requests])
     single = np.array([one.several is False for one in requests], np.float32)
     counts = np.array([len(requests)] * ACTIONS + [int(tells.sum())], np.float32)
-    weights = np.zeros((inputs.shape[1], wishes.OUTPUTS), np.float32)
+    weights = np.zeros((inputs.shape[1], actions.OUTPUTS), np.float32)
     speed = np.zeros_like(weights)
     for _ in range(_STEPS):
         ahead = weights + _MOMENTUM * speed

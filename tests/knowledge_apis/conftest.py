@@ -61,7 +61,7 @@ SHOP = {
 
 
 def described(operations: dict[str, str], version: str = "1.2.0", **more: Any) -> dict[str, Any]:
-    """A description with these operations."""
+    """A description with these operations and nothing else."""
     paths: dict[str, Any] = {}
     for key, summary in operations.items():
         method, path = key.split()

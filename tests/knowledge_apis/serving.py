@@ -1,4 +1,4 @@
-"""A web server for tests, which answers what it is told."""
+"""A web server for tests that answers as configured."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Site:
-    """What a server answers, and what it was asked.
+    """What a server answers, and the requests it received.
 
     Attributes:
         base: Its address.
         pages: Path to status, headers and body.
-        asked: Request heads, as they came.
+        asked: Heads of the requests.
     """
 
     base: str = ""
@@ -25,12 +25,12 @@ class Site:
     asked: list[str] = field(default_factory=list[str])
 
     def serves(self, path: str, body: bytes = b"", status: int = 200, **headers: str) -> str:
-        """From now on it answers this; the page's address."""
+        """Answer this path with these bytes from now on; return the address of the page."""
         self.pages[path] = status, {name.replace("_", "-"): value for name, value in headers.items()}, body
         return f"{self.base}{path}"
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one request; one for a page with an ETag that is known already by 304."""
+        """Answer one request, with 304 if the caller has the page's ETag."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         self.asked.append(head)
         status, headers, body = self.pages.get(head.split()[1], (404, {}, b"nothing"))
@@ -45,7 +45,7 @@ class Site:
 
 @asynccontextmanager
 async def site() -> AsyncGenerator[Site]:
-    """A server on a free port of this machine."""
+    """A server on a free port."""
     found = Site()
     server = await asyncio.start_server(found.answer, "127.0.0.1", 0)
     found.base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""A child process that takes a description over, until it is killed; prints each phase."""
+"""A child process that imports a description until it is killed; prints each phase."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.search.encoders import WordEncoder
 from thresher.core import Settings, Tenant
-from thresher.knowledge.apis.syncing import Syncing
+from thresher.knowledge.apis.ingestion.sync import DescriptionSync
 from thresher.search import SearchIndex
 from thresher.store import Database
 
 
 async def main(url: str, tenant: int, version: int) -> None:
-    """Do what a worker does."""
+    """Do the work of a worker."""
     database = await Database.open(url)
-    syncing = Syncing(database, SearchIndex(database, WordEncoder(), Settings()))
-    await syncing.run(Tenant(tenant, ""), version, lambda phase, *_: print(phase, flush=True))
+    sync = DescriptionSync(database, SearchIndex(database, WordEncoder(), Settings()))
+    await sync.run(Tenant(tenant, ""), version, lambda phase, *_: print(phase, flush=True))
     await asyncio.Event().wait()
 
 

@@ -1,4 +1,4 @@
-"""Asking for an endpoint: by id, by path as it is written or called, by operationId; and what is logged of it."""
+"""Finding an endpoint by id, by path as written or as called, or by operationId; and what is logged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.knowledge_apis.conftest import SHOP, described, write
 from thresher.core import Caller, InvalidInput, NotFound
-from thresher.knowledge.apis import ApiService, shelf
+from thresher.knowledge.apis import ApiService, cache
 from thresher.knowledge.apis.heads import endpoint_id
 
 READ = endpoint_id("shop", "v1", "GET", "/orders/{id}")
@@ -26,10 +26,10 @@ FOUND: list[tuple[dict[str, Any], str]] = [
     ({"path": "/v2/things/1/2"}, "GET /v2/things/{a}/{b}"),
     ({"provider": "shop", "operation_id": "PlaceOrder"}, "POST /orders"),
 ]
-"""How an endpoint is asked for, and which it is."""
+"""How an endpoint is named, and which one is found."""
 REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({}, InvalidInput, "endpoint_id, or provider, method and path, or operation_id"),
-    ({"endpoint_id": "op_000000000000"}, NotFound, "A search of the APIs gives ids"),
+    ({"endpoint_id": "op_000000000000"}, NotFound, "Search the APIs for ids"),
     ({"provider": "shopp", "path": "/orders"}, NotFound, "shop"),
     ({"provider": "shop", "version": "v9", "path": "/orders"}, NotFound, "v2, v1"),
     ({"provider": "shop", "path": "/order", "method": "POST"}, NotFound, "Did you mean 'POST /orders'"),
@@ -39,7 +39,7 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"operation_id": "placeOrder"}, InvalidInput, "bills v1: POST /bills"),
     ({"endpoint_id": READ, "budget": 0}, InvalidInput, "1 to 100,000"),
 ]
-"""Likewise, and what is said to it."""
+"""How an endpoint is named, and the error."""
 
 
 @pytest.fixture
@@ -63,15 +63,15 @@ async def filled(service: ApiService, caller: Caller, tmp_path: Path) -> ApiServ
 
 
 async def test_an_endpoint_is_found_by_any_of_its_names(filled: ApiService, caller: Caller) -> None:
-    """Its id, its template, a path that is called, a whole address, another name of its place, its operationId."""
+    """Its id, its template, a path as called, a whole address, another name of a path parameter, its operationId."""
     answers = [await filled.endpoint(caller, **asked) for asked, _ in FOUND]
 
     assert [f"{answer.endpoint.method} {answer.endpoint.path}" for answer in answers] == [key for _, key in FOUND]
     assert answers[0].content.startswith("# GET /orders/{id}\n")
 
 
-async def test_what_cannot_be_told_is_refused_with_what_can(filled: ApiService, caller: Caller) -> None:
-    """The nearest names, the methods and versions that there are, or all that are meant."""
+async def test_an_unknown_or_ambiguous_endpoint_is_refused_with_suggestions(filled: ApiService, caller: Caller) -> None:
+    """The hint offers similar names, the known methods and versions, or all candidates."""
     for asked, error, words in REFUSED:
         with pytest.raises(error) as refused:
             await filled.endpoint(caller, **asked)
@@ -80,7 +80,7 @@ async def test_what_cannot_be_told_is_refused_with_what_can(filled: ApiService, 
 
 
 async def test_a_provider_that_is_switched_off_explains_nothing(filled: ApiService, caller: Caller) -> None:
-    """By whatever name its endpoint is asked for; switched on again it does."""
+    """However its endpoint is named; switched on again, it answers."""
     await filled.set_active(caller, "shop", False)
 
     with pytest.raises(NotFound, match="switched off"):
@@ -96,7 +96,7 @@ async def test_a_provider_that_is_switched_off_explains_nothing(filled: ApiServi
     assert (await filled.endpoint(caller, READ)).endpoint.id == READ
 
 
-async def test_others_do_not_see_what_is_private(service: ApiService, caller: Caller, shop: Path) -> None:
+async def test_private_endpoints_are_hidden_from_others(service: ApiService, caller: Caller, shop: Path) -> None:
     """Not even by its id."""
     ann, bob = Caller(caller.tenant, "ann"), Caller(caller.tenant, "bob")
     await service.add(ann, "shop", [str(shop)], version="v1")
@@ -106,8 +106,8 @@ async def test_others_do_not_see_what_is_private(service: ApiService, caller: Ca
         await service.endpoint(bob, READ)
 
 
-async def test_reads_and_failures_are_in_the_log_behind_the_answers(filled: ApiService, caller: Caller) -> None:
-    """By the endpoint's name, for whoever asks what is used; an alias of the provider does too."""
+async def test_reads_and_failures_are_logged(filled: ApiService, caller: Caller) -> None:
+    """Under the endpoint's name; an alias of the provider counts as the provider."""
     await filled.endpoint(caller, READ)
     with pytest.raises(NotFound):
         await filled.endpoint(caller, provider="shop", path="/nothing")
@@ -136,11 +136,11 @@ async def test_an_operation_with_the_longest_path_is_explained(
     assert (version.operations, version.problem_count) == (1, 1)
 
 
-async def test_a_description_that_grows_where_no_more_is_kept_is_still_answered(
+async def test_a_description_that_outgrows_the_cache_is_still_answered(
     service: ApiService, caller: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was kept of it first does not go as the oldest while it is read anew."""
-    monkeypatch.setattr(shelf, "_MOST_OPERATIONS", 2 * len(SHOP))
+    """Its oldest operations are not evicted while it is read again."""
+    monkeypatch.setattr(cache, "_MOST_OPERATIONS", 2 * len(SHOP))
     grown = write(tmp_path / "grown.json", described(SHOP))
     other = write(tmp_path / "other.json", described(SHOP))
     for path in (grown, other):

@@ -22,12 +22,12 @@ from thresher.knowledge.apis.naming import (
 
 
 @pytest.mark.parametrize("name", ["", "Jira", "a b", "-jira", "jira\n", "x" * 64, "jíra", "../jira", "jira\0"])
-def test_what_is_no_name_is_refused_with_the_form_of_one(name: str) -> None:
-    """Names stand in addresses and commands, so they are plain."""
-    with pytest.raises(InvalidInput, match="no name") as error:
+def test_an_invalid_name_is_refused_with_the_valid_form(name: str) -> None:
+    """Names appear in addresses and commands, so they are plain."""
+    with pytest.raises(InvalidInput, match="not a valid provider name") as error:
         checked_name(name)
 
-    assert "small letters" in error.value.hint
+    assert "lower-case letters" in error.value.hint
 
 
 def test_aliases_are_folded_and_never_the_name_itself() -> None:
@@ -41,8 +41,8 @@ def test_aliases_are_folded_and_never_the_name_itself() -> None:
 @pytest.mark.parametrize(
     "aliases", [[""], ["   "], ["..."], ["a\x07b"], ["x" * 64], [str(n) for n in range(17)], "word"]
 )
-def test_what_is_no_alias_is_refused(aliases: list[str] | str) -> None:
-    """Empty, unprintable, endless and too many ones."""
+def test_an_invalid_alias_is_refused(aliases: list[str] | str) -> None:
+    """Empty, unprintable, too long and too many ones."""
     with pytest.raises(InvalidInput):
         checked_aliases("jira", aliases)
 
@@ -51,14 +51,14 @@ def test_what_is_no_alias_is_refused(aliases: list[str] | str) -> None:
     "url",
     ["ftp://a.example", "https://", "https://u:p@a.example", "https://a.example/?token=1", "https://a.example:0", "a"],
 )
-def test_what_is_no_base_address_is_refused(url: str) -> None:
-    """A credential above all."""
+def test_an_invalid_base_address_is_refused(url: str) -> None:
+    """Above all one with a credential."""
     with pytest.raises(InvalidInput):
         checked_base(url)
 
 
 def test_a_base_address_and_a_display_name_may_be_left_out() -> None:
-    """What stands in them is tidied."""
+    """White space and a trailing slash are removed."""
     assert (checked_base(" https://a.example/v2/ "), checked_base("")) == ("https://a.example/v2", "")
     assert checked_title(" Jira \n Cloud ") == "Jira Cloud"
     with pytest.raises(InvalidInput):
@@ -86,19 +86,19 @@ def test_a_base_address_and_a_display_name_may_be_left_out() -> None:
 def test_a_label_comes_from_the_files_name_or_from_what_the_description_says(
     source: str, declared: str, label: str
 ) -> None:
-    """Of a version number only the first part, so that the label outlives small releases."""
+    """Only the first part of a version number, so that the label outlives small releases."""
     assert labels_of([source], [declared]) == (label,)
 
 
-def test_versions_that_would_share_a_label_are_called_by_their_files() -> None:
-    """Unless these are alike too."""
+def test_versions_that_would_share_a_label_are_named_after_their_files() -> None:
+    """Unless these are the same too."""
     assert labels_of(["/a/core.yaml", "/a/billing.yaml", "/a/v3.yaml"], ["1.0", "1.1", ""]) == ("core", "billing", "v3")
-    with pytest.raises(Conflict, match="would be the version"):
+    with pytest.raises(Conflict, match="would have the version label"):
         labels_of(["/a/openapi.yaml", "/b/openapi.yaml"], ["1.0", "1.0"])
 
 
-def test_the_version_is_found_without_reading_a_description_wholly() -> None:
-    """In both forms, wherever `info` stands, and not where another key is called so."""
+def test_the_version_is_found_without_parsing_the_description() -> None:
+    """In both formats, wherever `info` is, and not in another key of that name."""
     late = {"openapi": "3.0.0", "paths": {"/version": {"version": "9"}}, "info": {"version": "1.5"}}
     yaml = (
         b"openapi: 3.0.0\npaths: {}\ninfo: # about\n  title: x\n\n  # version: 8\n  version: '2.1' # now\nservers: []\n"
@@ -115,8 +115,8 @@ def test_the_version_is_found_without_reading_a_description_wholly() -> None:
 
 
 @given(st.binary(max_size=300))
-def test_no_bytes_break_the_look_for_a_version(data: bytes) -> None:
-    """Whatever it is, the label is one."""
+def test_any_bytes_can_be_searched_for_a_version(data: bytes) -> None:
+    """Whatever the bytes are, the label is valid."""
     label = labels_of(["/data/x"], [declared_in(data)])[0]
 
     assert checked_label(label) == label
@@ -125,5 +125,5 @@ def test_no_bytes_break_the_look_for_a_version(data: bytes) -> None:
 
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_every_source_has_a_label(source: str, declared: str) -> None:
-    """However it is called."""
+    """Whatever its name is."""
     assert checked_label(labels_of([source], [declared])[0])

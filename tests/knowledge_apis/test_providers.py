@@ -1,4 +1,4 @@
-"""Providers: added, synced, switched off, removed; whose they are, and what is said where that fails."""
+"""Providers: adding, syncing, switching off and removing them; their owners, and errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from thresher.store import Database
 
 
 async def test_a_small_description_can_be_listed_at_once(service: ApiService, caller: Caller, shop: Path) -> None:
-    """Its operations are counted when `add` returns; its version comes from what it says of itself."""
+    """`add` returns when its operations are counted; its version label comes from the description."""
     added = await service.add(caller, "shop", [str(shop)], aliases=["The  Shop"], display_name="Corner Shop")
 
     version = added.versions[0]
@@ -30,12 +30,12 @@ async def test_a_small_description_can_be_listed_at_once(service: ApiService, ca
 
 
 async def test_a_provider_gets_more_versions(service: ApiService, caller: Caller, shop: Path, tmp_path: Path) -> None:
-    """One of a label that is there is refused, unless it shall take its place; what was not said stays."""
+    """An existing label is refused unless it is to be replaced; fields that are not given stay."""
     other = write(tmp_path / "shop-v2.json", described(SHOP | {"GET /carts": "List carts"}))
     await service.add(caller, "shop", [str(shop)], aliases=["store"], base_url="https://shop.example")
 
     added = await service.add(caller, "shop", [str(other)])
-    with pytest.raises(Conflict, match="has a version 'v2' already"):
+    with pytest.raises(Conflict, match="already has a version 'v2'"):
         await service.add(caller, "shop", [str(shop)], version="v2")
     replaced = await service.add(caller, "shop", [str(shop)], version="v2", replace=True)
 
@@ -50,7 +50,7 @@ async def test_a_provider_gets_more_versions(service: ApiService, caller: Caller
 async def test_two_sources_become_two_versions_or_none(
     service: ApiService, caller: Caller, shop: Path, tmp_path: Path
 ) -> None:
-    """Where one of them cannot be read, nothing is kept."""
+    """If one of them cannot be read, nothing is stored."""
     (tmp_path / "broken.json").write_text("{")
 
     with pytest.raises(InvalidInput):
@@ -60,10 +60,10 @@ async def test_two_sources_become_two_versions_or_none(
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", "openapi: [", '{"openapi": "9.9"}', "\0", "a: b", "just words"])
-async def test_what_is_no_description_is_refused_and_leaves_nothing(
+async def test_an_invalid_description_is_refused_and_leaves_nothing(
     service: ApiService, caller: Caller, tmp_path: Path, content: str
 ) -> None:
-    """Before a name is taken by it."""
+    """Its name stays free."""
     (tmp_path / "api.yaml").write_text(content)
 
     with pytest.raises(InvalidInput):
@@ -73,39 +73,39 @@ async def test_what_is_no_description_is_refused_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("sources", [[], "/a.json", ["/a.json"] * 21])
-async def test_sources_are_some(service: ApiService, caller: Caller, sources: list[str] | str) -> None:
-    """None, a bare text and very many are refused."""
-    with pytest.raises(InvalidInput, match="Sources are needed"):
+async def test_sources_must_be_a_list_of_a_few(service: ApiService, caller: Caller, sources: list[str] | str) -> None:
+    """None, a bare string, and too many are refused."""
+    with pytest.raises(InvalidInput, match="No sources are given"):
         await service.add(caller, "shop", sources)
 
 
-async def test_no_two_providers_go_by_one_word(service: ApiService, caller: Caller, shop: Path) -> None:
-    """Names and aliases of all that the caller sees."""
+async def test_no_two_providers_share_a_name(service: ApiService, caller: Caller, shop: Path) -> None:
+    """Among the names and aliases of all providers that the caller sees."""
     await service.add(caller, "shop", [str(shop)], aliases=["store"])
     user = Caller(caller.tenant, "ada")
 
     for name, aliases in {"store": [], "depot": ["shop"], "depot-two": ["Store"]}.items():
-        with pytest.raises(Conflict, match="goes by"):
+        with pytest.raises(Conflict, match="already uses the name"):
             await service.add(caller, name, [str(shop)], aliases=aliases)
-    with pytest.raises(Conflict, match="goes by 'shop'"):
+    with pytest.raises(Conflict, match="already uses the name 'shop'"):
         await service.add(user, "shop", [str(shop)])
     with pytest.raises(NotFound, match="no API 'shp'") as error:
         await service.provider(caller, "shp")
     assert "'shop'" in error.value.hint
 
 
-async def test_of_many_who_add_one_name_at_once_one_does(service: ApiService, caller: Caller, shop: Path) -> None:
-    """The others are told; nothing is doubled."""
+async def test_of_concurrent_adds_of_one_name_one_succeeds(service: ApiService, caller: Caller, shop: Path) -> None:
+    """The others get an error, and nothing is duplicated."""
     found = await asyncio.gather(*(service.add(caller, "shop", [str(shop)]) for _ in range(6)), return_exceptions=True)
 
     assert sorted(type(one).__name__ for one in found) == ["Conflict"] * 5 + ["Provider"]
     assert [(one.name, one.operations) for one in await service.list_providers(caller)] == [("shop", 5)]
 
 
-async def test_users_see_their_own_and_the_tenants(
+async def test_users_see_their_own_providers_and_the_tenants(
     service: ApiService, caller: Caller, other_tenant: Tenant, shop: Path
 ) -> None:
-    """They change their own alone; other tenants see nothing."""
+    """They change only their own; other tenants see nothing."""
     ada, bob = Caller(caller.tenant, "ada"), Caller(caller.tenant, "bob")
     await service.add(caller, "common", [str(shop)])
     await service.add(ada, "mine", [str(shop)])
@@ -123,7 +123,7 @@ async def test_users_see_their_own_and_the_tenants(
         service.remove(ada, "common"),
         service.set_active(ada, "common", False),
     ):
-        with pytest.raises(NotAllowed, match="is the tenant's"):
+        with pytest.raises(NotAllowed, match="belongs to the tenant"):
             await change
     for missed in (
         service.sync(bob, "mine"),
@@ -138,7 +138,7 @@ async def test_users_see_their_own_and_the_tenants(
 async def test_an_inactive_provider_is_only_listed(
     service: ApiService, services: Services, caller: Caller, shop: Path
 ) -> None:
-    """It is absent from search at once, on other replicas too, and comes back as it was."""
+    """Search excludes it at once, on other replicas too, and includes it again unchanged."""
     replica = ApiService(
         services.database, services.index, open_cross_encoder(services.settings), services.jobs, services.settings
     )
@@ -158,7 +158,7 @@ async def test_an_inactive_provider_is_only_listed(
     assert before.endpoints[0].path == "/orders/{id}"
 
 
-async def test_what_is_removed_is_gone_with_everything(
+async def test_removal_deletes_everything(
     service: ApiService, services: Services, caller: Caller, shop: Path, tmp_path: Path
 ) -> None:
     """A version, and with the last one the provider; its name is free, and the ids of its operations stay the same."""
@@ -179,8 +179,10 @@ async def test_what_is_removed_is_gone_with_everything(
     assert await _endpoints(services.database, caller.tenant) == before
 
 
-async def test_a_failed_sync_keeps_what_was_and_says_so(service: ApiService, caller: Caller, shop: Path) -> None:
-    """Gone, broken, and well again."""
+async def test_a_failed_sync_keeps_the_last_content_and_says_so(
+    service: ApiService, caller: Caller, shop: Path
+) -> None:
+    """Missing, broken, and valid again."""
     text = shop.read_text()
     await service.add(caller, "shop", [str(shop)])
 
@@ -196,7 +198,7 @@ async def test_a_failed_sync_keeps_what_was_and_says_so(service: ApiService, cal
     well = (await service.sync(caller, "shop")).versions[0]
 
     assert [(one.state, one.operations) for one in (gone, broken)] == [("failed", 5)] * 2
-    assert "nothing at" in gone.failure
+    assert "does not exist" in gone.failure
     assert "JSON" in broken.failure
     assert (well.state != "failed", well.failure, well.operations) == (True, "", 5)
 
@@ -218,10 +220,8 @@ async def test_only_the_sources_that_fail_are_marked(
     ]
 
 
-async def test_a_page_that_is_unchanged_asks_for_no_work(
-    service: ApiService, services: Services, caller: Caller
-) -> None:
-    """Its server says so, and no job is made; when it goes away the version says why."""
+async def test_an_unchanged_page_makes_no_job(service: ApiService, services: Services, caller: Caller) -> None:
+    """Its server says that nothing has changed, so no job is made; if the server goes away, the version says why."""
     async with site() as web:
         address = web.serves("/v1/api.json", json.dumps(described(SHOP)).encode(), etag='"1"')
         added = await service.add(caller, "shop", [address])
@@ -244,7 +244,7 @@ async def _endpoints(database: Database, tenant: Tenant) -> list[str]:
 
 
 async def _counts(database: Database, tenant: Tenant) -> list[int]:
-    """Rows of every table of the kind, and operations in the index."""
+    """Row counts of every table of the kind, and of operations in the index."""
     tables = ["api_provider", "api_version", "api_document", "api_operation", "item where kind = 'operation'"]
     async with database.transaction(tenant) as connection:
         return [(await connection.exec_driver_sql(f"select count(*) from {one}")).scalar_one() for one in tables]

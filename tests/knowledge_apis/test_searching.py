@@ -32,7 +32,7 @@ async def tracker(service: ApiService, caller: Caller, tmp_path: Path) -> ApiSer
 
 
 async def test_a_question_finds_the_operation_that_does_it(tracker: ApiService, caller: Caller) -> None:
-    """Other words for a thing and for what is done to it lead there, with a probability and a reason."""
+    """Other words for a thing and an action lead to it, with a probability and a reason."""
     found = await tracker.search(caller, "How do I follow a ticket?")
 
     assert f"{found.endpoints[0].method} {found.endpoints[0].path}" == "POST /issues/{id}/watchers"
@@ -55,7 +55,7 @@ async def test_the_verb_decides_between_operations_on_one_thing(tracker: ApiServ
         assert f"{first.method} {first.path}" == key, query
 
 
-async def test_how_many_are_meant_decides_between_one_and_all(
+async def test_the_number_of_things_decides_between_operations(
     service: ApiService, caller: Caller, tmp_path: Path
 ) -> None:
     """One thing, all of one place, and all of every place are three operations on one kind of thing."""
@@ -76,15 +76,17 @@ async def test_how_many_are_meant_decides_between_one_and_all(
         assert (await service.search(caller, query)).endpoints[0].path == path, query
 
 
-async def test_what_finds_a_named_thing_comes_with_what_needs_its_id(tracker: ApiService, caller: Caller) -> None:
-    """A film in quotation marks must be found before its images are."""
+async def test_the_finder_of_a_named_thing_comes_with_the_operation_that_needs_its_id(
+    tracker: ApiService, caller: Caller
+) -> None:
+    """A film in quotation marks must be found before its images can be."""
     found = await tracker.search(caller, 'pictures of the film "Modern Times"')
 
     assert {one.path for one in found.endpoints[:2]} == {"/film/{film_id}/images", "/search/film"}
 
 
 async def test_methods_and_tags_are_hard_filters_when_given_or_typed(tracker: ApiService, caller: Caller) -> None:
-    """A method in capitals counts as given; in small letters it is a verb."""
+    """A method in capitals counts as given; in lower-case letters it is a verb."""
     given = await tracker.search(caller, "issue", methods=["delete"])
     typed = await tracker.search(caller, "DELETE issue")
 
@@ -110,7 +112,7 @@ async def test_pages_follow_each_other_without_gaps(tracker: ApiService, caller:
 
 
 async def test_a_tag_is_counted_once_whatever_its_case(service: ApiService, caller: Caller, tmp_path: Path) -> None:
-    """The description's own spelling is shown, and as many operations are counted as the tag lists."""
+    """It is shown in the description's own spelling and counts as many operations as the tag lists."""
     document = described({"GET /orders/{id}": "Get an order", "GET /orders": "List orders"})
     document["paths"]["/orders"]["get"]["tags"] = ["Orders"]
     await service.add(caller, "shop", [str(write(tmp_path / "shop.json", document))])
@@ -120,7 +122,7 @@ async def test_a_tag_is_counted_once_whatever_its_case(service: ApiService, call
     assert [(tag.tag, tag.operations) for tag in tags] == [("Orders", len(listed))]
 
 
-async def test_a_list_is_shown_where_nothing_is_searched(tracker: ApiService, caller: Caller) -> None:
+async def test_an_empty_query_lists(tracker: ApiService, caller: Caller) -> None:
     """An empty query and "list tracker apis" show tags; a tag shows its operations; "list issues" searches."""
     empty = await tracker.search(caller, "", providers=["tt"])
     said = await tracker.search(caller, "list tracker apis", limit=2)
@@ -135,7 +137,7 @@ async def test_a_list_is_shown_where_nothing_is_searched(tracker: ApiService, ca
 
 
 async def test_a_path_or_an_id_is_found_as_it_is_typed(tracker: ApiService, caller: Caller) -> None:
-    """Whoever pastes a path wants that operation."""
+    """A pasted path means that operation."""
     found = await tracker.search(caller, "/film/{film_id}/images")
 
     assert found.endpoints[0].path == "/film/{film_id}/images"
@@ -145,14 +147,14 @@ async def test_a_path_or_an_id_is_found_as_it_is_typed(tracker: ApiService, call
     "query", ["?!", "\0", "x" * 5_000, "get", "🙂", "list apis of nothing", "DELETE", "SELECT * FROM x"]
 )
 async def test_any_text_has_an_answer(tracker: ApiService, caller: Caller, query: str) -> None:
-    """Nothing in a query is syntax, and none is too odd."""
+    """Nothing in a query is syntax, and no text is refused."""
     found = await tracker.search(caller, query)
 
     assert found.mode in ("search", "browse")
 
 
-async def test_what_cannot_be_meant_is_refused(tracker: ApiService, caller: Caller) -> None:
-    """Each with an error that says what to do."""
+async def test_invalid_queries_are_refused(tracker: ApiService, caller: Caller) -> None:
+    """Each error says what to do."""
     with pytest.raises(NotFound):
         await tracker.search(caller, "issue", providers=["trucker"])
     with pytest.raises(InvalidInput):
@@ -166,7 +168,7 @@ async def test_what_cannot_be_meant_is_refused(tracker: ApiService, caller: Call
 
 
 async def test_a_provider_that_is_switched_off_is_absent_at_once(tracker: ApiService, caller: Caller) -> None:
-    """Neither found nor listed, and asking for it by name says why."""
+    """It is neither found nor listed, and naming it says why."""
     await tracker.set_active(caller, "tracker", active=False)
 
     assert not (await tracker.search(caller, "issue")).endpoints
@@ -175,7 +177,7 @@ async def test_a_provider_that_is_switched_off_is_absent_at_once(tracker: ApiSer
         await tracker.search(caller, "issue", providers=["tracker"])
 
 
-async def test_the_best_are_read_closely_on_demand(tracker: ApiService, caller: Caller) -> None:
+async def test_the_best_are_reranked_on_demand(tracker: ApiService, caller: Caller) -> None:
     """The answer says so, and holds the same operations."""
     plain = await tracker.search(caller, "watchers")
     read = await tracker.search(caller, "watchers", rerank=True)

@@ -1,4 +1,4 @@
-"""Descriptions taken over: what changes and what stays, words before vectors, kills and races."""
+"""Imports of descriptions: what changes and what stays, words before vectors, kills and races."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from tests.support import Databases
 from thresher.core import Caller, InvalidInput, Settings, Tenant
 from thresher.embedding import open_cross_encoder
 from thresher.jobs import Jobs
-from thresher.knowledge.apis import KIND, ApiService, intake
-from thresher.knowledge.apis.syncing import Syncing
+from thresher.knowledge.apis import KIND, ApiService
+from thresher.knowledge.apis.ingestion import intake
+from thresher.knowledge.apis.ingestion.sync import DescriptionSync
 from thresher.search import SearchIndex
 from thresher.store import Database
 from thresher.store.tables import api_operation
@@ -28,7 +29,7 @@ PHASES = ("reading", "indexing", "embedding")
 
 
 class Killed(BaseException):
-    """Ends a run as a kill does: nothing is done about it."""
+    """Ends a run like a kill: without any clean-up."""
 
 
 class Bench:
@@ -40,10 +41,10 @@ class Bench:
         self.encoder = WordEncoder()
         self.index = SearchIndex(database, self.encoder, settings)
         self.service = ApiService(database, self.index, open_cross_encoder(settings), Jobs(database), settings)
-        self.syncing = Syncing(database, self.index)
+        self.sync = DescriptionSync(database, self.index)
 
     async def run(self, *, killed_at: str = "") -> None:
-        """Do what is to do for every version; break off at the beginning of a phase."""
+        """Do the pending work of every version; stop at the beginning of a phase."""
 
         def report(phase: str, *_: int) -> None:
             if phase == killed_at:
@@ -51,10 +52,10 @@ class Bench:
 
         for provider in await self.service.list_providers(self.caller):
             for version in provider.versions:
-                await self.syncing.run(self.caller.tenant, version.id, report)
+                await self.sync.run(self.caller.tenant, version.id, report)
 
     async def found(self, words: str) -> list[str]:
-        """Operations that hold these words, or are near them, best first."""
+        """Operations that contain these words or are near them, best first."""
         result = await self.index.search(self.caller, KIND, [words], limit=50, threshold=0.0)
         rows = await self.rows()
         return [rows[hit.id] for hit in result.hits]
@@ -74,7 +75,7 @@ async def bench(database: Database, tenant: Tenant, settings: Settings) -> Async
     await bench.index.close()
 
 
-async def test_words_find_what_was_just_added_and_vectors_follow(bench: Bench, shop: Path) -> None:
+async def test_new_operations_are_found_by_words_at_once_and_by_vectors_later(bench: Bench, shop: Path) -> None:
     """Without a worker nothing is embedded, and everything is found by its words."""
     added = await bench.service.add(bench.caller, "shop", [str(shop)])
     early = await bench.found("cancel order")
@@ -87,8 +88,8 @@ async def test_words_find_what_was_just_added_and_vectors_follow(bench: Bench, s
     assert (ready.state, ready.embedded, ready.operations) == ("ready", 5, 5)
 
 
-async def test_what_stays_keeps_its_row_and_is_not_embedded_again(bench: Bench, shop: Path) -> None:
-    """Only what was added or changed is; what is gone is found no more."""
+async def test_unchanged_operations_keep_their_rows_and_vectors(bench: Bench, shop: Path) -> None:
+    """Only added and changed operations are embedded; removed ones are no longer found."""
     await bench.service.add(bench.caller, "shop", [str(shop)])
     await bench.run()
     before, embedded = await bench.rows(), len(bench.encoder.documents)
@@ -111,8 +112,8 @@ async def test_what_stays_keeps_its_row_and_is_not_embedded_again(bench: Bench, 
     assert len(await bench.found("customers")) <= 5
 
 
-async def test_a_sync_that_finds_the_same_text_does_nothing(bench: Bench, shop: Path) -> None:
-    """No edition is raised, nothing written, nothing embedded."""
+async def test_a_sync_of_unchanged_text_does_nothing(bench: Bench, shop: Path) -> None:
+    """No edition changes, and nothing is written or embedded."""
     await bench.service.add(bench.caller, "shop", [str(shop)])
     await bench.run()
     before = await _edition(bench), len(bench.encoder.documents)
@@ -127,8 +128,8 @@ async def test_a_sync_that_finds_the_same_text_does_nothing(bench: Bench, shop: 
 
 
 @pytest.mark.parametrize("phase", PHASES)
-async def test_a_run_that_is_killed_is_gone_on_with(bench: Bench, shop: Path, phase: str) -> None:
-    """Wherever it is broken off, the next one leaves exactly what one alone would."""
+async def test_a_killed_run_is_resumed(bench: Bench, shop: Path, phase: str) -> None:
+    """Wherever it stops, the next run leaves exactly what a single run would."""
     await bench.service.add(bench.caller, "shop", [str(shop)])
     await bench.run()
     write(shop, described({"GET /orders": "Browse all orders", "GET /carts": "List carts"}))
@@ -145,17 +146,17 @@ async def test_a_run_that_is_killed_is_gone_on_with(bench: Bench, shop: Path, ph
     assert await _items(bench) == 2
 
 
-async def test_a_removal_that_is_broken_off_is_ended_by_the_next_work(
+async def test_an_interrupted_removal_is_finished_by_the_next_run(
     bench: Bench, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody sees the provider meanwhile, and its name is free."""
+    """Meanwhile nobody sees the provider, and its name is free."""
     await bench.service.add(bench.caller, "shop", [str(shop)])
 
     async def killed(*_: Any) -> None:
         raise Killed
 
     with monkeypatch.context() as broken:
-        broken.setattr(Syncing, "remove_left", killed)
+        broken.setattr(DescriptionSync, "remove_left", killed)
         with pytest.raises(Killed):
             await bench.service.remove(bench.caller, "shop")
     seen = await bench.service.list_providers(bench.caller)
@@ -167,8 +168,8 @@ async def test_a_removal_that_is_broken_off_is_ended_by_the_next_work(
     assert (left, await _items(bench), len(await bench.rows())) == (10, 5, 5)
 
 
-async def test_runs_at_the_same_time_leave_what_one_leaves(bench: Bench, shop: Path) -> None:
-    """A worker may begin while the process that added the description is still at it."""
+async def test_concurrent_runs_have_the_result_of_one(bench: Bench, shop: Path) -> None:
+    """A worker may start while the process that added the description is still working."""
     await bench.service.add(bench.caller, "shop", [str(shop)])
     write(shop, described({"GET /orders": "Browse all orders"}))
 
@@ -182,7 +183,7 @@ async def test_runs_at_the_same_time_leave_what_one_leaves(bench: Bench, shop: P
 
 
 async def test_a_large_description_that_breaks_in_a_worker_keeps_the_last_good_one(bench: Bench, shop: Path) -> None:
-    """Its version says why, and can be added anew where there never was a good one."""
+    """Its version says why, and can be added again if there never was a good one."""
     await bench.service.add(bench.caller, "shop", [str(shop)])
     broken = "openapi: 3.0.0\n" + "# much\n" * 240_000 + "paths: {"
     shop.with_suffix(".yaml").write_text(broken)
@@ -191,7 +192,7 @@ async def test_a_large_description_that_breaks_in_a_worker_keeps_the_last_good_o
 
     for provider in await bench.service.list_providers(bench.caller):
         with pytest.raises(InvalidInput):
-            await bench.syncing.run(bench.caller.tenant, provider.versions[0].id, lambda *_: None)
+            await bench.sync.run(bench.caller.tenant, provider.versions[0].id, lambda *_: None)
     other, kept = [one.versions[0] for one in await bench.service.list_providers(bench.caller)]
 
     assert added.versions[0].state == "waiting"
@@ -201,8 +202,8 @@ async def test_a_large_description_that_breaks_in_a_worker_keeps_the_last_good_o
     assert (await bench.service.add(bench.caller, "other", [str(shop)], version=other.label)).operations == 5
 
 
-async def test_another_model_has_everything_embedded_again(bench: Bench, shop: Path) -> None:
-    """Once; what is up to date is left alone."""
+async def test_a_new_model_embeds_everything_again(bench: Bench, shop: Path) -> None:
+    """Once; what is up to date is not touched."""
     await bench.service.add(bench.caller, "shop", [str(shop)])
     await bench.run()
     before = await bench.service.catch_up(bench.caller)
@@ -216,8 +217,8 @@ async def test_another_model_has_everything_embedded_again(bench: Bench, shop: P
     assert (await bench.service.provider(bench.caller, "shop")).versions[0].embedded == 5
 
 
-async def test_what_postgresql_cannot_hold_is_left_out(bench: Bench, tmp_path: Path) -> None:
-    """A zero byte, half a pair of surrogates, a path of any length; also two operations of one key."""
+async def test_text_that_postgresql_cannot_store_is_removed(bench: Bench, tmp_path: Path) -> None:
+    """A zero byte, half a surrogate pair, a path of any length; also two operations with one key."""
     odd = described({f"GET /{'x' * 6_000}": "a\0b \ud800 c", "GET /a": "A"}, tags=[{"name": "t\0"}])
     file = write(tmp_path / "odd.json", odd)
 
@@ -227,11 +228,11 @@ async def test_what_postgresql_cannot_hold_is_left_out(bench: Bench, tmp_path: P
     assert added.versions[0].failure == ""
 
 
-async def test_a_process_that_is_killed_leaves_work_that_the_next_one_ends(
+async def test_a_killed_process_leaves_work_that_the_next_one_finishes(
     bench: Bench, databases: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While it puts operations into the index, of which some are there and others not."""
-    monkeypatch.setattr(intake, "TAKEN_HERE", 0)
+    """It is killed while some operations are in the index and others are not."""
+    monkeypatch.setattr(intake, "INLINE_OCTETS", 0)
     many = {f"GET /things{number}": f"List all things of kind {number}" for number in range(300)}
     added = await bench.service.add(bench.caller, "many", [str(write(tmp_path / "many.json", described(many)))])
     script, version = Path(__file__).with_name("sync_once.py"), added.versions[0].id

@@ -1,4 +1,4 @@
-"""Usage of API descriptions: what is logged behind the answers, and what the logs then say."""
+"""Usage of API descriptions: what is logged, and what the logs then report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from thresher.store.tables.apis import api_operation, api_provider, api_version
 
 @pytest.fixture
 def caller(tenant: Tenant) -> Caller:
-    """The owner of a fresh tenant: sees all of it."""
+    """The owner of a fresh tenant, who sees all of it."""
     return Caller(tenant)
 
 
@@ -31,7 +31,7 @@ def log(database: Database, settings: Settings) -> UsageLog:
 
 
 def endpoint(number: int, provider: str = "jira") -> FoundEndpoint:
-    """An endpoint that was found."""
+    """An endpoint as a search returns it."""
     return FoundEndpoint(
         id=id_of(number),
         title="",
@@ -54,12 +54,12 @@ def found(*numbers: int, provider: str = "jira", **more: Any) -> FoundEndpoints:
 
 
 def search(log: UsageLog, caller: Caller, query: str, *numbers: int, ms: float = 10.0) -> None:
-    """Note a search that found these endpoints."""
+    """Log a search that found these endpoints."""
     log.searched(caller, query, found(*numbers), duration_ms=ms)
 
 
 def read(log: UsageLog, caller: Caller, number: int, provider: str = "jira") -> None:
-    """Note that an endpoint was read."""
+    """Log a read of an endpoint."""
     log.read(caller, endpoint(number, provider), duration_ms=1.0)
 
 
@@ -89,8 +89,8 @@ def counted(queries: Sequence[Any]) -> list[tuple[str, int]]:
     return [(one.query, one.count) for one in queries]
 
 
-async def test_of_empty_logs_every_metric_is_named_as_without_data(database: Database, caller: Caller) -> None:
-    """Nothing is made up: no figure, no query, no time."""
+async def test_empty_logs_name_every_metric_as_without_data(database: Database, caller: Caller) -> None:
+    """Nothing is invented: no figure, no query, no time."""
     report = await measure_usage(database, caller)
 
     assert report.no_data == METRICS
@@ -102,7 +102,7 @@ async def test_of_empty_logs_every_metric_is_named_as_without_data(database: Dat
 async def test_a_report_counts_searches_reads_and_what_was_asked(
     database: Database, caller: Caller, log: UsageLog
 ) -> None:
-    """Queries are counted without regard to case, blanks and the mark at their end."""
+    """Case, white space and trailing punctuation of queries are ignored."""
     search(log, caller, "Add a watcher?", 1, 2)
     search(log, caller, "add  a watcher", 1, 2)
     search(log, caller, "delete a board", 3)
@@ -157,7 +157,7 @@ async def test_a_search_counts_as_followed_by_a_read_of_its_own_hit(
     number: int,
     followed: bool,
 ) -> None:
-    """The same user, the same session where both are known, and within half an hour."""
+    """The same user, the same session if both are known, and within half an hour."""
     search(log, Caller(caller.tenant, "ann", "s1"), "watchers", 1, 2)
     await log.settle()
     await age(database, caller, f"{minutes} minutes")
@@ -185,7 +185,7 @@ async def test_a_hit_of_a_later_page_belongs_to_the_search(database: Database, c
 async def test_rising_queries_are_those_asked_more_often_than_before(
     database: Database, caller: Caller, log: UsageLog
 ) -> None:
-    """Against the period of the same length that came before."""
+    """Compared with the preceding period of the same length."""
     for query in ("old", "old", "old", "same"):
         search(log, caller, query, 1)
     await log.settle()
@@ -203,7 +203,7 @@ async def test_rising_queries_are_those_asked_more_often_than_before(
 async def test_failures_are_counted_by_their_code_and_as_nothing_else(
     database: Database, caller: Caller, log: UsageLog
 ) -> None:
-    """A search that failed was not answered, so it is no search without results."""
+    """A failed search was not answered, so it is not a search without results."""
     log.searched(caller, "x", None, duration_ms=1.0, error="not_found", providers=["jira"])
     log.read(caller, None, duration_ms=1.0, error="not_found", provider="jira")
     log.read(caller, None, duration_ms=1.0, error="invalid_input")
@@ -217,10 +217,8 @@ async def test_failures_are_counted_by_their_code_and_as_nothing_else(
     assert {"read_rate", "latency", "top_queries"} <= set(report.no_data)
 
 
-async def test_what_concerns_one_provider_is_counted_by_itself(
-    database: Database, caller: Caller, log: UsageLog
-) -> None:
-    """A search is about the providers that it was kept to, else about those of its hits."""
+async def test_one_provider_can_be_counted_by_itself(database: Database, caller: Caller, log: UsageLog) -> None:
+    """A search is about the providers that it was restricted to, or else those of its hits."""
     log.searched(caller, "pods", found(1, provider="kubernetes"), duration_ms=1.0)
     log.searched(caller, "boards", found(2, providers=("jira",)), duration_ms=1.0)
     log.searched(caller, "nothing", found(providers=("jira", "kubernetes")), duration_ms=1.0)
@@ -238,10 +236,10 @@ async def test_what_concerns_one_provider_is_counted_by_itself(
     assert (await measure_usage(database, caller, "datadog")).no_data == METRICS
 
 
-async def test_a_user_sees_his_own_usage_and_the_tenant_that_of_all(
+async def test_a_user_sees_only_their_own_usage_and_the_tenant_sees_all(
     database: Database, caller: Caller, other_tenant: Tenant, log: UsageLog
 ) -> None:
-    """Words that one person asked are not shown to another."""
+    """Text that one person searched for is not shown to another."""
     ann, bob = Caller(caller.tenant, "ann"), Caller(caller.tenant, "bob")
     search(log, ann, "secret plan", 1)
     search(log, bob, "lunch", 1)
@@ -257,7 +255,7 @@ async def test_a_user_sees_his_own_usage_and_the_tenant_that_of_all(
     assert (await measure_usage(database, caller)).searches == 1
 
 
-async def test_queries_that_missed_an_endpoint_are_told_with_its_place(
+async def test_queries_that_missed_an_endpoint_come_with_its_rank(
     database: Database, caller: Caller, log: UsageLog
 ) -> None:
     """Read from the fourth place, or shown by other words for the same; a hit among the first is no miss.
@@ -285,7 +283,7 @@ async def test_queries_that_missed_an_endpoint_are_told_with_its_place(
     assert await missed_queries(database, caller, [id_of(1)]) == {}
 
 
-async def test_a_search_that_was_not_for_an_api_says_nothing_of_it(
+async def test_a_search_that_was_not_for_an_api_does_not_count_for_it(
     database: Database, caller: Caller, log: UsageLog
 ) -> None:
     """Kept to another, of the assistant, which asks every kind of source, or without a word in common with it.
@@ -309,7 +307,7 @@ async def test_a_search_that_was_not_for_an_api_says_nothing_of_it(
     assert [one.query for one in missed[id_of(4)]] == ["list watchers", "subscribers"]
 
 
-async def test_a_search_from_before_an_operation_was_there_says_nothing_of_it(
+async def test_a_search_from_before_an_operation_was_there_does_not_count_for_it(
     database: Database, caller: Caller, log: UsageLog
 ) -> None:
     """Nothing could have been found."""
@@ -325,10 +323,10 @@ async def test_a_search_from_before_an_operation_was_there_says_nothing_of_it(
     assert [one.query for one in missed[id_of(4)]] == ["watchers of issues"]
 
 
-async def test_words_are_kept_without_secrets_and_not_at_all_where_the_setting_says_so(
+async def test_text_is_logged_without_secrets_or_not_at_all(
     database: Database, caller: Caller, settings: Settings
 ) -> None:
-    """Counts go on without them, and say that there are no words."""
+    """Counting goes on without them and reports that there is no text."""
     quiet = UsageLog(database, settings.model_copy(update={"api_queries": "off"}))
     search(quiet, caller, "boards", 1)
     await quiet.settle()
@@ -341,15 +339,15 @@ async def test_words_are_kept_without_secrets_and_not_at_all_where_the_setting_s
     assert len(folded("word " * 10_000)) == 300
 
 
-async def test_a_wrong_range_or_metric_is_refused_with_those_that_there_are(database: Database, caller: Caller) -> None:
-    """Whoever asked reads what to ask for."""
+async def test_a_wrong_range_or_metric_is_refused_with_the_valid_ones(database: Database, caller: Caller) -> None:
+    """The error lists the valid ones."""
     with pytest.raises(InvalidInput, match="1d, 7d, 30d, 90d"):
         await measure_usage(database, caller, time_range="2w")  # pyright: ignore[reportArgumentType] - a wrong one
     with pytest.raises(InvalidInput, match="Did you mean 'top_queries'"):
         await measure_usage(database, caller, metrics=["top_querys"])
 
 
-def test_numbers_in_ids_are_those_that_the_log_keeps() -> None:
-    """An id that is none has no number."""
+def test_ids_and_logged_numbers_convert_into_each_other() -> None:
+    """An invalid id has no number."""
     assert id_of(number_of("op_00ffa0123456") or 0) == "op_00ffa0123456"
     assert number_of("nonsense") is None

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.data import DEFAULT_DATA
 from tests.support.servoy_workspace import bookshop
 from thresher.core import NotFound
-from thresher.knowledge.solutions.checking import check_round_trip
+from thresher.knowledge.solutions.servoy_workspace.files import check_round_trip
 from thresher.servoy import Dialect
 
 

@@ -14,7 +14,7 @@ from tests.support import without_tenant_conditions
 from tests.support.isolation import fingerprint
 from tests.support.servoy_workspace import MODULE, Column, WorkspaceBuilder
 from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings, Tenant
-from thresher.knowledge.solutions import RelationChanges, RelationWish, SolutionService, Storage, ValueListWish
+from thresher.knowledge.solutions import RelationChanges, RelationSpec, SolutionService, Storage, ValueListSpec
 from thresher.servoy import RelationItem
 from thresher.store import Database
 
@@ -307,8 +307,8 @@ async def test_new_servers_are_told_of_when_the_workspace_is_looked_at(
 
 async def test_two_calls_at_once_make_one_relation(service: SolutionService, clerk: Caller) -> None:
     """The other is told that it is there."""
-    wish = RelationWish(name="one", primary_datasource="shop/books", foreign_datasource="shop/authors")
-    wishes = [replace(wish, items=_items(n)) for n in range(2)]
+    spec = RelationSpec(name="one", primary_datasource="shop/books", foreign_datasource="shop/authors")
+    wishes = [replace(spec, items=_items(n)) for n in range(2)]
 
     answers = await asyncio.gather(*(service.open_relation(clerk, one) for one in wishes), return_exceptions=True)
 
@@ -362,10 +362,10 @@ async def test_a_solution_is_a_workspace_by_its_own_folder(
     before = files(tmp_path / "alone")
     info = await service.add_workspace(anybody, str(alone), "alone")
     pair = (RelationItem("author_id", "author_id"),)
-    wish = RelationWish(name="told", primary_datasource="shop/a", foreign_datasource="shop/b", items=pair)
+    spec = RelationSpec(name="told", primary_datasource="shop/a", foreign_datasource="shop/b", items=pair)
 
-    made = await service.open_relation(anybody, wish)
-    used = ValueListWish(name="of_told", relation="told", display=("author_id",))
+    made = await service.open_relation(anybody, spec)
+    used = ValueListSpec(name="of_told", relation="told", display=("author_id",))
     await service.open_value_list(anybody, used)
     renamed = await service.rename_relation(anybody, "told", "told_again")
     listing = await service.list_relations(anybody, "all")

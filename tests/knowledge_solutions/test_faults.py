@@ -15,7 +15,7 @@ import pytest
 
 from tests.knowledge_solutions.writer import AFTER, BEFORE, contents, plan, write
 from thresher.core import ConfigurationError, Conflict, InvalidInput, NotAllowed, ThresherError
-from thresher.knowledge.solutions.storage import Storage
+from thresher.knowledge.solutions.changes.storage import Storage
 from thresher.knowledge.solutions.workspace import FileChange
 
 WRITER = [sys.executable, "-m", "tests.knowledge_solutions.writer"]

@@ -15,7 +15,7 @@ import pytest
 
 from tests.knowledge_solutions.writer import AFTER, BEFORE, contents, write
 from thresher.core import Conflict
-from thresher.knowledge.solutions.storage import Storage
+from thresher.knowledge.solutions.changes.storage import Storage
 from thresher.knowledge.solutions.workspace import FileChange
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no signal 9")
@@ -37,11 +37,11 @@ class Killing:
             folder.mkdir()
         write(self.root, BEFORE)
 
-    def asks(self, request: str) -> dict[str, Any]:
+    def asks(self, spec: str) -> dict[str, Any]:
         """What the process answers."""
         assert self.process.stdin
         assert self.process.stdout
-        self.process.stdin.write(f"{request}\n")
+        self.process.stdin.write(f"{spec}\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
 

@@ -13,13 +13,13 @@ from tests.support.servoy_workspace import WorkspaceBuilder, bookshop
 from thresher.core import Caller, Conflict, InvalidInput, NotFound
 from thresher.knowledge.solutions import (
     RelationChanges,
-    RelationWish,
+    RelationSpec,
     SolutionContext,
     SolutionService,
     ValueListChanges,
-    ValueListWish,
+    ValueListSpec,
 )
-from thresher.knowledge.solutions.servoy_workspace import ServoyWorkspace
+from thresher.knowledge.solutions.servoy_workspace.workspace import ServoyWorkspace
 from thresher.packs.objects import context_text, relation_text
 from thresher.servoy import CustomValue, RelationItem
 
@@ -52,10 +52,10 @@ async def test_what_could_not_be_read_again_is_not_written(
 ) -> None:
     """New or changed: nothing is on disk before it was read."""
     before = files(plain.root)
-    wish = RelationWish(name="odd", items=(PAIR,), comment=text, **SOURCES)
+    spec = RelationSpec(name="odd", items=(PAIR,), comment=text, **SOURCES)
 
     with pytest.raises(InvalidInput, match="cannot be written: comment"):
-        await service.open_relation(clerk, wish)
+        await service.open_relation(clerk, spec)
     with pytest.raises(InvalidInput, match="cannot be written"):
         await service.update_relation(clerk, "orders_to_customers", RelationChanges(comment=text))
 
@@ -108,7 +108,7 @@ async def test_a_literal_keeps_its_blanks(service: SolutionService, clerk: Calle
     """Those at its end are part of the value."""
     pair = RelationItem("LITERAL:a ", "full_name")
 
-    made = await service.open_relation(clerk, RelationWish(name="a_names", items=(pair,), **SOURCES))
+    made = await service.open_relation(clerk, RelationSpec(name="a_names", items=(pair,), **SOURCES))
 
     assert made.relation.items[0].primary == "LITERAL:a "
 
@@ -119,18 +119,18 @@ async def test_what_is_no_variable_is_refused(service: SolutionService, clerk: C
     pair = RelationItem(primary, "full_name")
 
     with pytest.raises(InvalidInput, match="is no variable"):
-        await service.open_relation(clerk, RelationWish(name="odd", items=(pair,), **SOURCES))
+        await service.open_relation(clerk, RelationSpec(name="odd", items=(pair,), **SOURCES))
 
 
 async def test_names_of_columns_that_cannot_be_checked_are_one_line(service: SolutionService, clerk: Caller) -> None:
     """Of a table that is made at run time, too; a list shows no column without a name."""
-    wish = RelationWish(
+    spec = RelationSpec(
         name="odd", items=(RelationItem("a\nb", "c"),), primary_datasource="view:q", foreign_datasource="view:z"
     )
     with pytest.raises(InvalidInput, match="no name of a column"):
-        await service.open_relation(clerk, wish)
+        await service.open_relation(clerk, spec)
     with pytest.raises(InvalidInput, match="column's name is empty"):
-        await service.open_value_list(clerk, ValueListWish(name="odd", datasource="view:q", display=(" ",)))
+        await service.open_value_list(clerk, ValueListSpec(name="odd", datasource="view:q", display=(" ",)))
 
 
 @pytest.mark.parametrize("values", [("a|1", "b"), (CustomValue("a|b"), CustomValue("c")), ("",), ("a", "a|1", "-")])
@@ -138,10 +138,10 @@ async def test_a_list_that_was_made_is_the_list_that_was_wished(
     service: SolutionService, clerk: Caller, values: tuple[str | CustomValue, ...]
 ) -> None:
     """Where one line has a bar all get one; the same wish once more shows the list."""
-    wish = ValueListWish(name="letters", custom_values=values)
-    made = await service.open_value_list(clerk, wish)
+    spec = ValueListSpec(name="letters", custom_values=values)
+    made = await service.open_value_list(clerk, spec)
 
-    shown = await service.open_value_list(clerk, wish)
+    shown = await service.open_value_list(clerk, spec)
     same = await service.update_value_list(clerk, "letters", ValueListChanges(custom_values=values))
 
     assert (shown.change.action, same.change.action) == ("unchanged", "unchanged")
@@ -152,18 +152,18 @@ async def test_lists_that_differ_in_what_is_stored_alone_are_told_apart(
     service: SolutionService, clerk: Caller
 ) -> None:
     """The error says what is stored, too."""
-    await service.open_value_list(clerk, ValueListWish(name="letters", custom_values=("a|1", "b|2")))
+    await service.open_value_list(clerk, ValueListSpec(name="letters", custom_values=("a|1", "b|2")))
 
     with pytest.raises(Conflict, match=r"a\|1, b\|2\), not custom values \(a\|1, b\|3\)"):
-        await service.open_value_list(clerk, ValueListWish(name="letters", custom_values=("a|1", "b|3")))
+        await service.open_value_list(clerk, ValueListSpec(name="letters", custom_values=("a|1", "b|3")))
 
 
 async def test_a_long_comment_does_not_fill_an_error(service: SolutionService, clerk: Caller) -> None:
     """Nor does one that somebody asks for."""
-    wish = RelationWish(name="orders_to_customers", comment="long " * 2_000)
+    spec = RelationSpec(name="orders_to_customers", comment="long " * 2_000)
 
     with pytest.raises(Conflict, match="comment is '', not 'long") as refused:
-        await service.open_relation(clerk, wish)
+        await service.open_relation(clerk, spec)
 
     assert len(str(refused.value)) < 800
 
@@ -177,7 +177,7 @@ async def test_only_words_of_ours_stand_in_lines_of_ours(
     plain.write("shop_data/relations/odd.rel", RELATION.format(name=f"x {spoken}", comment=""))
 
     context = await service.get_solution_context(clerk)
-    shown = await service.open_relation(clerk, RelationWish(name=f"x {spoken}"))
+    shown = await service.open_relation(clerk, RelationSpec(name=f"x {spoken}"))
 
     for said in (context_text(context), relation_text(shown)):
         mark = said.partition(" ")[0]
@@ -207,7 +207,7 @@ async def test_a_folder_that_became_a_link_is_not_followed(
     before = files(elsewhere)
 
     for asked in (
-        service.open_value_list(clerk, ValueListWish(name="states", custom_values=("a",))),
+        service.open_value_list(clerk, ValueListSpec(name="states", custom_values=("a",))),
         service.backups(clerk, "shop"),
         service.undo(clerk, "1-000000", "shop"),
     ):
@@ -241,6 +241,6 @@ async def test_a_pipe_holds_up_no_change(service: SolutionService, clerk: Caller
 
     await service.rename_relation(clerk, "orders_to_customers", "orders_to_buyers", confirm=True, force=True)
     with pytest.raises(InvalidInput):
-        await service.open_relation(clerk, RelationWish(name="taken", items=(PAIR,), **SOURCES))
+        await service.open_relation(clerk, RelationSpec(name="taken", items=(PAIR,), **SOURCES))
 
     assert (plain.root / "shop_data/relations/orders_to_buyers.rel").is_file()

@@ -10,10 +10,10 @@ import pytest
 
 from tests.support.servoy_workspace import WorkspaceBuilder, bookshop, made_uuid
 from thresher.core import BrokenFile
+from thresher.knowledge.solutions.changes.storage import Storage
 from thresher.knowledge.solutions.models import Reference
-from thresher.knowledge.solutions.servoy_workspace import ServoyWorkspace
-from thresher.knowledge.solutions.storage import Storage
-from thresher.knowledge.solutions.workspace import Stored
+from thresher.knowledge.solutions.servoy_workspace.workspace import ServoyWorkspace
+from thresher.knowledge.solutions.workspace import StoredObject
 from thresher.servoy import Dialect, Relation, RelationItem, ValueList
 
 NAME = "orders_to_customers"
@@ -32,7 +32,7 @@ def classic(tmp_path: Path) -> WorkspaceBuilder:
     return bookshop(tmp_path / "shop")
 
 
-def stored(workspace: ServoyWorkspace, name: str, kind: Any = "relation", project: str = "shop_data") -> Stored:
+def stored(workspace: ServoyWorkspace, name: str, kind: Any = "relation", project: str = "shop_data") -> StoredObject:
     """An object of the workspace."""
     return workspace.find(kind, name, [project])[0]
 

@@ -11,10 +11,10 @@ import pytest
 from tests.knowledge_solutions.conftest import files
 from tests.support.servoy_workspace import Column, WorkspaceBuilder
 from thresher.core import BrokenFile, Caller, Conflict, InvalidInput, NotFound, Unconfirmed
-from thresher.knowledge.solutions import RelationChanges, RelationWish, SolutionService
+from thresher.knowledge.solutions import RelationChanges, RelationSpec, SolutionService
 from thresher.servoy import Relation, RelationItem, read_document, relation_of
 
-BOOKS = RelationWish(
+BOOKS = RelationSpec(
     primary_datasource="shop/books",
     foreign_datasource="shop/publishers",
     items=(RelationItem("publisher_id", "publisher_id"),),
@@ -69,7 +69,7 @@ async def test_every_property_reaches_the_file(service: SolutionService, caller:
     items = (RelationItem("publisher_id", "publisher_id"), RelationItem("LITERAL:a%", "name", "like", ignore_case=True))
     made = await service.open_relation(
         caller,
-        RelationWish(
+        RelationSpec(
             name="published",
             primary_datasource="db:/SHOP/Books",
             foreign_datasource="shop/publishers",
@@ -96,10 +96,10 @@ async def test_what_exists_is_shown_and_not_changed(
     """By its name, and by the same data sources and columns in another order and way of writing."""
     before = files(shop.root)
 
-    shown = await service.open_relation(caller, RelationWish(name="orders_to_customers"))
+    shown = await service.open_relation(caller, RelationSpec(name="orders_to_customers"))
     same = await service.open_relation(
         caller,
-        RelationWish(
+        RelationSpec(
             name="authors_to_books$in_print",
             primary_datasource="shop/authors",
             foreign_datasource="shop/books",
@@ -118,11 +118,11 @@ async def test_one_that_differs_is_neither_shown_nor_changed(
     before = files(plain.root)
 
     with pytest.raises(Conflict, match=r"join_type is 'left outer', not 'inner'.*update_relation"):
-        await service.open_relation(clerk, RelationWish(name="orders_to_customers", join_type="inner"))
+        await service.open_relation(clerk, RelationSpec(name="orders_to_customers", join_type="inner"))
     with pytest.raises(Conflict, match=r"foreign_datasource is 'db:/shop/customers', not 'db:/shop/books'\."):
         await service.open_relation(
             clerk,
-            RelationWish(
+            RelationSpec(
                 name="orders_to_customers",
                 primary_datasource="shop/orders",
                 foreign_datasource="shop/books",
@@ -130,7 +130,7 @@ async def test_one_that_differs_is_neither_shown_nor_changed(
             ),
         )
     with pytest.raises(Conflict, match="items"):
-        await service.find_relation(clerk, RelationWish(name="orders_to_customers", items=(_odd(),)))
+        await service.find_relation(clerk, RelationSpec(name="orders_to_customers", items=(_odd(),)))
 
     assert files(plain.root) == before
 
@@ -140,30 +140,30 @@ def _odd() -> RelationItem:
 
 
 @pytest.mark.parametrize(
-    ("wish", "message", "hint"),
+    ("spec", "message", "hint"),
     [
-        (RelationWish(), "Neither a name nor primary_datasource and foreign_datasource", "server/table"),
-        (RelationWish(name="nothing"), "primary_datasource and foreign_datasource must be said", "server/table"),
-        (RelationWish(name="books_to_reviews"), "must be said", "from shop/books to shop/reviews"),
-        (RelationWish(name="orders_to_costumers"), "must be said", "orders_to_customers"),
-        (RelationWish(primary_datasource="shop/books"), "Neither a name nor foreign_datasource", "server/table"),
+        (RelationSpec(), "Neither a name nor primary_datasource and foreign_datasource", "server/table"),
+        (RelationSpec(name="nothing"), "primary_datasource and foreign_datasource must be said", "server/table"),
+        (RelationSpec(name="books_to_reviews"), "must be said", "from shop/books to shop/reviews"),
+        (RelationSpec(name="orders_to_costumers"), "must be said", "orders_to_customers"),
+        (RelationSpec(primary_datasource="shop/books"), "Neither a name nor foreign_datasource", "server/table"),
         (
-            RelationWish(primary_datasource="shop/books", foreign_datasource="shop/authors"),
+            RelationSpec(primary_datasource="shop/books", foreign_datasource="shop/authors"),
             "columns that join shop/books and shop/authors must be said",
             "author_id (integer)",
         ),
         (
-            RelationWish(primary_datasource="shop/book", foreign_datasource="shop/authors", items=PAIR),
+            RelationSpec(primary_datasource="shop/book", foreign_datasource="shop/authors", items=PAIR),
             "primary_datasource: the server 'shop' has no table 'book'",
             "shop/books",
         ),
         (
-            RelationWish(primary_datasource="books", foreign_datasource="shop/authors", items=PAIR),
+            RelationSpec(primary_datasource="books", foreign_datasource="shop/authors", items=PAIR),
             "not a data source",
             "shop/books",
         ),
         (
-            RelationWish(
+            RelationSpec(
                 primary_datasource="shop/books",
                 foreign_datasource="shop/authors",
                 items=(RelationItem("autor_id", "author_id"),),
@@ -172,21 +172,21 @@ def _odd() -> RelationItem:
             "author_id",
         ),
         (
-            RelationWish(
+            RelationSpec(
                 primary_datasource="shop/books", foreign_datasource="shop/authors", items=PAIR, initial_sort="nam asc"
             ),
             "no column 'nam'",
             "shop/authors has",
         ),
         (
-            RelationWish(
+            RelationSpec(
                 primary_datasource="shop/books", foreign_datasource="shop/authors", items=PAIR, initial_sort="x.name"
             ),
             "relation 'x'",
             "",
         ),
         (
-            RelationWish(
+            RelationSpec(
                 primary_datasource="shop/books",
                 foreign_datasource="shop/authors",
                 items=(RelationItem("author_id", "author_id", "not in"),),
@@ -195,7 +195,7 @@ def _odd() -> RelationItem:
             "",
         ),
         (
-            RelationWish(
+            RelationSpec(
                 primary_datasource="shop/books",
                 foreign_datasource="shop/authors",
                 items=(RelationItem("author_id", "author_id", ">", ignore_case=True),),
@@ -204,24 +204,24 @@ def _odd() -> RelationItem:
             "like",
         ),
         (
-            RelationWish(name="a b", primary_datasource="shop/books", foreign_datasource="shop/authors", items=PAIR),
+            RelationSpec(name="a b", primary_datasource="shop/books", foreign_datasource="shop/authors", items=PAIR),
             "a b",
             "",
         ),
         (
-            RelationWish(
+            RelationSpec(
                 name="foundset", primary_datasource="shop/books", foreign_datasource="shop/authors", items=PAIR
             ),
             "reserved",
             "",
         ),
         (
-            RelationWish(name="x", primary_datasource="shop/books", foreign_datasource="shop/authors", items=PAIR * 2),
+            RelationSpec(name="x", primary_datasource="shop/books", foreign_datasource="shop/authors", items=PAIR * 2),
             "twice",
             "",
         ),
         (
-            RelationWish(
+            RelationSpec(
                 name="x",
                 primary_datasource="shop/books",
                 foreign_datasource="shop/authors",
@@ -232,16 +232,16 @@ def _odd() -> RelationItem:
             "left outer",
         ),
     ],
-    ids=lambda value: "" if isinstance(value, RelationWish) else str(value)[:30],
+    ids=lambda value: "" if isinstance(value, RelationSpec) else str(value)[:30],
 )
 async def test_what_is_missing_or_wrong_is_said_with_what_there_is(
-    service: SolutionService, clerk: Caller, plain: WorkspaceBuilder, wish: RelationWish, message: str, hint: str
+    service: SolutionService, clerk: Caller, plain: WorkspaceBuilder, spec: RelationSpec, message: str, hint: str
 ) -> None:
     """Nothing is guessed and nothing written."""
     before = files(plain.root)
 
     with pytest.raises(InvalidInput) as refused:
-        await service.open_relation(clerk, wish)
+        await service.open_relation(clerk, spec)
 
     assert message in refused.value.message
     assert hint in refused.value.hint
@@ -252,11 +252,11 @@ async def test_what_cannot_be_checked_is_made_with_a_note(service: SolutionServi
     """A server without column information, an in-memory table that nobody defines, types that hardly meet."""
     unknown = await service.open_relation(
         clerk,
-        RelationWish(primary_datasource="crm/deals", foreign_datasource="mem:baskets", items=(RelationItem("a", "b"),)),
+        RelationSpec(primary_datasource="crm/deals", foreign_datasource="mem:baskets", items=(RelationItem("a", "b"),)),
     )
     apart = await service.open_relation(
         clerk,
-        RelationWish(
+        RelationSpec(
             primary_datasource="shop/books",
             foreign_datasource="shop/customers",
             items=(RelationItem("book_id", "customer_id"), RelationItem("scopes.globals.nothing", "city")),
@@ -278,19 +278,19 @@ async def test_calculations_and_memory_tables_are_sides_of_a_relation(
         '/**\n * @properties={type:4,typeid:36,uuid:"62E0B3B5-2B1F-4B6B-9B0F-0A8E1C2D3E4F"}\n */\n'
         "function basket_id()\n{\n\treturn book_id;\n}\n",
     )
-    wish = RelationWish(
+    spec = RelationSpec(
         primary_datasource="shop/books",
         foreign_datasource="mem:basket",
         items=(RelationItem("basket_id", "book_id"),),
     )
 
-    made = await service.open_relation(clerk, wish)
+    made = await service.open_relation(clerk, spec)
 
     assert (made.relation.foreign_datasource, made.notes) == ("mem:basket", ())
     with pytest.raises(InvalidInput, match="mem:basket has no column 'basket_id'"):
         await service.open_relation(
             clerk,
-            RelationWish(
+            RelationSpec(
                 name="x",
                 primary_datasource="shop/books",
                 foreign_datasource="mem:basket",
@@ -301,15 +301,15 @@ async def test_calculations_and_memory_tables_are_sides_of_a_relation(
 
 async def test_a_name_that_is_met_in_another_module_is_taken(service: SolutionService, clerk: Caller) -> None:
     """In a module that uses this one, in one that is used beside it, in another case, and as a column of the table."""
-    wish = {"primary_datasource": "shop/books", "foreign_datasource": "shop/authors", "items": PAIR, "confirm": True}
+    spec = {"primary_datasource": "shop/books", "foreign_datasource": "shop/authors", "items": PAIR, "confirm": True}
 
     with pytest.raises(Conflict, match=r"'books\$wanted' in 'bookshop'"):
-        await service.open_relation(clerk, RelationWish(name="books$wanted", solution="shop_screens", **wish))
+        await service.open_relation(clerk, RelationSpec(name="books$wanted", solution="shop_screens", **spec))
     with pytest.raises(Conflict, match="ignore case"):
-        await service.open_relation(clerk, RelationWish(name="Orders_to_customers", **wish))
+        await service.open_relation(clerk, RelationSpec(name="Orders_to_customers", **spec))
     with pytest.raises(Conflict, match="has a column 'title'"):
-        await service.open_relation(clerk, RelationWish(name="title", **wish))
-    made = await service.open_relation(clerk, RelationWish(name="books$wanted", solution="backoffice", **wish))
+        await service.open_relation(clerk, RelationSpec(name="title", **spec))
+    made = await service.open_relation(clerk, RelationSpec(name="books$wanted", solution="backoffice", **spec))
 
     assert made.project == "backoffice"  # nothing uses it together with `bookshop`
 
@@ -321,7 +321,7 @@ async def test_outside_of_the_active_solution_somebody_must_agree(
     before = files(plain.root)
     name = "books$wanted"
     calls = [
-        service.open_relation(clerk, RelationWish(**{**_fields(BOOKS), "solution": "backoffice"})),
+        service.open_relation(clerk, RelationSpec(**{**_fields(BOOKS), "solution": "backoffice"})),
         service.update_relation(clerk, name, RelationChanges(comment="x")),
         service.rename_relation(clerk, name, "books$found"),
         service.delete_relations(clerk, [name]),
@@ -337,8 +337,8 @@ async def test_outside_of_the_active_solution_somebody_must_agree(
     ).project == "bookshop"
 
 
-def _fields(wish: RelationWish) -> dict[str, Any]:
-    return {name: getattr(wish, name) for name in ("primary_datasource", "foreign_datasource", "items")}
+def _fields(spec: RelationSpec) -> dict[str, Any]:
+    return {name: getattr(spec, name) for name in ("primary_datasource", "foreign_datasource", "items")}
 
 
 async def test_an_update_touches_only_its_lines(
@@ -371,7 +371,7 @@ def _lines(text: bytes) -> set[str]:
 
 async def test_items_that_stay_keep_their_uuids(service: SolutionService, caller: Caller) -> None:
     """A pair more is one more item; the data source can change with its columns alone."""
-    before = (await service.open_relation(caller, RelationWish(name="orders_to_order_lines"))).relation
+    before = (await service.open_relation(caller, RelationSpec(name="orders_to_order_lines"))).relation
     items = (RelationItem("order_id", "order_id"), RelationItem("LITERAL:1", "line_no", ">="))
 
     done = await service.update_relation(caller, before.name, RelationChanges(items=items))
@@ -392,7 +392,7 @@ async def test_what_an_update_does_not_name_may_stay_wrong(
     done = await service.update_relation(clerk, "lost", RelationChanges(comment="why?"))
 
     assert done.relation.comment == "why?"
-    same = RelationWish(name="lost", primary_datasource="shop/books", foreign_datasource="shop/GONE")
+    same = RelationSpec(name="lost", primary_datasource="shop/books", foreign_datasource="shop/GONE")
     assert (await service.open_relation(clerk, same)).change.action == "unchanged"
     with pytest.raises(InvalidInput, match="Nothing is said"):
         await service.update_relation(clerk, "lost", RelationChanges())
@@ -483,7 +483,7 @@ async def test_a_broken_file_is_named_and_never_written(
     file = plain.write("shop_data/relations/torn.rel", b"name:\n<<<<<<< HEAD\n")
 
     for call in (
-        service.open_relation(clerk, RelationWish(name="torn", **_fields(BOOKS))),
+        service.open_relation(clerk, RelationSpec(name="torn", **_fields(BOOKS))),
         service.update_relation(clerk, "torn", RelationChanges(comment="x")),
         service.delete_relations(clerk, ["torn"], force=True),
     ):
@@ -528,13 +528,13 @@ async def test_one_that_stands_elsewhere_is_found_there(
     plain.relation("bookshop", Relation("audits", "db:/shop/books", "db:/shop/reviews", ()))
     plain.table("shop", "audits", [Column("id", key=True)])
 
-    found = await service.open_relation(clerk, RelationWish(name="books$wanted"))
+    found = await service.open_relation(clerk, RelationSpec(name="books$wanted"))
 
     assert found.project == "bookshop"
     assert found.notes == ("It stands in 'bookshop', which 'shop_data' does not use.",)
     with pytest.raises(InvalidInput, match="'backoffice', 'bookshop'"):
-        await service.open_relation(clerk, RelationWish(name="audits"))
-    said = await service.open_relation(clerk, RelationWish(name="audits", solution="backoffice"))
+        await service.open_relation(clerk, RelationSpec(name="audits"))
+    said = await service.open_relation(clerk, RelationSpec(name="audits", solution="backoffice"))
     assert said.project == "backoffice"
 
 
@@ -550,10 +550,10 @@ async def test_an_item_may_be_a_member_of_an_enumeration(
 ) -> None:
     """Made, given again as it is, and changed to another."""
     plain.write("shop_data/lists.js", ENUMERATION)
-    wish = replace(BOOKS, name="kinds", items=(RelationItem(primary, "publisher_id"),))
+    spec = replace(BOOKS, name="kinds", items=(RelationItem(primary, "publisher_id"),))
 
-    made = await service.open_relation(clerk, wish)
-    again = await service.open_relation(clerk, wish)
+    made = await service.open_relation(clerk, spec)
+    again = await service.open_relation(clerk, spec)
     other = (RelationItem("scopes.lists.kind.b", "publisher_id"),)
     changed = await service.update_relation(clerk, "kinds", RelationChanges(items=other))
 
@@ -568,11 +568,11 @@ async def test_an_unknown_scope_is_refused_with_the_nearest(
 ) -> None:
     """As an unknown column is; what a relation says already may stay."""
     plain.write("shop_data/lists.js", ENUMERATION)
-    wish = replace(BOOKS, name="kinds", items=(RelationItem("scopes.list.kind.a", "publisher_id"),))
+    spec = replace(BOOKS, name="kinds", items=(RelationItem("scopes.list.kind.a", "publisher_id"),))
 
     with pytest.raises(InvalidInput, match="no scope 'list'") as refused:
-        await service.open_relation(clerk, wish)
-    made = await service.open_relation(clerk, replace(wish, items=(RelationItem("scopes.lists.kind.a", "name"),)))
+        await service.open_relation(clerk, spec)
+    made = await service.open_relation(clerk, replace(spec, items=(RelationItem("scopes.lists.kind.a", "name"),)))
     (plain.root / "shop_data" / "lists.js").unlink()
     kept = await service.update_relation(clerk, "kinds", RelationChanges(items=made.relation.items, comment="old"))
 
@@ -582,9 +582,9 @@ async def test_an_unknown_scope_is_refused_with_the_nearest(
 
 async def test_a_scope_that_a_missing_module_may_have_is_noted(service: SolutionService, clerk: Caller) -> None:
     """The workspace lacks the module `reports`, which `backoffice` uses."""
-    wish = replace(BOOKS, name="kinds", items=(RelationItem("scopes.charts.kind", "publisher_id"),))
+    spec = replace(BOOKS, name="kinds", items=(RelationItem("scopes.charts.kind", "publisher_id"),))
 
-    made = await service.open_relation(clerk, replace(wish, solution="backoffice", confirm=True))
+    made = await service.open_relation(clerk, replace(spec, solution="backoffice", confirm=True))
 
     assert any("'charts' was not checked" in note and "'reports'" in note for note in made.notes)
 

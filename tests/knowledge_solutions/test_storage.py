@@ -11,9 +11,9 @@ import pytest
 
 from tests.knowledge_solutions.writer import AFTER, BEFORE, contents, plan, write
 from thresher.core import Conflict, InvalidInput, NotFound
-from thresher.knowledge.solutions.differences import unified
-from thresher.knowledge.solutions.journal import KEPT, Owner
-from thresher.knowledge.solutions.storage import Storage
+from thresher.knowledge.solutions.changes.journal import KEPT, ChangeOwner
+from thresher.knowledge.solutions.changes.plan import unified
+from thresher.knowledge.solutions.changes.storage import Storage
 from thresher.knowledge.solutions.workspace import FileChange
 
 START = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
@@ -245,7 +245,7 @@ def test_a_long_diff_says_how_much_is_missing() -> None:
 
 def test_each_tenant_has_its_own_changes(root: Path, storage: Storage, tmp_path: Path) -> None:
     """Who made one is noted; many changes of one tenant push out none of another."""
-    ours, theirs = Owner(1, "olga"), Owner(2)
+    ours, theirs = ChangeOwner(1, "olga"), ChangeOwner(2)
     first = storage.apply(root, "ours", [FileChange("crm/a.rel", None, b"x")], ours)
     data = b""
     for number in range(KEPT + 1):
@@ -264,7 +264,7 @@ def test_each_tenant_has_its_own_changes(root: Path, storage: Storage, tmp_path:
 
 def test_nothing_is_forgotten_while_a_change_is_pending(root: Path, storage: Storage, tmp_path: Path) -> None:
     """Whoever's it is, and anybody completes it; then the tenant's own go alone, and also where the folder is gone."""
-    ours, theirs = Owner(1), Owner(2)
+    ours, theirs = ChangeOwner(1), ChangeOwner(2)
     storage.apply(root, "rename old", plan(), ours)
     kept = storage.apply(root, "theirs", [FileChange("crm/b.rel", None, b"x")], theirs)
     (file,) = (tmp_path / "data").rglob(f"{kept.id}.done")

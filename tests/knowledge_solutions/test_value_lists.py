@@ -10,7 +10,7 @@ import pytest
 from tests.knowledge_solutions.conftest import files
 from tests.support.servoy_workspace import WorkspaceBuilder, made_uuid
 from thresher.core import Caller, Conflict, InvalidInput, NotFound, Unconfirmed
-from thresher.knowledge.solutions import SolutionService, ValueListChanges, ValueListWish
+from thresher.knowledge.solutions import SolutionService, ValueListChanges, ValueListSpec
 from thresher.servoy import CustomValue, ValueList, read_document, value_list_of
 
 
@@ -28,10 +28,10 @@ def raw(file: str) -> dict[str, Any]:
 
 async def test_a_custom_list_holds_its_lines(service: SolutionService, caller: Caller, shop: WorkspaceBuilder) -> None:
     """Texts and records alike; types stand where the project's dialect says them."""
-    wish = ValueListWish(name="states", custom_values=("New|1", CustomValue("Do|ne", "2"), "Old|30"))
+    spec = ValueListSpec(name="states", custom_values=("New|1", CustomValue("Do|ne", "2"), "Old|30"))
 
-    made = await service.open_value_list(caller, wish)
-    shown = await service.open_value_list(caller, wish)
+    made = await service.open_value_list(caller, spec)
+    shown = await service.open_value_list(caller, spec)
 
     properties = raw(made.place.file)
     assert properties["customValues"] == "New|1\nDo\\|ne|2\nOld|30"
@@ -50,7 +50,7 @@ async def test_a_table_list_shows_some_columns_and_stores_others(
     """Bits of both, in the order in which they are shown; types follow the columns."""
     made = await service.open_value_list(
         caller,
-        ValueListWish(
+        ValueListSpec(
             name="writers",
             datasource="shop/Authors",
             display=("last_name", "FIRST_NAME"),
@@ -80,11 +80,11 @@ async def test_a_related_list_takes_columns_of_where_its_relations_end(
 ) -> None:
     """One relation, or several of which each begins where the one before it ends."""
     one = await service.open_value_list(
-        caller, ValueListWish(name="lines", relation="orders_to_order_lines", display=("line_no",))
+        caller, ValueListSpec(name="lines", relation="orders_to_order_lines", display=("line_no",))
     )
     two = await service.open_value_list(
         caller,
-        ValueListWish(
+        ValueListSpec(
             name="ordered",
             relation="orders_to_order_lines.order_lines_to_books",
             display=("title",),
@@ -104,66 +104,74 @@ async def test_a_list_by_a_method_holds_the_methods_uuid(service: SolutionServic
     """By its name in full or by its UUID."""
     uuid = made_uuid("shop_screens", "helpers", "customerOf")
 
-    named = await service.open_value_list(caller, ValueListWish(name="one", global_method="scopes.helpers.customerOf"))
-    same = await service.open_value_list(caller, ValueListWish(name="two", global_method=uuid.lower()))
+    named = await service.open_value_list(caller, ValueListSpec(name="one", global_method="scopes.helpers.customerOf"))
+    same = await service.open_value_list(caller, ValueListSpec(name="two", global_method=uuid.lower()))
 
     assert raw(named.place.file)["customValues"] == raw(same.place.file)["customValues"] == uuid
     assert raw(named.place.file)["valueListType"] == 4
 
 
-WRONG: list[tuple[ValueListWish, str, str]] = [
-    (ValueListWish(), "name of the value list is not said", ""),
-    (ValueListWish(name="custommers"), "say what its values come from", "customers"),
-    (ValueListWish(name="x", datasource="shop/books"), "column of shop/books", "title (text)"),
-    (ValueListWish(name="x", datasource="shop/boks", display=("title",)), "no table 'boks'", "shop/books"),
-    (ValueListWish(name="x", datasource="menu:main", display=("title",)), "menu", ""),
-    (ValueListWish(name="x", datasource="shop/books", display=("titel",)), "no column 'titel'", "title"),
-    (ValueListWish(name="x", datasource="shop/books", display=("title",), sort="titel"), "no column 'titel'", "title"),
-    (ValueListWish(name="x", datasource="shop/books", display=("title", "title")), "twice", ""),
+WRONG: list[tuple[ValueListSpec, str, str]] = [
+    (ValueListSpec(), "name of the value list is not said", ""),
+    (ValueListSpec(name="custommers"), "say what its values come from", "customers"),
+    (ValueListSpec(name="x", datasource="shop/books"), "column of shop/books", "title (text)"),
+    (ValueListSpec(name="x", datasource="shop/boks", display=("title",)), "no table 'boks'", "shop/books"),
+    (ValueListSpec(name="x", datasource="menu:main", display=("title",)), "menu", ""),
+    (ValueListSpec(name="x", datasource="shop/books", display=("titel",)), "no column 'titel'", "title"),
     (
-        ValueListWish(name="x", datasource="shop/books", display=("title", "price"), returns=("book_id", "in_print")),
+        ValueListSpec(name="x", datasource="shop/books", display=("title",), sort="titel"),
+        "no column 'titel'",
+        "title",
+    ),
+    (ValueListSpec(name="x", datasource="shop/books", display=("title", "title")), "twice", ""),
+    (
+        ValueListSpec(name="x", datasource="shop/books", display=("title", "price"), returns=("book_id", "in_print")),
         "up to 3 columns, and 4 are said",
         "",
     ),
     (
-        ValueListWish(name="x", datasource="shop/books", display=("title", "price"), returns=("price", "title")),
+        ValueListSpec(name="x", datasource="shop/books", display=("title", "price"), returns=("price", "title")),
         "in these orders",
         "same order",
     ),
-    (ValueListWish(name="x", datasource="", display=("title",)), "datasource is empty", ""),
-    (ValueListWish(name="x", datasource="shop/books", relation="orders_to_customers"), "not both", ""),
+    (ValueListSpec(name="x", datasource="", display=("title",)), "datasource is empty", ""),
+    (ValueListSpec(name="x", datasource="shop/books", relation="orders_to_customers"), "not both", ""),
     (
-        ValueListWish(name="x", relation="orders_to_costumers", display=("city",)),
+        ValueListSpec(name="x", relation="orders_to_costumers", display=("city",)),
         "has a relation",
         "orders_to_customers",
     ),
     (
-        ValueListWish(name="x", relation="orders_to_customers.order_lines_to_books", display=("title",)),
+        ValueListSpec(name="x", relation="orders_to_customers.order_lines_to_books", display=("title",)),
         "begins at db:/shop/order_lines",
         "",
     ),
-    (ValueListWish(name="x", global_method="scopes.helpers.costumerOf"), "no global method", "customerOf"),
-    (ValueListWish(name="x", global_method="customerOf"), "no global method", "scopes.helpers.customerOf"),
-    (ValueListWish(name="x", global_method=made_uuid("nothing")), "has the UUID", "scopes.name.method"),
-    (ValueListWish(name="x", custom_values=("a",), display=("title",)), "display_column does not go with a custom", ""),
-    (ValueListWish(name="x", global_method="scopes.helpers.customerOf", sort="a"), "sort does not go", ""),
-    (ValueListWish(name="x", custom_values=("a\nb",)), "line break", ""),
-    (ValueListWish(name="x", custom_values=("a",), fallback="none"), "no value list 'none'", ""),
-    (ValueListWish(name="x", custom_values=("a",), add_empty="sometimes"), "add_empty cannot be", "always"),  # type: ignore[arg-type]
-    (ValueListWish(name="x", custom_values=("a",), real_type="int"), "real_type cannot be 'int'", "integer"),  # type: ignore[arg-type]
-    (ValueListWish(name="1x", custom_values=("a",)), "cannot be the name of a value list", ""),
+    (ValueListSpec(name="x", global_method="scopes.helpers.costumerOf"), "no global method", "customerOf"),
+    (ValueListSpec(name="x", global_method="customerOf"), "no global method", "scopes.helpers.customerOf"),
+    (ValueListSpec(name="x", global_method=made_uuid("nothing")), "has the UUID", "scopes.name.method"),
+    (
+        ValueListSpec(name="x", custom_values=("a",), display=("title",)),
+        "display_column does not go with a custom",
+        "",
+    ),
+    (ValueListSpec(name="x", global_method="scopes.helpers.customerOf", sort="a"), "sort does not go", ""),
+    (ValueListSpec(name="x", custom_values=("a\nb",)), "line break", ""),
+    (ValueListSpec(name="x", custom_values=("a",), fallback="none"), "no value list 'none'", ""),
+    (ValueListSpec(name="x", custom_values=("a",), add_empty="sometimes"), "add_empty cannot be", "always"),  # type: ignore[arg-type]
+    (ValueListSpec(name="x", custom_values=("a",), real_type="int"), "real_type cannot be 'int'", "integer"),  # type: ignore[arg-type]
+    (ValueListSpec(name="1x", custom_values=("a",)), "cannot be the name of a value list", ""),
 ]
 
 
-@pytest.mark.parametrize(("wish", "message", "hint"), WRONG, ids=[message for _, message, _ in WRONG])
+@pytest.mark.parametrize(("spec", "message", "hint"), WRONG, ids=[message for _, message, _ in WRONG])
 async def test_what_is_missing_or_wrong_is_said_with_what_there_is(
-    service: SolutionService, clerk: Caller, plain: WorkspaceBuilder, wish: ValueListWish, message: str, hint: str
+    service: SolutionService, clerk: Caller, plain: WorkspaceBuilder, spec: ValueListSpec, message: str, hint: str
 ) -> None:
     """Nothing is guessed and nothing written."""
     before = files(plain.root)
 
     with pytest.raises(InvalidInput) as refused:
-        await service.open_value_list(clerk, wish)
+        await service.open_value_list(clerk, spec)
 
     assert message in refused.value.message
     assert hint in refused.value.hint
@@ -177,14 +185,14 @@ async def test_one_that_differs_is_neither_shown_nor_changed(
     before = files(plain.root)
 
     with pytest.raises(Conflict, match=r"custom values \(Hall, Cellar, Attic\), not custom values \(Hall\)"):
-        await service.open_value_list(clerk, ValueListWish(name="rooms", custom_values=("Hall",)))
+        await service.open_value_list(clerk, ValueListSpec(name="rooms", custom_values=("Hall",)))
     with pytest.raises(Conflict, match=r"full_name of shop/customers, stored as customer_id, not city"):
-        await service.open_value_list(clerk, ValueListWish(name="customers", display=("city",)))
+        await service.open_value_list(clerk, ValueListSpec(name="customers", display=("city",)))
     with pytest.raises(Conflict, match=r"add_empty is 'never', not 'always'.*update_value_list"):
-        await service.open_value_list(clerk, ValueListWish(name="rooms", add_empty="always"))
+        await service.open_value_list(clerk, ValueListSpec(name="rooms", add_empty="always"))
     shown = await service.open_value_list(
         clerk,
-        ValueListWish(
+        ValueListSpec(
             name="customers", datasource="db:/shop/customers", display=("full_name",), returns=("customer_id",)
         ),
     )
@@ -214,7 +222,7 @@ async def test_an_update_touches_only_its_lines(
 
 async def test_a_list_can_become_one_of_another_kind(service: SolutionService, caller: Caller) -> None:
     """What belonged to the kind before is gone; the list stays the same one."""
-    before = await service.open_value_list(caller, ValueListWish(name="rooms"))
+    before = await service.open_value_list(caller, ValueListSpec(name="rooms"))
 
     table = await service.update_value_list(
         caller,
@@ -281,7 +289,7 @@ async def test_outside_of_the_active_solution_somebody_must_agree(service: Solut
     with pytest.raises(Unconfirmed, match="'bookshop'"):
         await service.update_value_list(clerk, "years", ValueListChanges(comment="x"))
     with pytest.raises(Unconfirmed, match="'backoffice'"):
-        await service.open_value_list(clerk, ValueListWish(name="x", custom_values=("a",), solution="backoffice"))
+        await service.open_value_list(clerk, ValueListSpec(name="x", custom_values=("a",), solution="backoffice"))
     with pytest.raises(NotFound, match="'customers'"):
         await service.update_value_list(clerk, "costumers", ValueListChanges(comment="x"))
 
@@ -314,8 +322,8 @@ async def test_lists_do_not_stand_in_for_each_other_in_a_circle(
     service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
 ) -> None:
     """The way round is named; a circle that somebody wrote by hand is noted, and nothing but it is in the way."""
-    await service.open_value_list(clerk, ValueListWish(name="t7", custom_values=("a",)))
-    first = await service.open_value_list(clerk, ValueListWish(name="a1", custom_values=("b",), fallback="t7"))
+    await service.open_value_list(clerk, ValueListSpec(name="t7", custom_values=("a",)))
+    first = await service.open_value_list(clerk, ValueListSpec(name="a1", custom_values=("b",), fallback="t7"))
     before = files(plain.root)
 
     with pytest.raises(InvalidInput, match="in a circle: t7 -> a1 -> t7"):
@@ -326,7 +334,7 @@ async def test_lists_do_not_stand_in_for_each_other_in_a_circle(
     file = plain.root / "shop_data/valuelists/t7.val"
     rooms = made_uuid("shop_data", "list", "rooms")
     file.write_text(file.read_text().replace(rooms, first.value_list.uuid))
-    noted = await service.open_value_list(clerk, ValueListWish(name="b1", custom_values=("c",), fallback="a1"))
+    noted = await service.open_value_list(clerk, ValueListSpec(name="b1", custom_values=("c",), fallback="a1"))
     again = await service.update_value_list(clerk, "t7", ValueListChanges(fallback="a1", comment="x"))
 
     assert any("in a circle: b1 -> a1 -> t7 -> a1" in note for note in noted.notes)
@@ -336,10 +344,10 @@ async def test_lists_do_not_stand_in_for_each_other_in_a_circle(
 
 async def test_an_answer_names_what_it_holds_by_uuid(service: SolutionService, clerk: Caller) -> None:
     """The method, and the list that stands in; a refusal, too."""
-    years = await service.open_value_list(clerk, ValueListWish(name="years", solution="bookshop"))
-    books = await service.open_value_list(clerk, ValueListWish(name="books_in_print"))
+    years = await service.open_value_list(clerk, ValueListSpec(name="years", solution="bookshop"))
+    books = await service.open_value_list(clerk, ValueListSpec(name="books_in_print"))
     with pytest.raises(Conflict, match=r"fallback is 'rooms \(.*\)', not 'stars \("):
-        await service.open_value_list(clerk, ValueListWish(name="books_in_print", fallback="stars"))
+        await service.open_value_list(clerk, ValueListSpec(name="books_in_print", fallback="stars"))
 
     assert (years.method_name, years.fallback_name) == ("scopes.globals.years", "")
     assert (books.method_name, books.fallback_name) == ("", "rooms")

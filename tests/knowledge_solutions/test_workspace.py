@@ -11,10 +11,10 @@ import pytest
 
 from tests.support.servoy_workspace import WorkspaceBuilder, bookshop, made_uuid
 from thresher.core import BrokenFile, Conflict, InvalidInput, NotFound
-from thresher.knowledge.solutions.models import Broken
-from thresher.knowledge.solutions.servoy_workspace import ServoyWorkspace
-from thresher.knowledge.solutions.storage import Storage
-from thresher.knowledge.solutions.workspace import FileChange, Stored
+from thresher.knowledge.solutions.changes.storage import Storage
+from thresher.knowledge.solutions.models import UnreadableFile
+from thresher.knowledge.solutions.servoy_workspace.workspace import ServoyWorkspace
+from thresher.knowledge.solutions.workspace import FileChange, StoredObject
 from thresher.servoy import Dialect, Relation, RelationItem, ValueList, read_document
 
 MARKERS = b"""items:[
@@ -56,7 +56,7 @@ def workspace(builder: WorkspaceBuilder) -> ServoyWorkspace:
     return ServoyWorkspace(builder.root)
 
 
-def found(workspace: ServoyWorkspace, name: str, kind: Any = "relation") -> Stored:
+def found(workspace: ServoyWorkspace, name: str, kind: Any = "relation") -> StoredObject:
     """The one object of a name."""
     (stored,) = workspace.find(kind, name, [project.name for project in workspace.projects()])
     return stored
@@ -176,7 +176,7 @@ def test_links_out_of_the_workspace_are_reported_and_not_followed(tmp_path: Path
 
     assert names == ["backoffice", "bookshop", "shop_data", "shop_screens"]
     assert len(stored) == 5
-    reported: list[Broken] = [*broken, *workspace.problems()]
+    reported: list[UnreadableFile] = [*broken, *workspace.problems()]
     assert [(one.path, "leads out of the workspace" in one.message) for one in reported] == [(path, True)]
 
 
@@ -350,5 +350,5 @@ def test_five_thousand_relations_are_listed_found_and_deleted(tmp_path: Path) ->
     assert workspace.objects("relation", ["large"])[0] == stored
 
 
-def _deleted(stored: Stored) -> FileChange:
+def _deleted(stored: StoredObject) -> FileChange:
     return FileChange(stored.path, stored.data, None)

@@ -16,8 +16,8 @@ from types import FrameType
 from typing import Any
 
 from thresher.core import Conflict, ThresherError
-from thresher.knowledge.solutions.locking import held
-from thresher.knowledge.solutions.storage import Storage
+from thresher.knowledge.solutions.changes.lock import locked
+from thresher.knowledge.solutions.changes.storage import Storage
 from thresher.knowledge.solutions.workspace import FileChange
 
 BEFORE = {
@@ -35,7 +35,7 @@ AFTER = {
     "crm/menus/deep/new.mnu": b'name:"new"',
 }
 """What a change does that creates, edits and deletes, and makes folders."""
-TRACED = ("storage.py", "writing.py", "journal.py")
+TRACED = ("storage.py", "file_writer.py", "journal.py")
 
 
 def plan() -> list[FileChange]:
@@ -141,7 +141,7 @@ def count(root: Path, data: Path, times: int) -> None:
 
 def hold(root: Path, data: Path) -> None:
     """Hold the workspace until the input ends."""
-    with held(root, data / "lock"):
+    with locked(root, data / "lock"):
         say({"held": True})
         sys.stdin.read()
 

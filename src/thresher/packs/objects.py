@@ -16,15 +16,15 @@ from typing import Any, Final
 from thresher.core import border_of, one_line
 from thresher.knowledge.solutions import (
     Backup,
-    Broken,
     Change,
     Deleted,
-    Listing,
     Location,
+    ObjectListing,
     Project,
     Reference,
     RelationAnswer,
     SolutionContext,
+    UnreadableFile,
     ValueListAnswer,
     WorkspaceInfo,
 )
@@ -63,7 +63,7 @@ def change_text(change: Change) -> str:
     return _changed("change", [], change, ())
 
 
-def listing_text(listing: Listing) -> str:
+def listing_text(listing: ObjectListing) -> str:
     """One line an object, then the files that cannot be read."""
     active = _titled(listing.active) or " the active solution"
     where = {"current": active, "modules": f"{active} and its modules", "all": f" {listing.workspace}"}
@@ -176,7 +176,7 @@ def _project(one: Project) -> dict[str, Any]:
     return _given(about) | {"relations": one.relations, "value_lists": one.value_lists, "forms": one.forms}
 
 
-def _broken(files: Sequence[Broken]) -> list[str]:
+def _broken(files: Sequence[UnreadableFile]) -> list[str]:
     return [told({"broken": one.path, "why": one.message, "line": one.line}) for one in files[:_SHOWN]]
 
 

@@ -14,16 +14,16 @@ from thresher.core import Caller, InvalidInput
 from thresher.knowledge.solutions import (
     RelationAnswer,
     RelationChanges,
-    RelationWish,
+    RelationSpec,
     ValueListAnswer,
     ValueListChanges,
-    ValueListWish,
+    ValueListSpec,
 )
 from thresher.packs.inferring import infer_columns
 from thresher.services import Services
 from thresher.servoy import CustomValue, RelationItem, datasource
 
-_Record = TypeVar("_Record", RelationItem, RelationWish, RelationChanges, CustomValue, ValueListWish, ValueListChanges)
+_Record = TypeVar("_Record", RelationItem, RelationSpec, RelationChanges, CustomValue, ValueListSpec, ValueListChanges)
 
 _COLUMNS = {"display_column": "display", "return_column": "returns"}
 """Arguments of value lists that take one column or several, and what the wish calls them."""
@@ -44,7 +44,7 @@ async def open_relation(services: Services, caller: Caller, arguments: Mapping[s
     Raises:
         InvalidInput: Something is missing, or two ways to relate the tables are as good: the hint asks.
     """
-    wish = _made(RelationWish, _relation(arguments))
+    wish = _made(RelationSpec, _relation(arguments))
     if wish.items is None and wish.primary_datasource and wish.foreign_datasource:
         if (shown := await services.solutions.find_relation(caller, wish)) is not None:
             return shown
@@ -60,7 +60,7 @@ async def update_relation(services: Services, caller: Caller, arguments: Mapping
 
 async def open_value_list(services: Services, caller: Caller, arguments: Mapping[str, Any]) -> ValueListAnswer:
     """Show a value list, or make it; `arguments` as the tool `open_value_list` takes them."""
-    return await services.solutions.open_value_list(caller, _made(ValueListWish, _value_list(arguments)))
+    return await services.solutions.open_value_list(caller, _made(ValueListSpec, _value_list(arguments)))
 
 
 async def update_value_list(services: Services, caller: Caller, arguments: Mapping[str, Any]) -> ValueListAnswer:
@@ -69,7 +69,7 @@ async def update_value_list(services: Services, caller: Caller, arguments: Mappi
     return await services.solutions.update_value_list(caller, changes=_made(ValueListChanges, changes), **how)
 
 
-async def _with_columns(services: Services, caller: Caller, wish: RelationWish) -> RelationWish:
+async def _with_columns(services: Services, caller: Caller, wish: RelationSpec) -> RelationSpec:
     primary, foreign = (datasource(text or "") for text in (wish.primary_datasource, wish.foreign_datasource))
     found = await infer_columns(services, caller, primary, foreign)
     if not found.items:

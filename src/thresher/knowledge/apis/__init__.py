@@ -3,9 +3,9 @@
 Uses: core, embedding, jobs, llm, openapi, scanner, search, store.
 """
 
-from thresher.knowledge.apis.details import explain_endpoint
-from thresher.knowledge.apis.entries import KIND
-from thresher.knowledge.apis.improvements_text import improvements_markdown
+from thresher.knowledge.apis.explanation import explain_endpoint
+from thresher.knowledge.apis.ingestion.rows import KIND
+from thresher.knowledge.apis.ingestion.sync import TASK, SyncTask
 from thresher.knowledge.apis.models import (
     DEFAULT_BUDGET,
     DEFAULT_LIMIT,
@@ -24,9 +24,8 @@ from thresher.knowledge.apis.models import (
     UsageReport,
     Version,
 )
-from thresher.knowledge.apis.patch_forms import PatchForm, in_form
+from thresher.knowledge.apis.rendering import PatchForm, improvements_markdown, in_form
 from thresher.knowledge.apis.service import ApiService
-from thresher.knowledge.apis.task import TASK, SyncTask
 
 __all__ = [
     "DEFAULT_BUDGET",

@@ -1,6 +1,6 @@
-"""What an answer knows of providers and operations before it looks into a description.
+"""Records of providers and operations that answers need before they open a description.
 
-Invariant: frozen; a version's operations are those of its edition and never change under it.
+Invariant: frozen; the operations of a version belong to one edition and never change within it.
 """
 
 from __future__ import annotations
@@ -9,19 +9,20 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from thresher.knowledge.apis.ingestion.wording import title_of
 from thresher.openapi import Tag
 
 
 @dataclass(frozen=True, slots=True)
 class VersionHead:
-    """A description of a provider.
+    """A version of a provider's description.
 
     Attributes:
         id: Row id.
         label: Such as `v2`.
-        edition: Raised whenever its operations are others.
-        digest: SHA-256 of the bytes that are answered from; empty where none were taken over yet.
-        operations: How many.
+        edition: Incremented when the version's operations change.
+        digest: SHA-256 of the bytes in use; empty before the first import.
+        operations: Number of operations.
         title: `info.title` as written.
         dialect: `2.0`, `3.0`, `3.1` or `3.2`.
         servers: Base addresses as written.
@@ -43,13 +44,13 @@ class ProviderHead:
 
     Attributes:
         id: Row id.
-        owner: The only user who sees it; None for everybody in the tenant.
-        name: Its name.
-        display_name: As people write it.
-        aliases: Other words for it.
-        base_url: Where its operations are called, where the description does not say.
-        active: Whether search looks at it.
-        versions: Its descriptions, the newest label first.
+        owner: The only user who sees it; None if everyone in the tenant does.
+        name: Its unique name.
+        display_name: Its name as people write it.
+        aliases: Other names for it.
+        base_url: Address of its operations if the description names none.
+        active: Whether search includes it.
+        versions: Its versions, the newest label first.
     """
 
     id: int
@@ -64,24 +65,24 @@ class ProviderHead:
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """An operation in brief.
+    """The stored summary of an operation.
 
     Attributes:
-        id: Row id, which is the entry's id in the index.
-        endpoint: What is given out, such as `op_0123456789ab`.
+        id: Row id, which is also the id of the index entry.
+        endpoint: Public id, such as `op_0123456789ab`.
         method: Upper case.
         path: As in the description.
-        operation_id: Empty without.
-        summary: Empty without.
+        operation_id: Empty if there is none.
+        summary: Empty if there is none.
         description: Clipped.
         tags: As written.
-        parameters: Names, those of the path first.
-        body: Name of the schema of what it is sent; empty without.
-        tips: How it is used, from facts.
-        deprecated: Whether it should no longer be used.
-        pointer: Where it stands.
-        ordinal: Its place in the description.
-        digest: Of all that the description says of it.
+        parameters: Names, path parameters first.
+        body: Name of the schema of the request body; empty if there is none.
+        tips: Facts about how it is used.
+        deprecated: Whether the description marks it as deprecated.
+        pointer: JSON pointer of the operation.
+        ordinal: Position in the description.
+        digest: Digest of everything the description says about it.
     """
 
     id: int
@@ -102,8 +103,13 @@ class Brief:
 
     @property
     def key(self) -> str:
-        """`GET /users/{id}`."""
+        """Method and path, such as `GET /users/{id}`."""
         return f"{self.method} {self.path}"
+
+    @property
+    def title(self) -> str:
+        """Summary, short description, or id or path in words."""
+        return title_of(self.method, self.path, self.operation_id, self.summary, self.description)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +117,13 @@ class Operations:
     """The operations of a version at one edition.
 
     Attributes:
-        version: Row id.
-        edition: The version's.
+        version: Row id of the version.
+        edition: Edition of the version.
         briefs: In the order of the description.
         by_id: Row id to operation.
-        by_endpoint: Id that is given out to operation.
+        by_endpoint: Public id to operation.
         by_key: `GET /users/{id}` to operation.
-        tags: As the description explains them.
+        tags: With their descriptions.
     """
 
     version: int
@@ -130,7 +136,7 @@ class Operations:
 
 
 def operations_of(version: int, edition: int, briefs: tuple[Brief, ...], tags: tuple[Tag, ...]) -> Operations:
-    """The operations of a version, found by every name that they have."""
+    """Build the operations of a version with their lookup tables."""
     return Operations(
         version,
         edition,
@@ -143,6 +149,6 @@ def operations_of(version: int, edition: int, briefs: tuple[Brief, ...], tags: t
 
 
 def endpoint_id(provider: str, label: str, method: str, path: str) -> str:
-    """The id of an operation that is given out: the same whenever and wherever it is read."""
+    """Return the public id of an operation: the same on every machine and after every sync."""
     named = "\0".join((provider, label, method, path))
     return f"op_{hashlib.sha256(named.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"

@@ -1,4 +1,4 @@
-"""The records of the APIs kind: providers, what is found of their operations, and what was asked of them.
+"""Records of the APIs kind: providers, search results, explanations, usage and improvements.
 
 Invariant: frozen; texts of descriptions are other people's words.
 """
@@ -24,7 +24,7 @@ State: TypeAlias = Literal["waiting", "indexing", "ready", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class SyncCounts:
-    """What the last sync did to the operations of a description."""
+    """Effect of the last sync on the operations of a description."""
 
     added: int = 0
     changed: int = 0
@@ -34,23 +34,23 @@ class SyncCounts:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One description of a provider.
+    """A version of a provider's description.
 
     Attributes:
-        label: What tells it from the provider's others, such as `v2`; from the file's name or its `info.version`.
-        source: Path or address it was read from, without a credential.
+        label: Tells it from the provider's other versions, such as `v2`; from the file name or `info.version`.
+        source: Path or URL it was read from, without a credential.
         dialect: `2.0`, `3.0`, `3.1` or `3.2`.
         declared: `info.version` as written.
-        operations: How many.
-        embedded: How many of them are found by meaning.
+        operations: Number of operations.
+        embedded: Number of operations that have vectors.
         digest: SHA-256 of its bytes.
-        synced_at: When it was last read; None before that.
-        problems: What could not be read, the first ones.
-        problem_count: How many in all.
-        state: Where its indexing stands.
-        failure: Why the last sync failed; empty else.
-        job: Id of the job that reads or embeds it; 0 without one.
-        counts: What the last sync that found another text did.
+        synced_at: When the source was last read; None before that.
+        problems: The first parts that could not be read.
+        problem_count: Number of all such parts.
+        state: State of its indexing.
+        failure: Why the last sync failed; empty if it did not.
+        job: Id of the job that imports it; 0 if there is none.
+        counts: Effect of the last sync that found changed bytes.
         title: `info.title` as written.
         id: Row id.
     """
@@ -75,18 +75,18 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """An API, or a family of its versions.
+    """An API with its versions.
 
     Attributes:
         id: Row id.
-        name: Short, lower case, unique for whoever sees it: `jira`.
-        display_name: As people write it.
-        aliases: Other words for it in a question: `jira cloud`, `k8s`.
-        base_url: Where its operations are called, where the description does not say.
-        active: An inactive one is absent from search.
-        owner: The only user who sees it; None for everybody in the tenant.
-        versions: Its descriptions.
-        operations: In all of them.
+        name: Short lower-case name, unique among the providers that a user sees: `jira`.
+        display_name: Its name as people write it.
+        aliases: Other names for it in a question: `jira cloud`, `k8s`.
+        base_url: Address of its operations if the description names none.
+        active: Whether search includes it.
+        owner: The only user who sees it; None if everyone in the tenant does.
+        versions: Its versions.
+        operations: Number of operations in all versions.
     """
 
     id: int
@@ -102,22 +102,22 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class FoundEndpoint:
-    """An operation found.
+    """An operation found by search.
 
     Attributes:
-        id: Stable: a digest of provider, version, method and path (`op_...`); `get_api_endpoint` takes it.
-        title: Its summary, or what its path says.
+        id: Digest of provider, version, method and path (`op_...`), which never changes; `get_api_endpoint` takes it.
+        title: Its summary, or a title made from its path.
         description: The first sentences, clipped.
-        provider: The provider's name.
-        version: The description's label.
+        provider: Name of the provider.
+        version: Label of the version.
         method: Upper case.
         path: As in the description.
-        operation_id: Empty without.
+        operation_id: Empty if there is none.
         tags: As written.
-        deprecated: Whether it should no longer be used.
+        deprecated: Whether the description marks it as deprecated.
         relevance: Calibrated probability, 0 to 1.
         why: Ranks, matched terms, clause.
-        tips: How it is used, from facts: safe, idempotent, paginated, needs scope X.
+        tips: Facts about how it is used: safe, idempotent, paginated, needs scope X.
     """
 
     id: str
@@ -137,7 +137,7 @@ class FoundEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class TagCount:
-    """A tag of a provider, and how many operations carry it."""
+    """A tag of a provider with the number of its operations."""
 
     provider: str
     tag: str
@@ -150,20 +150,20 @@ class FoundEndpoints:
     """The answer of `search_api_docs`.
 
     Attributes:
-        query: As searched, cleaned.
-        mode: `search`, or `browse` where tags or all operations of a tag are listed.
+        query: The query after cleaning.
+        mode: `search`, or `browse` if tags or the operations of a tag are listed.
         endpoints: Best first.
-        tags: When browsing.
-        total: Operations that fit, on all pages.
-        cursor: Of the next page; empty on the last.
-        providers: Which were searched, by name; detected ones or those asked for.
-        methods: Likewise.
-        clauses: The tasks that the query was cut into.
-        degraded: What is weaker than it should be, in words.
-        notes: What was understood of the query and what was left out, in words.
+        tags: Tags, in mode `browse`.
+        total: Number of matching operations on all pages.
+        cursor: Cursor of the next page; empty on the last.
+        providers: Names of the providers searched: those requested or detected.
+        methods: HTTP methods searched: those requested or detected.
+        clauses: The tasks that the query was split into.
+        degraded: What is weaker than usual; empty if nothing is.
+        notes: How the query was read, and what was left out.
         embedding_ms: Time spent on embedding.
         search_ms: All other time.
-        reranked: Whether the best were read closely.
+        reranked: Whether the cross-encoder reordered the best.
     """
 
     query: str
@@ -187,16 +187,16 @@ class EndpointAnswer:
     """The answer of `get_api_endpoint`.
 
     Attributes:
-        endpoint: The operation in brief; relevance 1.
-        content: What a model reads, Markdown within the budget: parameters, request, responses, auth, schemas, samples.
-        parameters: As data: name, in, required, description, schema in brief.
-        request: An example of the body, built from its schema or given; None without a body.
+        endpoint: The operation as search shows it, with relevance 1.
+        content: Markdown for a model within the budget: parameters, request, responses, auth, schemas, samples.
+        parameters: Parameters as data: name, in, required, description, schema in brief.
+        request: Example of the body, given or built from its schema; None without a body.
         responses: Status, description, example or schema in brief.
-        auth: Ways to be let in, in words.
-        schemas: Name to JSON Schema: those that the request and the answers reach, as far as the budget goes.
+        auth: Ways to authenticate, in words.
+        schemas: Name to JSON Schema, of the schemas that request and responses reach, as far as the budget goes.
         samples: Language to code: `curl`, `python`.
-        left_out: What was cut, named, and how to get it.
-        budget: Tokens allowed.
+        left_out: What was left out, and how to get it.
+        budget: Maximum tokens.
         spent: Tokens of `content`.
     """
 
@@ -215,7 +215,7 @@ class EndpointAnswer:
 
 @dataclass(frozen=True, slots=True)
 class QueryCount:
-    """A query, cleaned, and how often it was asked; `before` in the period before."""
+    """A query, folded, and its count; `before` is its count in the preceding period."""
 
     query: str
     count: int
@@ -224,7 +224,7 @@ class QueryCount:
 
 @dataclass(frozen=True, slots=True)
 class EndpointCount:
-    """An operation, and how often it was read."""
+    """An operation and how often it was read."""
 
     endpoint: str
     operation: str
@@ -234,25 +234,25 @@ class EndpointCount:
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """The answer of `analyze_api_usage`; None or empty where there is no data, never a guess.
+    """The answer of `analyze_api_usage`; a field without data is None or empty, never estimated.
 
     Attributes:
-        provider: Which; empty for all.
-        time_range: How far back.
-        since: When it begins.
-        searches: How many.
-        reads: How many endpoints were read.
-        top_queries: Most asked first.
-        rising_queries: Those that grew most against the period before.
-        zero_result_queries: Those that found nothing.
+        provider: Name of the only provider counted; empty for all.
+        time_range: Length of the period.
+        since: Start of the period.
+        searches: Number of searches.
+        reads: Number of endpoint reads.
+        top_queries: Most frequent first.
+        rising_queries: Queries that grew most since the preceding period.
+        zero_result_queries: Queries without results.
         read_rate: Share of searches after which a found endpoint was read, 0 to 1.
         endpoints: Most read first.
-        latency_p50_ms: Of searches.
-        latency_p95_ms: Of searches.
+        latency_p50_ms: Median latency of searches.
+        latency_p95_ms: 95th percentile of the latency of searches.
         errors: Error code to count.
         per_provider: Provider to its searches, reads and read rate.
         per_day: Day (ISO date, UTC) to searches, reads and errors.
-        no_data: Metrics for which there is none.
+        no_data: Metrics without data.
     """
 
     provider: str
@@ -280,18 +280,18 @@ class Improvements:
     """The answer of `suggest_api_improvements`.
 
     Attributes:
-        provider: Whose description.
-        version: Which of its descriptions.
-        score: Of the whole description.
+        provider: Name of the provider.
+        version: Label of the version.
+        score: Score of the whole description.
         per_tag: Tag to score.
         per_endpoint: Endpoint id to score, the worst first.
-        findings: Worst first, filtered as asked.
-        total: Findings in all, before the cut.
-        by_rule: Rule to how many.
-        patch: What can be set without changing the contract; None where nothing can.
-        worded_by: `rules`, or the model's name.
-        left_out: What was cut, and how to get it.
-        cursor: Of the next page of findings; empty on the last.
+        findings: The requested findings, worst first.
+        total: Number of findings on all pages.
+        by_rule: Rule to number of findings.
+        patch: Changes that keep the contract; None if there are none.
+        worded_by: `rules`, or the name of the model.
+        left_out: What was left out, and how to get it.
+        cursor: Cursor of the next page of findings; empty on the last.
     """
 
     provider: str

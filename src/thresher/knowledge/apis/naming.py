@@ -1,6 +1,6 @@
-"""Names of providers, other words for them, and labels of versions.
+"""Names and aliases of providers, and labels of versions.
 
-Invariant: pure; a label that was given once stays, whatever a later description says of itself.
+Invariant: pure; a label once given stays, whatever a later description declares.
 """
 
 from __future__ import annotations
@@ -27,77 +27,78 @@ _LONGEST_ALIAS: Final = 63
 _LONGEST_TITLE: Final = 120
 _DIALECT: Final = re.compile(rb"""^["']?(?:openapi|swagger)["']?[ \t]*:""", re.MULTILINE)
 _HEAD: Final = 1 << 20
-"""Characters of a YAML description in which its version is looked for before it is read."""
+"""Characters of a YAML description that are searched for its version before parsing."""
 PLAIN_LABEL: Final = "default"
-"""Of a description that does not tell its version."""
+"""Label of a description that declares no version."""
 
 
 def checked_name(name: str) -> str:
-    """A name that a provider may have.
+    """Return a provider name if it is valid.
 
     Raises:
-        InvalidInput: It is none.
+        InvalidInput: The name is not valid.
     """
     if not _NAME.fullmatch(name):
         raise InvalidInput(
-            f"'{name[:80]}' is no name for a provider.",
-            hint="Use up to 63 small letters, digits, hyphens, dots and underscores, beginning with a letter or digit.",
+            f"'{name[:80]}' is not a valid provider name.",
+            hint="Use up to 63 lower-case letters, digits, hyphens, dots and underscores, a letter or digit first.",
         )
     return name
 
 
 def checked_label(label: str) -> str:
-    """A label that a version may have.
+    """Return a version label if it is valid.
 
     Raises:
-        InvalidInput: It is none.
+        InvalidInput: The label is not valid.
     """
     if not _LABEL.fullmatch(label):
         raise InvalidInput(
-            f"'{label[:80]}' is no label for a version.", hint="Use up to 63 letters, digits, hyphens and dots: v2."
+            f"'{label[:80]}' is not a valid version label.", hint="Use up to 63 letters, digits, hyphens and dots: v2."
         )
     return label
 
 
 def checked_aliases(name: str, aliases: Iterable[str]) -> tuple[str, ...]:
-    """Other words for a provider: small letters, single spaces, each once, and never its own name.
+    """Return aliases in lower case with single spaces, without duplicates and without the provider's own name.
 
     Raises:
-        InvalidInput: They are too many, or one is no word.
+        InvalidInput: There are too many, or one is not valid.
     """
     if isinstance(aliases, str):
-        raise InvalidInput("Aliases are a list.", hint="Give each by itself.")
+        raise InvalidInput("Aliases must be a list.", hint="Give each alias separately.")
     folded = dict.fromkeys(" ".join(alias.lower().split()) for alias in aliases)
     folded.pop(name, None)
     if len(folded) > _MOST_ALIASES:
-        raise InvalidInput("That are too many aliases.", hint=f"Give up to {_MOST_ALIASES}.")
+        raise InvalidInput("There are too many aliases.", hint=f"Give up to {_MOST_ALIASES}.")
     for alias in folded:
         if not (0 < len(alias) <= _LONGEST_ALIAS and alias.isprintable() and any(mark.isalnum() for mark in alias)):
             raise InvalidInput(
-                f"{alias[:80]!r} is no alias.", hint=f"Give words of up to {_LONGEST_ALIAS} characters, such as 'k8s'."
+                f"{alias[:80]!r} is not a valid alias.",
+                hint=f"Give words of up to {_LONGEST_ALIAS} characters, such as 'k8s'.",
             )
     return tuple(folded)
 
 
 def checked_title(title: str) -> str:
-    """How people write a provider's name.
+    """Return a display name with its white space folded.
 
     Raises:
-        InvalidInput: It is too long, or not printable.
+        InvalidInput: It is too long or not printable.
     """
     text = " ".join(title.split())
     if len(text) > _LONGEST_TITLE or not text.isprintable():
         raise InvalidInput(
-            "The display name is too long, or not printable.", hint=f"Write up to {_LONGEST_TITLE} characters."
+            "The display name is too long or not printable.", hint=f"Write up to {_LONGEST_TITLE} characters."
         )
     return text
 
 
 def checked_base(url: str) -> str:
-    """The address that operations are called at.
+    """Return the base address of operations, without a trailing slash.
 
     Raises:
-        InvalidInput: It is no address, or holds a credential.
+        InvalidInput: It is not an HTTP address, or holds a credential or a query.
     """
     text = url.strip()
     if not text:
@@ -108,19 +109,19 @@ def checked_base(url: str) -> str:
     except ValueError:
         sound, parts = False, urlsplit("")
     if not sound or not text.isprintable() or " " in text or len(text) > 2_000:
-        raise InvalidInput("The base address is none.", hint="Write https://api.example.com/v2.")
+        raise InvalidInput("The base address is not valid.", hint="Write https://api.example.com/v2.")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise InvalidInput("The base address holds a user, a password or a query.", hint="Write it without.")
+        raise InvalidInput("The base address contains a user, a password or a query.", hint="Remove them.")
     return text.rstrip("/")
 
 
 def check_free(wanted: Sequence[str], seen: Iterable[ProviderHead | Provider], *, beside: str = "") -> None:
-    """Refuse names that others go by.
+    """Refuse names that other providers use.
 
     Args:
         wanted: The name and the aliases.
         seen: The providers that the caller sees.
-        beside: Name of the one that may have them.
+        beside: Name of the provider that may use them.
 
     Raises:
         Conflict: One of them is taken.
@@ -128,44 +129,61 @@ def check_free(wanted: Sequence[str], seen: Iterable[ProviderHead | Provider], *
     for head in seen:
         taken = {head.name, *head.aliases} if head.name != beside else set[str]()
         if clash := next((word for word in wanted if word in taken), None):
-            raise Conflict(f"The provider '{head.name}' goes by '{clash}' already.", hint="Choose another word.")
+            raise Conflict(f"The provider '{head.name}' already uses the name '{clash}'.", hint="Choose another name.")
 
 
-def unknown(name: str, known: Iterable[ProviderHead]) -> NotFound:
-    """What to say of a provider that the caller does not see."""
+def find_provider(seen: Sequence[ProviderHead], name: str) -> ProviderHead:
+    """Return a provider by its name, alias or display name.
+
+    Raises:
+        NotFound: There is none; the hint suggests similar names.
+    """
+    word = " ".join(name.lower().split())
+    exact = next((head for head in seen if head.name == word), None)
+    other = next((head for head in seen if word in (*head.aliases, head.display_name.lower())), None)
+    if found := exact or other:
+        return found
+    raise _unknown_provider(name, seen)
+
+
+def _unknown_provider(name: str, known: Iterable[ProviderHead]) -> NotFound:
+    """Return the error for a provider that the caller does not see."""
     heads = list(known)
     if not heads:
         return NotFound("There is no API yet.", hint="Add one: thresher apis add NAME SOURCE.")
     words = [word for head in heads for word in (head.name, *head.aliases)]
     named = ", ".join(head.name for head in heads[:20])
-    listed = f"There are: {named}." if len(heads) <= 20 else "list_api_providers shows them."
+    listed = f"Known APIs: {named}." if len(heads) <= 20 else "List them with list_api_providers."
     return NotFound(f"There is no API '{name[:80]}'.", hint=did_you_mean(nearest(name[:80].lower(), words)) or listed)
 
 
 def labels_of(sources: Sequence[str], declared: Sequence[str]) -> tuple[str, ...]:
-    """Labels of versions, each another one.
+    """Return a distinct label for each version.
 
     Args:
-        sources: Where their descriptions are read.
-        declared: What these say of their versions.
+        sources: Paths or URLs of the descriptions.
+        declared: The versions that the descriptions declare.
 
     Raises:
-        Conflict: Two would have one label.
+        Conflict: Two versions would have the same label.
     """
-    labels = [_label(source, said) for source, said in zip(sources, declared, strict=True)]
+    labels = [_label(source, version) for source, version in zip(sources, declared, strict=True)]
     doubled = {label for label in labels if labels.count(label) > 1}
-    labels = [
-        _slug(_stem(source)) if label in doubled else label for source, label in zip(sources, labels, strict=True)
-    ]
+    stems = [_slug(PurePosixPath(_path(source).replace("\\", "/")).stem) for source in sources]
+    labels = [stem if label in doubled else label for stem, label in zip(stems, labels, strict=True)]
     if clash := next((label for label in labels if labels.count(label) > 1), None):
-        raise Conflict(f"Two sources would be the version '{clash}'.", hint="Add them one by one, with --version.")
+        raise Conflict(
+            f"Two sources would have the version label '{clash}'.", hint="Add them one by one with --version."
+        )
     return tuple(labels)
 
 
 def declared_in(data: bytes) -> str:
-    """What a description says of its version, found without reading it wholly; empty where that is not easy."""
+    """Return the version that a description declares, without parsing all of it; empty if that is not possible."""
     if is_json(data):
-        return _in_json(data)
+        info: Any = _root(data).get("info")
+        version: Any = cast("dict[str, Any]", info).get("version") if isinstance(info, dict) else None
+        return str(version) if isinstance(version, str | int | float) else ""
     head = data[:_HEAD].decode("utf-8", "replace").replace("\r\n", "\n") + "\n"
     info = _INFO.search(head)
     found = _VERSION.search(info[1]) if info else None
@@ -173,21 +191,15 @@ def declared_in(data: bytes) -> str:
 
 
 def looks_readable(data: bytes) -> bool:
-    """Whether bytes are a description at the first look; others are to be read before anything is kept of them."""
+    """Return whether bytes look like a description; others must be parsed before anything is stored."""
     if is_json(data):
         return not {"openapi", "swagger"}.isdisjoint(_root(data))
     return _DIALECT.search(data) is not None
 
 
 def is_json(data: bytes) -> bool:
-    """Whether bytes begin as JSON does; YAML may too, and is then read as JSON first."""
+    """Return whether bytes start like JSON; YAML may too, and is then tried as JSON first."""
     return data[:200].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
-
-
-def _in_json(data: bytes) -> str:
-    info: Any = _root(data).get("info")
-    version: Any = cast("dict[str, Any]", info).get("version") if isinstance(info, dict) else None
-    return str(version) if isinstance(version, str | int | float) else ""
 
 
 def _root(data: bytes) -> dict[str, Any]:
@@ -199,7 +211,7 @@ def _root(data: bytes) -> dict[str, Any]:
 
 
 def _label(source: str, declared: str) -> str:
-    """`v2` of `api-v2.yaml` or of version 2.1.0; a date or another word as it is written."""
+    """Return `v2` for `api-v2.yaml` or for version 2.1.0; a date or another word is kept as written."""
     if found := _IN_FILE.findall(_path(source)):
         return f"v{found[-1].lower()}"
     if number := _NUMBER.match(declared.strip()):
@@ -212,11 +224,7 @@ def _slug(text: str) -> str:
 
 
 def _path(source: str) -> str:
-    """The part of an address, or of a file's name, that may tell a version."""
+    """Return the part of a URL or file name that may contain a version."""
     if "://" in source:
         return source.partition("://")[2].partition("/")[2].partition("?")[0]
     return PurePosixPath(source.replace("\\", "/")).name
-
-
-def _stem(source: str) -> str:
-    return PurePosixPath(_path(source).replace("\\", "/")).stem

@@ -1,6 +1,6 @@
-"""What people do with providers: add, sync, switch off, remove.
+"""Adds, lists, syncs, switches and removes providers.
 
-Invariant: whoever does not own a provider changes nothing of it; of those that a caller sees no two go by one word.
+Invariant: only the owner of a provider changes it; no two providers that a caller sees share a name or alias.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -16,11 +16,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings, ThresherError
 from thresher.jobs import Jobs
 from thresher.knowledge.apis import queries
-from thresher.knowledge.apis.fetching import Seen, read_source
+from thresher.knowledge.apis.cache import DescriptionCache
 from thresher.knowledge.apis.heads import ProviderHead
-from thresher.knowledge.apis.intake import TAKEN_HERE, Intake, Packed
-from thresher.knowledge.apis.listing import named
-from thresher.knowledge.apis.models import Provider
+from thresher.knowledge.apis.ingestion.download import Validators, read_source
+from thresher.knowledge.apis.ingestion.intake import INLINE_OCTETS, Intake, PackedDescription
+from thresher.knowledge.apis.ingestion.rows import KIND, facets_of
+from thresher.knowledge.apis.ingestion.sources import DescriptionSource, resolve_source
+from thresher.knowledge.apis.ingestion.sync import TASK, DescriptionSync
+from thresher.knowledge.apis.models import Provider, Version
 from thresher.knowledge.apis.naming import (
     check_free,
     checked_aliases,
@@ -28,14 +31,11 @@ from thresher.knowledge.apis.naming import (
     checked_label,
     checked_name,
     checked_title,
+    find_provider,
     labels_of,
 )
-from thresher.knowledge.apis.queries import Standing
-from thresher.knowledge.apis.shelf import Shelf
-from thresher.knowledge.apis.sources import Source, source_of
-from thresher.knowledge.apis.syncing import Syncing
-from thresher.knowledge.apis.task import TASK
-from thresher.search import SearchIndex
+from thresher.knowledge.apis.queries import SyncState
+from thresher.search import Filter, SearchIndex
 from thresher.store import Database, run_retrying
 
 _MOST_SOURCES: Final = 20
@@ -43,14 +43,14 @@ _ENDING_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a person says of a provider.
+class ProviderFields:
+    """The fields of a provider that a user sets.
 
     Attributes:
         name: Its name.
-        display_name: As people write it; empty: as it was, or the name.
-        aliases: Other words for it; empty: as they were.
-        base_url: Where its operations are called; empty: as it was.
+        display_name: Its name as people write it; empty to keep it, or to use the name.
+        aliases: Other names for it; empty to keep them.
+        base_url: Address of its operations; empty to keep it.
     """
 
     name: str
@@ -60,53 +60,62 @@ class Wanted:
 
     @property
     def values(self) -> dict[str, Any]:
-        """Column to value, of what was said."""
-        said = {"display_name": self.display_name, "aliases": list(self.aliases), "base_url": self.base_url}
-        return {name: value for name, value in said.items() if value}
+        """Column to value, of the fields that are set."""
+        values = {"display_name": self.display_name, "aliases": list(self.aliases), "base_url": self.base_url}
+        return {name: value for name, value in values.items() if value}
 
 
-def wanted_of(name: str, display_name: str, aliases: Sequence[str], base_url: str) -> Wanted:
-    """What a person says of a provider, checked.
+def provider_fields(name: str, display_name: str, aliases: Sequence[str], base_url: str) -> ProviderFields:
+    """Return the checked fields of a provider.
 
     Raises:
-        InvalidInput: A word is none, or the address.
+        InvalidInput: A name or the address is not valid.
     """
     checked_name(name)
-    return Wanted(name, checked_title(display_name), checked_aliases(name, aliases), checked_base(base_url))
+    return ProviderFields(name, checked_title(display_name), checked_aliases(name, aliases), checked_base(base_url))
 
 
 class Providers:
     """The providers of all tenants.
 
     Args:
-        database: Where they are.
+        database: Where providers are stored.
         index: Where their operations are found.
-        jobs: Take descriptions over.
-        shelf: Knows who sees which.
-        settings: Who may read what.
+        jobs: Queue of the jobs that import descriptions.
+        cache: Knows who sees which provider.
+        settings: Names the sources that callers with a key may read.
     """
 
-    def __init__(self, database: Database, index: SearchIndex, jobs: Jobs, shelf: Shelf, settings: Settings) -> None:
+    def __init__(
+        self, database: Database, index: SearchIndex, jobs: Jobs, cache: DescriptionCache, settings: Settings
+    ) -> None:
         self._database = database
+        self._index = index
         self._jobs = jobs
-        self._shelf = shelf
+        self._cache = cache
         self._settings = settings
-        self._syncing = Syncing(database, index)
-        self._intake = Intake(database, jobs, self._syncing)
+        self._sync = DescriptionSync(database, index)
+        self._intake = Intake(database, jobs, self._sync)
 
     async def add(
-        self, caller: Caller, wanted: Wanted, sources: Sequence[str], *, version: str = "", replace: bool = False
+        self,
+        caller: Caller,
+        fields: ProviderFields,
+        sources: Sequence[str],
+        *,
+        version: str = "",
+        replace: bool = False,
     ) -> None:
-        """Add versions of a provider, which comes to be with its first one."""
+        """Add versions to a provider, which is created with its first version."""
         _check_sources(sources, version)
-        found = [source_of(text, caller, self._settings) for text in sources]
-        _check_words(wanted, caller, await self._shelf.directory(caller))
+        found = [resolve_source(text, caller, self._settings) for text in sources]
+        _check_words(fields, caller, await self._cache.directory(caller))
         packed = await self._read(found)
-        told = [one.declared for one in packed]
-        labels = [checked_label(version)] if version else labels_of([one.source for one in packed], told)
+        declared = [one.declared for one in packed]
+        labels = [checked_label(version)] if version else labels_of([one.source for one in packed], declared)
 
         async def write(link: AsyncConnection) -> list[int]:
-            provider = await self._own_or_new(link, caller, wanted, labels, replace=replace)
+            provider = await self._own_or_new(link, caller, fields, labels, replace=replace)
             versions = [
                 await queries.put_version(link, caller.tenant, provider, label, source=one.source)
                 for label, one in zip(labels, packed, strict=True)
@@ -116,38 +125,38 @@ class Providers:
             return versions
 
         versions = await run_retrying(self._database, caller.tenant, write)
-        await self._intake.take_small(caller.tenant, versions, packed)
+        await self._intake.apply_small(caller.tenant, versions, packed)
 
-    async def _read(self, sources: Sequence[Source]) -> list[Packed]:
-        """Read sources one by one; together they keep no more in memory than one that is read at once."""
-        packed: list[Packed] = []
+    async def _read(self, sources: Sequence[DescriptionSource]) -> list[PackedDescription]:
+        """Read sources one by one; keep no more parsed text in memory than one inline import may hold."""
+        packed: list[PackedDescription] = []
         for source in sources:
             one = await self._intake.pack(source.location, await read_source(source))
-            room = sum(other.size for other in packed) + one.size <= TAKEN_HERE
+            room = sum(other.size for other in packed) + one.size <= INLINE_OCTETS
             packed.append(one if room else one.bare)
         return packed
 
     async def sync(self, caller: Caller, name: str, version: str = "") -> ProviderHead:
-        """Read the sources of a provider again, or of one of its versions."""
+        """Read the sources of a provider again, or the source of one version."""
         head = await self._own(caller, name)
         async with self._database.transaction(caller.tenant) as link:
-            standing = await queries.standing(link, caller.tenant, provider=head.id)
-        chosen = _chosen(head.name, standing, version)
+            states = await queries.sync_states(link, caller.tenant, provider=head.id)
+        chosen = _chosen(head.name, states, version)
         failures = [await self._sync_one(caller, one) for one in chosen]
         if (first := failures[0]) is not None and all(failures):
             raise first
         return head
 
-    async def _sync_one(self, caller: Caller, one: Standing) -> ThresherError | None:
-        """Read one source again; what went wrong is noted and given back."""
+    async def _sync_one(self, caller: Caller, one: SyncState) -> ThresherError | None:
+        """Read one source again; record and return what went wrong."""
         try:
-            source = source_of(one.source, caller, self._settings)
-            read = await read_source(source, Seen() if one.wanted else Seen(one.etag, one.modified))
+            source = resolve_source(one.source, caller, self._settings)
+            read = await read_source(source, Validators() if one.wanted else Validators(one.etag, one.modified))
             packed = await self._intake.pack(source.location, read) if read.data is not None else None
-        except NotAllowed as error:  # another caller may
+        except NotAllowed as error:  # another caller may be allowed
             return error
         except ThresherError as error:
-            await self._syncing.fail(caller.tenant, one.id, str(error))
+            await self._sync.fail(caller.tenant, one.id, str(error))
             return error
         same = packed is None or packed.digest == (one.wanted or one.digest)
 
@@ -159,28 +168,28 @@ class Providers:
 
         await run_retrying(self._database, caller.tenant, write)
         if packed is not None and not same:
-            await self._intake.take_small(caller.tenant, [one.id], [packed])
+            await self._intake.apply_small(caller.tenant, [one.id], [packed])
         return None
 
     async def index_here(self, caller: Caller, name: str, *, embed: bool = True) -> ProviderHead:
-        """Do in this process what a worker would."""
+        """Do the work of a background job in this process."""
         head = await self._own(caller, name)
         for version in head.versions:
-            if await self._syncing.take(caller.tenant, version.id):
-                await self._syncing.put(caller.tenant, version.id)
+            if await self._sync.apply_newest(caller.tenant, version.id):
+                await self._sync.put(caller.tenant, version.id)
                 if embed:
-                    await self._syncing.embed(caller.tenant, version.id)
+                    await self._sync.embed(caller.tenant, version.id)
         return head
 
     async def catch_up(self, caller: Caller) -> list[str]:
-        """Have those versions done again that were by another model, or in another form; their names."""
-        if not self._syncing.runs:
+        """Reindex the versions that another model or another format indexed; return their names."""
+        if not self._sync.runs:
             return []
-        mine = [head for head in await self._shelf.directory(caller) if head.owner == caller.user]
+        mine = [head for head in await self._cache.directory(caller) if head.owner == caller.user]
         return [f"{head.name} {label}" for head in mine for label in await self._intake.catch_up(caller, head.id)]
 
     async def set_active(self, caller: Caller, name: str, *, active: bool) -> ProviderHead:
-        """Have search look at a provider, or not."""
+        """Include a provider in search, or exclude it."""
         head = await self._own(caller, name)
         await run_retrying(
             self._database,
@@ -190,74 +199,114 @@ class Providers:
         return head
 
     async def remove(self, caller: Caller, name: str, version: str = "") -> None:
-        """Forget a provider, or one of its versions; with its last version it goes itself."""
+        """Remove a provider, or one of its versions; a provider without versions is removed too."""
         head = await self._own(caller, name)
 
         async def write(link: AsyncConnection) -> tuple[list[int], list[int]]:
             await queries.lock_names(link, caller.tenant)
-            standing = await queries.standing(link, caller.tenant, provider=head.id)
-            chosen = _chosen(head.name, standing, version) if version else standing
+            states = await queries.sync_states(link, caller.tenant, provider=head.id)
+            chosen = _chosen(head.name, states, version) if version else states
             jobs = [job for one in chosen for job in await self._jobs.withdraw(link, caller.tenant, TASK, one.id)]
             for one in chosen:
                 await queries.begin_version_removal(link, caller.tenant, one.id)
-            if len(chosen) == len(standing):
+            if len(chosen) == len(states):
                 await queries.begin_removal(link, caller.tenant, head.id)
             return [one.id for one in chosen], [job.id for job in jobs]
 
         versions, jobs = await run_retrying(self._database, caller.tenant, write)
         for job in jobs:
-            with suppress(TimeoutError, NotFound):  # for one whose worker is gone not for ever
+            with suppress(TimeoutError, NotFound):  # do not wait for a worker that is gone
                 await asyncio.wait_for(self._jobs.follow(caller, job), _ENDING_SECONDS)
-        await self._syncing.remove_left(caller.tenant)
+        await self._sync.remove_left(caller.tenant)
         for number in versions:
-            self._shelf.forget(caller.tenant, number)
+            self._cache.forget(caller.tenant, number)
+
+    async def list_providers(self, caller: Caller, *, include_inactive: bool = True) -> tuple[Provider, ...]:
+        """Return the providers that the caller sees, by name."""
+        async with self._database.transaction(caller.tenant) as link:
+            found = {one.name: one for one in await queries.providers(link, caller)}
+        kept = [one for _, one in sorted(found.items()) if one.active or include_inactive]
+        return tuple([await self._with_current_versions(caller, one) for one in kept])
+
+    async def show(self, caller: Caller, head: ProviderHead) -> Provider:
+        """Return one provider that the caller sees.
+
+        Raises:
+            NotFound: It was removed in the meantime.
+        """
+        async with self._database.transaction(caller.tenant) as link:
+            found = [one for one in await queries.providers(link, caller) if one.id == head.id]
+        if not found:
+            raise NotFound(f"The API '{head.name}' was removed in the meantime.", hint="List the providers.")
+        return await self._with_current_versions(caller, found[0])
+
+    async def _with_current_versions(self, caller: Caller, provider: Provider) -> Provider:
+        return replace(
+            provider, versions=tuple([await self._current_version(caller, one) for one in provider.versions])
+        )
+
+    async def _current_version(self, caller: Caller, version: Version) -> Version:
+        """Return a version with its number of embedded operations, and as failed if its job was given up."""
+        embedded = await self._index.embedded(caller.tenant, KIND, Filter(facets_of([version.id])))
+        found = replace(version, embedded=min(embedded, version.operations))
+        if found.state not in ("waiting", "indexing") or not found.job:
+            return found
+        try:
+            job = await self._jobs.find(caller, found.job)
+        except NotFound:
+            return found
+        if job.state not in ("failed", "cancelled"):
+            return found
+        return replace(found, state="failed", failure=job.error or "The sync was stopped; sync again to continue.")
 
     async def _own(self, caller: Caller, name: str) -> ProviderHead:
-        """A provider that the caller may change."""
-        head = named(await self._shelf.directory(caller), name)
+        """Return a provider that the caller may change."""
+        head = find_provider(await self._cache.directory(caller), name)
         if head.owner != caller.user:
-            raise NotAllowed(f"The API '{head.name}' is the tenant's.", hint="Ask who set it up to change it.")
+            raise NotAllowed(f"The API '{head.name}' belongs to the tenant.", hint="Ask its owner to change it.")
         return head
 
     async def _own_or_new(
-        self, link: AsyncConnection, caller: Caller, wanted: Wanted, labels: Sequence[str], *, replace: bool
+        self, link: AsyncConnection, caller: Caller, fields: ProviderFields, labels: Sequence[str], *, replace: bool
     ) -> int:
-        """The provider's row; until the transaction ends nobody else names one."""
+        """Return the provider's row id; no other provider is named until the transaction ends."""
         await queries.lock_names(link, caller.tenant)
         seen = await queries.providers(link, caller)
-        _check_words(wanted, caller, seen)
-        known = next((one for one in seen if one.name == wanted.name), None)
+        _check_words(fields, caller, seen)
+        known = next((one for one in seen if one.name == fields.name), None)
         if known is None:
-            values = {"name": wanted.name, "display_name": wanted.name}
-            return await queries.add_provider(link, caller, {**values, **wanted.values})
+            values = {"name": fields.name, "display_name": fields.name}
+            return await queries.add_provider(link, caller, {**values, **fields.values})
         taken = [one for one in known.versions if one.label in labels and (one.digest or one.state != "failed")]
         if taken and not replace:
             raise Conflict(
-                f"'{known.name}' has a version '{taken[0].label}' already, of {taken[0].source}.",
+                f"'{known.name}' already has a version '{taken[0].label}', from {taken[0].source}.",
                 hint="Sync it to read it again, replace it, or add this one with another --version.",
             )
-        if wanted.values:
-            await queries.set_provider(link, caller.tenant, known.id, **wanted.values)
+        if fields.values:
+            await queries.set_provider(link, caller.tenant, known.id, **fields.values)
         return known.id
 
 
 def _check_sources(sources: Sequence[str], version: str) -> None:
     if isinstance(sources, str) or not 1 <= len(sources) <= _MOST_SOURCES:
-        raise InvalidInput("Sources are needed.", hint=f"Give one to {_MOST_SOURCES} files or addresses.")
+        raise InvalidInput("No sources are given.", hint=f"Give one to {_MOST_SOURCES} files or addresses.")
     if version and len(sources) > 1:
-        raise InvalidInput("A version is one description.", hint="Add the sources one by one, each with a version.")
+        raise InvalidInput(
+            "A version label needs exactly one source.", hint="Add the sources one by one, each with its own version."
+        )
 
 
-def _check_words(wanted: Wanted, caller: Caller, seen: Sequence[ProviderHead | Provider]) -> None:
-    """Refuse words that others go by."""
-    mine = any(one.name == wanted.name and one.owner == caller.user for one in seen)
-    check_free((wanted.name, *wanted.aliases), seen, beside=wanted.name if mine else "")
+def _check_words(fields: ProviderFields, caller: Caller, seen: Sequence[ProviderHead | Provider]) -> None:
+    """Refuse names that other providers use."""
+    mine = any(one.name == fields.name and one.owner == caller.user for one in seen)
+    check_free((fields.name, *fields.aliases), seen, beside=fields.name if mine else "")
 
 
-def _chosen(name: str, standing: Sequence[Standing], version: str) -> list[Standing]:
-    """All versions, or the one of a label."""
-    chosen = [one for one in standing if version in ("", one.label)]
+def _chosen(name: str, states: Sequence[SyncState], version: str) -> list[SyncState]:
+    """Return all versions, or the one with a label."""
+    chosen = [one for one in states if version in ("", one.label)]
     if not chosen:
-        known = ", ".join(one.label for one in standing) or "none"
-        raise NotFound(f"'{name}' has no version '{version[:80]}'.", hint=f"There are: {known}.")
+        known = ", ".join(one.label for one in states) or "none"
+        raise NotFound(f"'{name}' has no version '{version[:80]}'.", hint=f"It has: {known}.")
     return chosen

@@ -1,7 +1,6 @@
-"""Better wording of a patch's texts by a chat model, under checks that refuse what the description does not bear out.
+"""Rewords the texts of a patch with a chat model, and rejects what the description does not support.
 
-Invariant: an edit whose new words fail a check keeps those that the rules gave it; a model that fails costs nothing but
-its time.
+Invariant: an edit whose new text fails a check keeps the text that the rules gave it; a failing model costs only time.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from thresher.core import ModelError, dumps, event
-from thresher.knowledge.apis.missing import RULE
-from thresher.knowledge.apis.usage import MissedQuery
+from thresher.knowledge.apis.usage import RULE, MissedQuery
 from thresher.llm import Chat, ChatRequest, Message
 from thresher.openapi import Description, Edit, Json, Material, Operation
 from thresher.scanner import scan_text
@@ -26,7 +24,7 @@ logger = logging.getLogger("thresher.apis")
 BATCH: Final = 12
 """Texts in one request."""
 MOST: Final = 96
-"""Texts that a model words in one answer; the others keep the rules' words."""
+"""Maximum texts that a model rewords for one answer; the others keep the rules' text."""
 _AT_ONCE: Final = 4
 _DESCRIPTION: Final = 700
 _SUMMARY: Final = 120
@@ -35,7 +33,7 @@ _CLIP: Final = 4_000
 _DEPTH: Final = 9
 _QUERIES: Final = 5
 
-_TOLD: Final = """\
+_PROMPT: Final = """\
 You word short texts of the description of an HTTP API, for developers and models that look for the right operation.
 
 Between the lines that begin with {border} stands other people's text: a JSON list of entries, each with its number, the
@@ -54,12 +52,12 @@ Answer with one JSON object and nothing else: the number of each entry as the ke
 
 @dataclass(frozen=True, slots=True)
 class Rewording:
-    """Edits, and who worded them.
+    """Edits with the author of their texts.
 
     Attributes:
-        edits: In the order given; those that only a model can make behind them.
-        by: `rules`, or the model's name.
-        notes: What went otherwise, in words.
+        edits: In the given order, followed by edits that only a model can make.
+        by: `rules`, or the name of the model.
+        notes: What did not go as expected.
     """
 
     edits: tuple[Edit, ...]
@@ -68,14 +66,14 @@ class Rewording:
 
 
 @dataclass(frozen=True, slots=True)
-class _Task:
-    """A text to be worded.
+class _Draft:
+    """A text to reword.
 
     Attributes:
-        edit: With the draft.
-        material: What may be said.
-        queries: By which people searched.
-        draft: Whether the draft is itself a text that mends something.
+        edit: The edit with its draft.
+        material: What the text may say.
+        queries: Queries by which people searched.
+        draft: Whether the draft is itself an improvement.
     """
 
     edit: Edit
@@ -84,21 +82,21 @@ class _Task:
     draft: bool = True
 
 
-async def reworded(
+async def reword(
     chat: Chat | None,
     description: Description,
     edits: Sequence[Edit],
     missed: Mapping[str, Sequence[MissedQuery]],
     seconds: float,
 ) -> Rewording:
-    """The edits, in a model's words where there is one and its words hold.
+    """Return edits in a model's words if there is a model and its words pass the checks.
 
     Args:
-        chat: The model; without one nothing changes.
-        description: That the edits are for.
-        edits: In the rules' words.
+        chat: The model; None changes nothing.
+        description: The description that the edits are for.
+        edits: Edits in the rules' words.
         missed: Key of an operation to the queries that missed it.
-        seconds: How long one answer of the model may take.
+        seconds: Time limit of one model answer.
     """
     if chat is None:
         return Rewording(tuple(edits))
@@ -107,16 +105,16 @@ async def reworded(
     gate = asyncio.Semaphore(_AT_ONCE)
     worded = [
         text
-        for part in await asyncio.gather(*(_asked(chat, gate, batch, seconds) for batch in batches))
+        for part in await asyncio.gather(*(_model_texts(chat, gate, batch, seconds) for batch in batches))
         for text in part
     ]
-    return _chosen(chat.name, edits, tasks, worded)
+    return _merged(chat.name, edits, tasks, worded)
 
 
 def _tasks(
     description: Description, edits: Sequence[Edit], missed: Mapping[str, Sequence[MissedQuery]]
-) -> Iterator[_Task]:
-    """The texts to be worded; first those for which people searched in vain."""
+) -> Iterator[_Draft]:
+    """Yield the texts to reword, first those of operations that searches missed."""
     operations = {operation.key: operation for operation in description.operations}
     pointers = {edit.pointer for edit in edits}
     for key, queries in missed.items():
@@ -126,23 +124,22 @@ def _tasks(
         pointer = f"{operation.pointer}/description"
         if pointer not in pointers and operation.description:
             words = tuple(query.query for query in queries[:_QUERIES])
-            yield _Task(
-                Edit(pointer, operation.description, RULE), _said(description, pointer, operation), words, draft=False
-            )
+            material = _material(description, pointer, operation)
+            yield _Draft(Edit(pointer, operation.description, RULE), material, words, draft=False)
     by_place = {operation.pointer: operation for operation in description.operations}
     for edit in edits:
         if isinstance(edit.value, str) and edit.pointer.rpartition("/")[2] in {"description", "summary"}:
-            operation = by_place.get(_operation_pointer(edit.pointer))
+            operation = by_place.get("/".join(edit.pointer.split("/")[:4]))
             queries = missed.get(operation.key, ()) if operation else ()
             words = tuple(query.query for query in queries[:_QUERIES])
-            yield _Task(edit, _said(description, edit.pointer, operation), words)
+            yield _Draft(edit, _material(description, edit.pointer, operation), words)
 
 
-async def _asked(chat: Chat, gate: asyncio.Semaphore, batch: Sequence[_Task], seconds: float) -> list[str]:
-    """A model's words for each text; empty where it has none that can be used."""
+async def _model_texts(chat: Chat, gate: asyncio.Semaphore, batch: Sequence[_Draft], seconds: float) -> list[str]:
+    """Return the model's text for each draft; empty if it has no usable one."""
     async with gate:
         try:
-            answer = await chat.complete(request(batch), seconds=seconds)
+            answer = await chat.complete(chat_request(batch), seconds=seconds)
         except ModelError as error:
             event(logger, "texts_not_worded", level=logging.WARNING, model=chat.name, reason=error.code)
             return [""] * len(batch)
@@ -150,8 +147,8 @@ async def _asked(chat: Chat, gate: asyncio.Semaphore, batch: Sequence[_Task], se
     return [_checked(task, given.get(str(number), "")) for number, task in enumerate(batch, start=1)]
 
 
-def request(batch: Sequence[_Task]) -> ChatRequest:
-    """What the model is asked."""
+def chat_request(batch: Sequence[_Draft]) -> ChatRequest:
+    """Return the request to the model."""
     entries = [
         {
             "number": number,
@@ -166,11 +163,11 @@ def request(batch: Sequence[_Task]) -> ChatRequest:
     digest = hashlib.sha256(material.encode("utf-8", "replace")).hexdigest()
     border = f"={next((digest[at : at + 8] for at in range(56) if digest[at : at + 8] not in material), digest)}="
     asked = f"{border} begin\n{material}\n{border} end"
-    return ChatRequest((Message("system", _TOLD.format(border=border)), Message("user", asked)), 0.2, _TOKENS)
+    return ChatRequest((Message("system", _PROMPT.format(border=border)), Message("user", asked)), 0.2, _TOKENS)
 
 
 def read_answer(text: str) -> Mapping[str, str]:
-    """Number to text; nothing where the answer is no JSON object."""
+    """Parse number to text; empty if the answer is not a JSON object."""
     start, end = text.find("{"), text.rfind("}")
     try:
         given = json.loads(text[start : end + 1])
@@ -180,8 +177,8 @@ def read_answer(text: str) -> Mapping[str, str]:
     return {number: value.strip() for number, value in found.items() if isinstance(value, str)}
 
 
-def _checked(task: _Task, text: str) -> str:
-    """A model's text where it may stand; empty else."""
+def _checked(task: _Draft, text: str) -> str:
+    """Return a model's text if it passes the checks, or else an empty string."""
     summary = task.edit.pointer.endswith("/summary")
     most = _SUMMARY if summary else max(_DESCRIPTION, len(str(task.edit.value)))
     material = Material((task.material, str(task.edit.value), *task.queries))
@@ -190,29 +187,24 @@ def _checked(task: _Task, text: str) -> str:
     return "" if material.objection(text, most=most, one_line=summary) else text
 
 
-def _chosen(name: str, edits: Sequence[Edit], tasks: Sequence[_Task], worded: Sequence[str]) -> Rewording:
-    """The edits with the words that hold."""
-    said = {task.edit.pointer: text for task, text in zip(tasks, worded, strict=False) if text}
-    kept = [replace(edit, value=said[edit.pointer], by="model") if edit.pointer in said else edit for edit in edits]
+def _merged(name: str, edits: Sequence[Edit], tasks: Sequence[_Draft], worded: Sequence[str]) -> Rewording:
+    """Return the edits with the texts that passed."""
+    texts = {task.edit.pointer: text for task, text in zip(tasks, worded, strict=False) if text}
+    kept = [replace(edit, value=texts[edit.pointer], by="model") if edit.pointer in texts else edit for edit in edits]
     more = [
-        replace(task.edit, value=said[task.edit.pointer], by="model")
+        replace(task.edit, value=texts[task.edit.pointer], by="model")
         for task in tasks
-        if not task.draft and task.edit.pointer in said
+        if not task.draft and task.edit.pointer in texts
     ]
-    left = sum(task.edit.pointer not in said for task in tasks if task.draft)
+    left = sum(task.edit.pointer not in texts for task in tasks if task.draft)
     notes: list[str] = []
     if left:
-        notes.append(f"{left} texts keep the rules' words: {name} gave none that the description bears out.")
-    return Rewording((*kept, *more), name if said else "rules", tuple(notes))
+        notes.append(f"{left} texts keep the rules' words: {name} gave none that the description supports.")
+    return Rewording((*kept, *more), name if texts else "rules", tuple(notes))
 
 
-def _operation_pointer(pointer: str) -> str:
-    """The pointer of the operation that a place belongs to, as far as a pointer tells."""
-    return "/".join(pointer.split("/")[:4])
-
-
-def _said(description: Description, pointer: str, operation: Operation | None) -> str:
-    """All that the description says around a place, in words."""
+def _material(description: Description, pointer: str, operation: Operation | None) -> str:
+    """Return everything that the description says around a place."""
     holder = description.resolve(pointer.rpartition("/")[0])
     texts = [description.title, *_texts(holder, _DEPTH)]
     if operation is not None:
@@ -225,7 +217,7 @@ def _said(description: Description, pointer: str, operation: Operation | None) -
 
 
 def _texts(value: Json, depth: int) -> Iterator[str]:
-    """Keys and texts of a value."""
+    """Yield the keys and texts in a value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict) and depth:

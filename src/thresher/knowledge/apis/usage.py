@@ -1,13 +1,13 @@
-"""What the logs say of a period: what is asked and found, what is then read, how long it takes, what fails.
+"""Counts over the logs of searches and reads, and the queries that missed an operation.
 
-Invariant: nothing is estimated. Where there is nothing to count, a metric is empty and named in `no_data`.
+Invariant: nothing is estimated; a metric without data is empty and named in `no_data`.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -17,6 +17,7 @@ from thresher.core import Caller, InvalidInput, did_you_mean, nearest
 from thresher.knowledge.apis.models import EndpointCount, QueryCount, TimeRange, UsageReport
 from thresher.knowledge.apis.queries import usage as counts
 from thresher.knowledge.apis.usage_log import id_of, number_of
+from thresher.openapi import Description, Finding, RuleHit, finding_of
 from thresher.search import terms
 from thresher.store import Database, age_limit, period_start, purge_rows
 
@@ -48,12 +49,12 @@ _TOTALS: Final = frozenset({"searches", "reads", "read_rate", "errors", "per_pro
 
 @dataclass(frozen=True, slots=True)
 class MissedQuery:
-    """A query that people asked and that did not show an endpoint among the first.
+    """A query that did not show an endpoint among its first results.
 
     Attributes:
-        query: Its words, folded.
+        query: The query, folded.
         count: How often the endpoint was read after it.
-        rank: Its best place among the hits, from 1; 0 where it was not among them.
+        rank: Best position of the endpoint in the results, from 1; 0 if it was not among them.
     """
 
     query: str
@@ -62,14 +63,14 @@ class MissedQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """What was counted; empty where it was not asked for."""
+class UsageCounts:
+    """What was counted; fields that were not requested are empty."""
 
-    basis: counts.Basis
+    basis: counts.Coverage
     searches: Sequence[counts.SearchCell] = ()
     reads: Sequence[counts.ReadCell] = ()
     times: tuple[float | None, float | None] = (None, None)
-    queries: Mapping[str, Sequence[counts.Asked]] = field(default_factory=dict[str, Sequence[counts.Asked]])
+    queries: Mapping[str, Sequence[counts.QueryTotals]] = field(default_factory=dict[str, Sequence[counts.QueryTotals]])
     endpoints: Sequence[tuple[int, str, str, int]] = ()
 
 
@@ -83,14 +84,14 @@ async def measure_usage(
     """Count a period that ends now.
 
     Args:
-        database: Where the logs are.
-        caller: Whose rows: one user's, or for a caller without a user all of the tenant's.
-        provider: Name of the only one that is counted; empty for all.
+        database: Where the logs are stored.
+        caller: One user's rows; for a caller without a user, all rows of the tenant.
+        provider: Name of the only provider to count; empty for all.
         time_range: `1d`, `7d`, `30d` or `90d`, to the second.
-        metrics: The only ones that are counted, of `METRICS`; none for all.
+        metrics: The only metrics of `METRICS` to count; empty for all.
 
     Raises:
-        InvalidInput: The range or a metric is none.
+        InvalidInput: The range or a metric is not valid.
     """
     length, wanted = _length(time_range), _wanted(metrics)
     since = period_start(length)
@@ -100,9 +101,9 @@ async def measure_usage(
     return report(provider, time_range, since, wanted, counted)
 
 
-async def _count(connection: AsyncConnection, window: counts.Window, wanted: frozenset[str]) -> Counted:
+async def _count(connection: AsyncConnection, window: counts.Window, wanted: frozenset[str]) -> UsageCounts:
     await counts.make_room(connection)
-    counted = Counted(await counts.basis(connection, window))
+    counted = UsageCounts(await counts.basis(connection, window))
     if wanted & _TOTALS:
         searches = await counts.search_cells(connection, window)
         counted = replace(counted, searches=searches, reads=await counts.read_cells(connection, window))
@@ -117,16 +118,19 @@ async def _count(connection: AsyncConnection, window: counts.Window, wanted: fro
 
 
 def report(
-    provider: str, time_range: TimeRange, since: dt.datetime, wanted: frozenset[str], counted: Counted
+    provider: str, time_range: TimeRange, since: dt.datetime, wanted: frozenset[str], counted: UsageCounts
 ) -> UsageReport:
-    """Put the counts together; those that nobody wanted stay empty."""
+    """Return the report of some counts; metrics that were not requested stay empty."""
     whole = _totals(UsageReport(provider=provider, time_range=time_range, since=since), counted)
-    asked = {name: _queries(some) for name, some in counted.queries.items()}
+    queries = {
+        name: tuple(QueryCount(one.query, one.count, one.before) for one in some)
+        for name, some in counted.queries.items()
+    }
     whole = replace(
         whole,
-        top_queries=asked.get("top", ()),
-        rising_queries=asked.get("rising", ()),
-        zero_result_queries=_empty(counted.queries.get("empty", ())),
+        top_queries=queries.get("top", ()),
+        rising_queries=queries.get("rising", ()),
+        zero_result_queries=tuple(QueryCount(one.query, one.empty) for one in counted.queries.get("empty", ())),
         endpoints=tuple(EndpointCount(id_of(one[0]), *one[1:]) for one in counted.endpoints),
         latency_p50_ms=counted.times[0],
         latency_p95_ms=counted.times[1],
@@ -135,8 +139,8 @@ def report(
     return replace(whole, **unwanted, no_data=_missing(whole, wanted, counted.basis))
 
 
-def _totals(whole: UsageReport, counted: Counted) -> UsageReport:
-    """What follows from the cells: totals, and shares by day, provider and error."""
+def _totals(whole: UsageReport, counted: UsageCounts) -> UsageReport:
+    """Derive totals, and shares by day, provider and error."""
     answered = [cell for cell in counted.searches if not cell.error]
     read = [cell for cell in counted.reads if not cell.error]
     searches = sum(cell.count for cell in answered)
@@ -197,11 +201,11 @@ _NOTHING: Final[Mapping[str, Any]] = {
     "per_provider": {},
     "per_day": {},
 }
-"""What stands where a metric is not wanted that was counted with another one."""
+"""Values of metrics that were counted along with others but not requested."""
 
 
-def _missing(whole: UsageReport, wanted: frozenset[str], basis: counts.Basis) -> tuple[str, ...]:
-    """Metrics that there is nothing to count for; a count of none is a figure where there was something to count."""
+def _missing(whole: UsageReport, wanted: frozenset[str], basis: counts.Coverage) -> tuple[str, ...]:
+    """Return the metrics without data; a count of zero is a value if there was something to count."""
     there: Mapping[Metric, bool] = {
         "searches": basis.rows,
         "reads": basis.rows,
@@ -221,21 +225,21 @@ def _missing(whole: UsageReport, wanted: frozenset[str], basis: counts.Basis) ->
 async def missed_queries(
     database: Database, caller: Caller, endpoints: Sequence[str] = (), *, days: float = 30, limit: int = 5
 ) -> Mapping[str, tuple[MissedQuery, ...]]:
-    """Queries that did not show an endpoint among the first three, though it is what was read next.
+    """Return queries that did not show an endpoint among their first three results, although it was read next.
 
     One whose hits held the endpoint further down counts. One that did not show it counts where it shares a word with
     the endpoint, or with the later query that showed it; or where it found nothing and was the last search before the
     read. Without that, a read says nothing of what was searched before.
 
     Args:
-        database: Where the logs are.
-        caller: Whose rows, as for `measure_usage`.
-        endpoints: Ids of the only ones that are wanted; none for all.
-        days: How far back.
-        limit: Queries of one endpoint at most, the most frequent ones.
+        database: Where the logs are stored.
+        caller: The owner of the rows, as for `measure_usage`.
+        endpoints: Ids of the only endpoints to include; empty for all.
+        days: Length of the period.
+        limit: Maximum queries of one endpoint, the most frequent ones.
 
     Returns:
-        Endpoint id to its queries, the most frequent first; the newest 20,000 searches that missed are looked at.
+        Endpoint id to its queries, the most frequent first, from the newest 20,000 searches that missed.
     """
     wanted = [number for endpoint in endpoints if (number := number_of(endpoint)) is not None]
     since = period_start(days)
@@ -255,25 +259,25 @@ def _share_words(query: str, words: str) -> bool:
 
 
 async def purge_usage(database: Database, caller: Caller, days: float) -> int:
-    """Remove the caller's rows of both logs that are at least so many days old; returns how many.
+    """Delete the caller's rows of both logs that are at least this many days old; return their number.
 
     Raises:
-        InvalidInput: The age is negative, or out of this world.
+        InvalidInput: The age is negative or too large.
     """
     return await purge_rows(database, caller, _TABLES, age_limit(days))
 
 
 def _length(time_range: str) -> int:
     if time_range not in _RANGES:
-        raise InvalidInput(f"{time_range!r} is no time range.", hint=f"Choose one of {', '.join(_RANGES)}.")
+        raise InvalidInput(f"{time_range!r} is not a valid time range.", hint=f"Choose one of {', '.join(_RANGES)}.")
     return _RANGES[time_range]
 
 
 def _wanted(metrics: Sequence[str]) -> frozenset[str]:
     for name in metrics:
         if name not in METRICS:
-            near = did_you_mean(nearest(name, METRICS))
-            raise InvalidInput(f"There is no metric {name!r}.", hint=f"{near} Choose of {', '.join(METRICS)}.".strip())
+            hint = f"{did_you_mean(nearest(name, METRICS))} Choose one of {', '.join(METRICS)}.".strip()
+            raise InvalidInput(f"There is no metric {name!r}.", hint=hint)
     return frozenset(metrics or METRICS)
 
 
@@ -281,9 +285,30 @@ def _rate(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def _queries(asked: Sequence[counts.Asked]) -> tuple[QueryCount, ...]:
-    return tuple(QueryCount(one.query, one.count, one.before) for one in asked)
+RULE: Final = "missed-by-queries"
+_SHOWN: Final = 5
+_CLIP: Final = 120
 
 
-def _empty(asked: Sequence[counts.Asked]) -> tuple[QueryCount, ...]:
-    return tuple(QueryCount(one.query, one.empty) for one in asked)
+def missed_findings(missed: Mapping[str, Sequence[MissedQuery]], description: Description) -> Iterator[Finding]:
+    """Yield a finding for each operation that people read although their queries had not shown it near the top.
+
+    Args:
+        missed: Key of an operation to its queries, the most frequent first.
+        description: The description that contains the operations.
+    """
+    operations = {operation.key: operation for operation in description.operations}
+    for key, queries in missed.items():
+        operation = operations.get(key)
+        if operation is None or not queries:
+            continue
+        count = sum(query.count for query in queries)
+        message = f"{count} {'search' if count == 1 else 'searches'} did not show it among the first."
+        evidence = "; ".join(_evidence(query) for query in queries[:_SHOWN])
+        yield finding_of(description, RuleHit(RULE, operation.pointer, message, evidence, key))
+
+
+def _evidence(query: MissedQuery) -> str:
+    text = query.query if len(query.query) <= _CLIP else query.query[: _CLIP - 1] + "…"
+    place = f"place {query.rank}" if query.rank else "not found"
+    return f"{text!r} ({query.count}x, {place})"

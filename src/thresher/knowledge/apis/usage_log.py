@@ -1,7 +1,7 @@
-"""The log of API searches and of endpoints that were read.
+"""The log of API searches and endpoint reads.
 
-Invariant: no answer waits for its row, and none fails by it. Of a query only its words are kept, folded, without their
-secrets, and not at all where the setting says so.
+Invariant: no answer waits for its log row or fails because of it. Of a query only the text is kept, folded and without
+secrets, or not at all if the settings say so.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from thresher.knowledge.apis.queries.usage_log import ReadRow, SearchRow, write_
 from thresher.store import Database, Journal, clean
 
 _CHARACTERS: Final = 300
-"""Of a query that is kept: a longer one is a pasted text, and hardly asked twice."""
+"""Maximum characters of a logged query; a longer one is a pasted text that is rarely repeated."""
 _PREFIX: Final = "op_"
 _HIDDEN: Final = "off"
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
-    """A later page of a search: its hits belong to the row of the first."""
+class _LaterPage:
+    """A later page of a search; its hits are added to the row of the first page."""
 
     row: SearchRow
 
 
-_Row: TypeAlias = SearchRow | _Page | ReadRow
+_Row: TypeAlias = SearchRow | _LaterPage | ReadRow
 
 
 class UsageLog:
@@ -43,7 +43,7 @@ class UsageLog:
 
     @property
     def lost(self) -> int:
-        """Rows that this process could not write."""
+        """Number of rows that this process could not write."""
         return self._journal.lost
 
     def searched(
@@ -57,16 +57,16 @@ class UsageLog:
         error: str = "",
         providers: Sequence[str] = (),
     ) -> None:
-        """Note a search, unless the assistant asked every kind of source and this one has nothing; never waits.
+        """Log a search, unless the assistant searched every kind of source and this one found nothing; never waits.
 
         Args:
-            caller: Who searched.
-            query: As asked.
-            found: The answer; None where there was none.
-            duration_ms: How long it took.
-            continued: Whether a cursor asked for a later page.
-            error: The code of what it failed with.
-            providers: Those that were asked for, where there is no answer.
+            caller: The tenant and user.
+            query: The query as given.
+            found: The answer; None if it failed.
+            duration_ms: Duration of the search.
+            continued: Whether it was a later page.
+            error: Error code if it failed.
+            providers: The requested providers, used if it failed.
         """
         if caller.assisted and found is not None and not _numbers(found):
             return
@@ -85,7 +85,7 @@ class UsageLog:
         if not continued or error:
             self._journal.add(caller.tenant, row)
         elif row.hits:
-            self._journal.add(caller.tenant, _Page(row))
+            self._journal.add(caller.tenant, _LaterPage(row))
 
     def read(
         self,
@@ -96,14 +96,14 @@ class UsageLog:
         error: str = "",
         provider: str = "",
     ) -> None:
-        """Note that an endpoint was read, or could not be; never waits.
+        """Log a read of an endpoint, or a failed one; never waits.
 
         Args:
-            caller: Who read.
-            endpoint: Which; None where none was found.
-            duration_ms: How long it took.
-            error: The code of what it failed with.
-            provider: The one that was asked for, where there is no endpoint.
+            caller: The tenant and user.
+            endpoint: The endpoint; None if none was found.
+            duration_ms: Duration of the read.
+            error: Error code if it failed.
+            provider: The requested provider, used if it failed.
         """
         row = ReadRow(
             at=_now(),
@@ -127,10 +127,10 @@ class UsageLog:
         continued: bool = False,
         providers: Sequence[str] = (),
     ) -> FoundEndpoints:
-        """Wait for the answer of a search, and note what became of it.
+        """Await the answer of a search and log the outcome.
 
         Raises:
-            ThresherError: As the search does.
+            ThresherError: The search failed.
         """
         began = time.perf_counter()
         try:
@@ -144,10 +144,10 @@ class UsageLog:
     async def note_read(
         self, caller: Caller, answering: Awaitable[EndpointAnswer], *, provider: str = ""
     ) -> EndpointAnswer:
-        """Wait until an endpoint is explained, and note what became of it.
+        """Await the explanation of an endpoint and log the outcome.
 
         Raises:
-            ThresherError: As the explanation does.
+            ThresherError: The explanation failed.
         """
         began = time.perf_counter()
         try:
@@ -167,19 +167,19 @@ class UsageLog:
             self._database,
             tenant,
             [row for row in rows if isinstance(row, SearchRow)],
-            _joined([row.row for row in rows if isinstance(row, _Page)]),
+            _joined([row.row for row in rows if isinstance(row, _LaterPage)]),
             [row for row in rows if isinstance(row, ReadRow)],
         )
 
 
 def folded(query: str) -> str:
-    """A query as it is counted: without its secrets, its case and what stands at its end."""
+    """Return a query as it is counted: lower case, without secrets and trailing punctuation."""
     words = " ".join(mask_text(clean(query[: 4 * _CHARACTERS])).split()).lower().rstrip(" .?!")
     return words if len(words) <= _CHARACTERS else f"{words[: _CHARACTERS - 1]}…"
 
 
 def number_of(endpoint: str) -> int | None:
-    """The number in an endpoint's id; None where it is none."""
+    """Return the number in an endpoint id; None if the id is not valid."""
     try:
         return int(endpoint.removeprefix(_PREFIX), 16)
     except ValueError:
@@ -187,7 +187,7 @@ def number_of(endpoint: str) -> int | None:
 
 
 def id_of(number: int) -> str:
-    """The endpoint's id that a number stands for."""
+    """Return the endpoint id of a number."""
     return f"{_PREFIX}{number:012x}"
 
 
@@ -198,7 +198,7 @@ def _mode(query: str, found: FoundEndpoints | None) -> Literal["search", "browse
 
 
 def _concerned(found: FoundEndpoints | None, asked: Sequence[str]) -> Sequence[str]:
-    """Names of the providers that a search is about: those that it was kept to, else those of its hits."""
+    """Return the names of the providers that a search was restricted to, or else those of its hits."""
     if found is None:
         return sorted(set(asked))
     return sorted(set(found.providers) or {endpoint.provider for endpoint in found.endpoints})
@@ -210,7 +210,7 @@ def _numbers(found: FoundEndpoints | None) -> list[int]:
 
 
 def _joined(pages: Sequence[SearchRow]) -> list[SearchRow]:
-    """Pages of one search as one: a row is changed once in a statement."""
+    """Merge pages of one search, since a statement may update a row only once."""
     joined: dict[tuple[str | None, str, str | None], SearchRow] = {}
     for page in pages:
         key = (page.owner, page.client, page.query)

@@ -1,20 +1,19 @@
 """The solutions kind: workspaces of low-code tools, their relations and value lists, and changes that can be undone.
 
-Invariant: what lies in a workspace stands on disk alone and is read from there; nothing is written but by `Storage`.
+Invariant: the contents of a workspace exist on disk only and are read from there; only `Storage` writes.
 
 Uses: core, servoy, store.
 """
 
-from thresher.knowledge.solutions.checking import check_round_trip
+from thresher.knowledge.solutions.changes.storage import Planned, RehearsedStorage, Storage
 from thresher.knowledge.solutions.models import (
     Backup,
-    Broken,
     Change,
     Deleted,
     ListedObject,
-    Listing,
     Location,
     ObjectKind,
+    ObjectListing,
     Project,
     Reference,
     ReferenceKind,
@@ -22,25 +21,25 @@ from thresher.knowledge.solutions.models import (
     RoundTrip,
     Scope,
     SolutionContext,
+    UnreadableFile,
     ValueListAnswer,
     WorkspaceInfo,
 )
+from thresher.knowledge.solutions.requests import RelationChanges, RelationSpec, ValueListChanges, ValueListSpec
 from thresher.knowledge.solutions.service import SolutionService
-from thresher.knowledge.solutions.servoy_workspace import ServoyWorkspace
-from thresher.knowledge.solutions.storage import Planned, RehearsedStorage, Storage
-from thresher.knowledge.solutions.wishes import RelationChanges, RelationWish, ValueListChanges, ValueListWish
-from thresher.knowledge.solutions.workspace import FileChange, Stored, Workspace
+from thresher.knowledge.solutions.servoy_workspace.files import check_round_trip
+from thresher.knowledge.solutions.servoy_workspace.workspace import ServoyWorkspace
+from thresher.knowledge.solutions.workspace import FileChange, StoredObject, Workspace
 
 __all__ = [
     "Backup",
-    "Broken",
     "Change",
     "Deleted",
     "FileChange",
     "ListedObject",
-    "Listing",
     "Location",
     "ObjectKind",
+    "ObjectListing",
     "Planned",
     "Project",
     "Reference",
@@ -48,17 +47,18 @@ __all__ = [
     "RehearsedStorage",
     "RelationAnswer",
     "RelationChanges",
-    "RelationWish",
+    "RelationSpec",
     "RoundTrip",
     "Scope",
     "ServoyWorkspace",
     "SolutionContext",
     "SolutionService",
     "Storage",
-    "Stored",
+    "StoredObject",
+    "UnreadableFile",
     "ValueListAnswer",
     "ValueListChanges",
-    "ValueListWish",
+    "ValueListSpec",
     "Workspace",
     "WorkspaceInfo",
     "check_round_trip",

@@ -1,10 +1,10 @@
-"""Where a caller works: in which workspace, and in which solution or module of it.
+"""Finds the workspace and the solution or module that a caller works in.
 
-What a caller chose in the folder that its client works in goes first; then that folder says the workspace, else the
-last choice does, else it is the only one. In a workspace the caller's last choice there goes before the folder of its
-client, and that before the only solution.
+The workspace is the one chosen in the client's folder, or else the one around that folder, or else the last chosen one,
+or else the only one. In it the caller's last choice counts before the client's folder, and that before the only
+solution.
 
-Invariant: what was chosen and is gone is not used, and that is said.
+Invariant: a choice that no longer exists is not used, and a note says so.
 """
 
 from __future__ import annotations
@@ -17,34 +17,33 @@ from typing import Final, get_args
 
 from thresher.core import Caller, InvalidInput, NotFound, shortened
 from thresher.knowledge.solutions import queries
-from thresher.knowledge.solutions.access import owner_of
-from thresher.knowledge.solutions.desk import Desk
 from thresher.knowledge.solutions.models import ObjectKind, Project, SolutionContext
-from thresher.knowledge.solutions.queries import Choice, Known
+from thresher.knowledge.solutions.queries import Choice, KnownWorkspace
+from thresher.knowledge.solutions.work_context import WorkContext
 from thresher.knowledge.solutions.workspace import Workspace
-from thresher.knowledge.solutions.workspaces import Workspaces, unknown
+from thresher.knowledge.solutions.workspaces import Workspaces, owner_of, unknown_workspace
 from thresher.store import Database, run_retrying
 
 _MISSING: Final = 10
 _LONGEST: Final = 100
-"""Modules that a note names, and characters of each."""
+"""Maximum modules in a note, and maximum characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a caller works.
+class Selection:
+    """The workspace and solution that a caller works in.
 
     Attributes:
-        known: The workspace; None where there is none, or it is not clear which.
-        workspace: The same, opened.
+        known: The workspace; None if there is none or it is ambiguous.
+        workspace: The opened workspace.
         active: Solution or module.
         source: How it was found.
-        notes: What must be known of that.
-        names: Of all workspaces that the caller sees.
+        notes: Warnings about it.
+        names: Names of all workspaces that the caller sees.
         projects: Solutions and modules of the workspace.
     """
 
-    known: Known | None
+    known: KnownWorkspace | None
     workspace: Workspace | None
     active: str | None
     source: str
@@ -54,89 +53,89 @@ class Place:
 
 
 class Contexts:
-    """Finds, shows and changes where callers work.
+    """Finds and changes where callers work.
 
     Args:
-        database: Where choices are kept.
-        workspaces: Knows the workspaces.
+        database: Where choices are stored.
+        workspaces: The workspaces.
     """
 
     def __init__(self, database: Database, workspaces: Workspaces) -> None:
         self._database = database
         self._workspaces = workspaces
 
-    async def place(self, caller: Caller) -> Place:
-        """Where the caller works."""
+    async def select(self, caller: Caller) -> Selection:
+        """Return where the caller works."""
         known = await self._workspaces.known(caller)
         chosen = await queries.choices(self._database, caller) if known else []
         one, said = workspace_of(tuple(known.values()), chosen, caller.project)
         if one is None:
-            return Place(None, None, None, "", (), tuple(known))
+            return Selection(None, None, None, "", (), tuple(known))
         try:
             workspace = await self._workspaces.opened(one)
         except NotFound as error:
-            return Place(one, None, None, "", (str(error),), tuple(known))
+            return Selection(one, None, None, "", (str(error),), tuple(known))
         projects = await asyncio.to_thread(workspace.projects)
         choice = said or next((choice for choice in chosen if choice.workspace == one.id), None)
         active, source, notes = active_of(projects, choice, one.path, caller.project)
-        return Place(one, workspace, active, source, notes, tuple(known), tuple(projects))
+        return Selection(one, workspace, active, source, notes, tuple(known), tuple(projects))
 
-    async def desk(self, caller: Caller) -> Desk:
-        """What a call of the caller works with.
+    async def work_context(self, caller: Caller) -> WorkContext:
+        """Return the context of a call.
 
         Raises:
             NotFound: There is no workspace.
-            InvalidInput: It is not clear which.
+            InvalidInput: There are several, and none is chosen.
         """
-        place = await self.place(caller)
-        if place.known is None:
-            raise _unclear(place.names)
-        workspace = place.workspace or await self._workspaces.opened(place.known)
-        projects = tuple(one.name for one in place.projects)
-        return Desk(workspace, place.known.name, place.active, projects, owner_of(caller))
+        selection = await self.select(caller)
+        if selection.known is None:
+            raise _unclear(selection.names)
+        workspace = selection.workspace or await self._workspaces.opened(selection.known)
+        projects = tuple(one.name for one in selection.projects)
+        return WorkContext(workspace, selection.known.name, selection.active, projects, owner_of(caller))
 
-    async def desk_in(self, caller: Caller, workspace: str) -> Desk:
-        """The same in a workspace that the caller names; empty: where it works."""
+    async def work_context_in(self, caller: Caller, workspace: str) -> WorkContext:
+        """Return the context of a call in a named workspace; empty for the current one."""
         if not workspace:
-            return await self.desk(caller)
+            return await self.work_context(caller)
         known = await self._workspaces.found(caller, workspace)
-        return await asyncio.to_thread(Desk.at, await self._workspaces.opened(known), known.name)
+        return await asyncio.to_thread(WorkContext.at, await self._workspaces.opened(known), known.name)
 
     async def workspace_name(self, caller: Caller) -> str:
-        """Name of the workspace where the caller works; raises as `desk` does."""
-        place = await self.place(caller)
-        if place.known is None:
-            raise _unclear(place.names)
-        return place.known.name
+        """Return the name of the workspace where the caller works; errors as of `work_context`."""
+        selection = await self.select(caller)
+        if selection.known is None:
+            raise _unclear(selection.names)
+        return selection.known.name
 
     async def shown(self, caller: Caller) -> SolutionContext:
-        """Where the caller works, with what there is."""
-        place = await self.place(caller)
-        if place.known is None:
-            return SolutionContext(None, None, workspaces=place.names, notes=(str(_unclear(place.names)),))
-        if place.workspace is None:
-            return SolutionContext(place.known.name, None, workspaces=place.names, notes=place.notes)
-        return await asyncio.to_thread(_shown, place, place.known, place.workspace)
+        """Return where the caller works, as a record."""
+        selection = await self.select(caller)
+        if selection.known is None:
+            return SolutionContext(None, None, workspaces=selection.names, notes=(str(_unclear(selection.names)),))
+        if selection.workspace is None:
+            return SolutionContext(selection.known.name, None, workspaces=selection.names, notes=selection.notes)
+        return await asyncio.to_thread(_context_record, selection, selection.known, selection.workspace)
 
     async def choose(self, caller: Caller, active: str, workspace: str) -> SolutionContext:
-        """Work in this solution or module from now on."""
+        """Choose a solution or module."""
         known = await self._chosen(caller, active, workspace)
-        desk = await asyncio.to_thread(Desk.at, await self._workspaces.opened(known), known.name)
-        project = await asyncio.to_thread(desk.project, active)
+        context = await asyncio.to_thread(WorkContext.at, await self._workspaces.opened(known), known.name)
+        project = await asyncio.to_thread(context.project, active)
         await run_retrying(self._database, caller.tenant, lambda link: queries.choose(link, caller, known.id, project))
         return await self.shown(caller)
 
-    async def _chosen(self, caller: Caller, active: str, workspace: str) -> Known:
-        """The workspace that a choice means."""
+    async def _chosen(self, caller: Caller, active: str, workspace: str) -> KnownWorkspace:
+        """Return the workspace that a choice means."""
         if workspace:
             return await self._workspaces.found(caller, workspace)
-        place = await self.place(caller)
+        selection = await self.select(caller)
         seen = await self._workspaces.known(caller)
         if not seen:
-            raise unknown("", ())
+            raise unknown_workspace("", ())
         having = [one for one in seen.values() if await self._has(one, active)]
-        if place.known is not None and (place.known in having or not having):
-            return place.known
+        if selection.known is not None and (selection.known in having or not having):
+            return selection.known
         if len(having) > 1:
             names = ", ".join(one.name for one in having)
             raise InvalidInput(f"Several workspaces have a solution '{active[:80]}': {names}.", hint="Say which.")
@@ -144,7 +143,7 @@ class Contexts:
             return having[0]
         raise NotFound(f"No workspace has a solution or module '{active[:80]}'.", hint="Say the workspace too.")
 
-    async def _has(self, known: Known, project: str) -> bool:
+    async def _has(self, known: KnownWorkspace, project: str) -> bool:
         try:
             workspace = await self._workspaces.opened(known)
         except NotFound:
@@ -153,13 +152,15 @@ class Contexts:
         return any(one.name.casefold() == project.casefold() for one in names)
 
 
-def workspace_of(known: Sequence[Known], chosen: Sequence[Choice], folder: str) -> tuple[Known | None, Choice | None]:
-    """The workspace that a caller works in, and its choice there where that says so.
+def workspace_of(
+    known: Sequence[KnownWorkspace], chosen: Sequence[Choice], folder: str
+) -> tuple[KnownWorkspace | None, Choice | None]:
+    """Return the workspace that a caller works in, and its choice there if that decided.
 
     Args:
-        known: Those that it sees.
-        chosen: What it chose, the last first.
-        folder: That its client works in; empty where that is not known.
+        known: The workspaces that it sees.
+        chosen: Its choices, the last first.
+        folder: Folder of its client; empty if unknown.
     """
     by_id = {one.id: one for one in known}
     seen = [choice for choice in chosen if choice.workspace in by_id]
@@ -175,13 +176,13 @@ def workspace_of(known: Sequence[Known], chosen: Sequence[Choice], folder: str) 
 def active_of(
     projects: Collection[Project], choice: Choice | None, root: Path, folder: str
 ) -> tuple[str | None, str, tuple[str, ...]]:
-    """The solution or module that a caller works in, how that was found, and what must be known of it.
+    """Return the solution or module that a caller works in, how it was found, and warnings.
 
     Args:
-        projects: Of the workspace.
-        choice: The caller's in it.
-        root: Its folder.
-        folder: That the caller's client works in; empty where that is not known.
+        projects: Solutions and modules of the workspace.
+        choice: The caller's choice in it.
+        root: Folder of the workspace.
+        folder: Folder of the caller's client; empty if unknown.
     """
     names = {one.name for one in projects}
     if choice is not None and choice.active in names:
@@ -197,8 +198,8 @@ def active_of(
     return (only[0], "only one", notes) if len(only) == 1 else (None, "", notes)
 
 
-def _by_folder(known: Sequence[Known], folder: Path) -> Known | None:
-    """The workspace around a folder, the innermost; else the only one below it."""
+def _by_folder(known: Sequence[KnownWorkspace], folder: Path) -> KnownWorkspace | None:
+    """Return the innermost workspace around a folder, or else the only one below it."""
     around = [one for one in known if folder.is_relative_to(one.path)]
     if around:
         return max(around, key=lambda one: len(one.path.parts))
@@ -208,43 +209,43 @@ def _by_folder(known: Sequence[Known], folder: Path) -> Known | None:
 
 def _unclear(names: Sequence[str]) -> NotFound | InvalidInput:
     if not names:
-        return unknown("", ())
+        return unknown_workspace("", ())
     return InvalidInput(
         f"There are several workspaces: {', '.join(names[:20])}.",
         hint="Choose a solution of one of them with set_solution_context.",
     )
 
 
-def _shown(place: Place, known: Known, workspace: Workspace) -> SolutionContext:
-    projects = place.projects
-    desk = Desk(workspace, known.name, place.active, tuple(one.name for one in projects))
-    modules = desk.reach(place.active)[1:] if place.active is not None else ()
+def _context_record(selection: Selection, known: KnownWorkspace, workspace: Workspace) -> SolutionContext:
+    projects = selection.projects
+    context = WorkContext(workspace, known.name, selection.active, tuple(one.name for one in projects))
+    modules = context.reach(selection.active)[1:] if selection.active is not None else ()
     return SolutionContext(
         known.name,
-        place.active,
-        place.source,
+        selection.active,
+        selection.source,
         modules,
         projects,
-        place.names,
-        (*place.notes, *_notes(desk, projects, modules)),
+        selection.names,
+        (*selection.notes, *_notes(context, projects, modules)),
     )
 
 
 def _first(names: Sequence[str]) -> str:
-    """Names that a file says, which may be any number of any texts."""
+    """Return the first of some names from a file, which may be many and long."""
     more = f" and {len(names) - _MISSING} more" if len(names) > _MISSING else ""
     return ", ".join(shortened(name, _LONGEST) for name in names[:_MISSING]) + more
 
 
-def _notes(desk: Desk, projects: Sequence[Project], modules: Sequence[str]) -> list[str]:
-    """What must be known where one works: no solution is active, modules are missing, files cannot be read."""
-    broken = list(desk.workspace.problems())
+def _notes(context: WorkContext, projects: Sequence[Project], modules: Sequence[str]) -> list[str]:
+    """Return warnings: no active solution, missing modules, files that cannot be read."""
+    broken = list(context.workspace.problems())
     notes = ["No solution is active: choose one with set_solution_context."]
-    if desk.active is not None:
-        used = {desk.active, *modules}
+    if context.active is not None:
+        used = {context.active, *modules}
         missing = [one for one in projects if one.name in used and one.missing]
         notes = [f"'{one.name}' uses modules that are not in the workspace: {_first(one.missing)}." for one in missing]
         for kind in get_args(ObjectKind):
-            broken += desk.workspace.objects(kind, tuple(used))[1]
+            broken += context.workspace.objects(kind, tuple(used))[1]
     notes += [f"{file.path} cannot be read: {file.message}" for file in broken[:5]]
     return notes + ([f"{len(broken) - 5} more files cannot be read."] if len(broken) > 5 else [])

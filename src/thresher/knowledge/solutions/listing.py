@@ -1,7 +1,7 @@
 """Pages of relations and value lists.
 
-Invariant: a cursor says after which object a page ended and for which list that was, so that pages neither repeat nor
-lose what stays while others are made and deleted between them.
+Invariant: a cursor names the last object of a page and its list, so pages neither repeat nor lose objects while others
+are created and deleted.
 """
 
 from __future__ import annotations
@@ -15,36 +15,39 @@ from dataclasses import asdict
 from typing import Any, Final, get_args
 
 from thresher.core import InvalidInput, check_limit
-from thresher.knowledge.solutions.checks import is_column
-from thresher.knowledge.solutions.desk import Desk
-from thresher.knowledge.solutions.models import ListedObject, Listing, ObjectKind, Scope
+from thresher.knowledge.solutions.data_sources import is_column
+from thresher.knowledge.solutions.models import ListedObject, ObjectKind, ObjectListing, Scope
 from thresher.knowledge.solutions.relations import items_text
-from thresher.knowledge.solutions.value_list_draft import names_of, summary, titled
-from thresher.knowledge.solutions.workspace import Stored
+from thresher.knowledge.solutions.value_list_draft import names_of, summary, uuid_with_name
+from thresher.knowledge.solutions.work_context import WorkContext
+from thresher.knowledge.solutions.workspace import StoredObject
 from thresher.servoy import Relation, ValueList
 
 MOST_LISTED: Final = 1_000
 _BROKEN_SHOWN: Final = 20
 
 
-def listed(desk: Desk, kind: ObjectKind, scope: Scope, *, cursor: str, limit: int) -> Listing:
-    """One page; see `SolutionService.list_relations`."""
+def listed(context: WorkContext, kind: ObjectKind, scope: Scope, *, cursor: str, limit: int) -> ObjectListing:
+    """Return one page; see `SolutionService.list_relations`."""
     if scope not in get_args(Scope):
         raise InvalidInput(f"There is no scope '{scope[:40]}'.", hint="Use current, modules or all.")
     check_limit(limit, MOST_LISTED)
-    question = (desk.name, desk.active or "", kind, scope)
+    question = (context.name, context.active or "", kind, scope)
     after = _after(cursor, question) if cursor else ("", "")
-    stored, broken = desk.workspace.objects(kind, desk.scoped(scope))
+    stored, broken = context.workspace.objects(kind, context.projects_in(scope))
     ordered = sorted(stored, key=_key)
     rest = [one for one in ordered if _key(one) > after]
     page = rest[:limit]
-    names = names_of(desk, (one.record for one in page if isinstance(one.record, ValueList)))
-    more = _cursor(_key(page[-1]), question) if len(rest) > limit else ""
-    return Listing(
+    names = names_of(context, (one.record for one in page if isinstance(one.record, ValueList)))
+    more = ""
+    if len(rest) > limit:
+        written = json.dumps([_check(question), *_key(page[-1])], ensure_ascii=False).encode()
+        more = base64.urlsafe_b64encode(written).decode().rstrip("=")
+    return ObjectListing(
         kind,
         scope,
-        desk.name,
-        desk.active or "",
+        context.name,
+        context.active or "",
         tuple(_listed(one, names) for one in page),
         len(ordered),
         more,
@@ -53,19 +56,19 @@ def listed(desk: Desk, kind: ObjectKind, scope: Scope, *, cursor: str, limit: in
 
 
 def relation_summary(one: Relation) -> str:
-    """In words, what a relation joins."""
+    """Return what a relation joins, in words."""
     sources = [text.removeprefix("db:/") for text in (one.primary_datasource, one.foreign_datasource)]
     joined = f": {items_text(one.items)}" if one.items else ", without columns"
-    scoped = one.items and not any(is_column(item.primary) for item in one.items) and sources[0] == sources[1]
-    return f"{sources[0]} -> {sources[1]}{joined}; {one.join_type}" + ("; global" if scoped else "")
+    projects_in = one.items and not any(is_column(item.primary) for item in one.items) and sources[0] == sources[1]
+    return f"{sources[0]} -> {sources[1]}{joined}; {one.join_type}" + ("; global" if projects_in else "")
 
 
 def facts_of(record: Relation | ValueList) -> Mapping[str, Any]:
-    """The properties of a record that are not empty, as data."""
+    """Return the non-empty properties of a record as data."""
     return {name: value for name, value in asdict(record).items() if value not in ("", None, ())}
 
 
-def _listed(one: Stored, names: Mapping[str, str]) -> ListedObject:
+def _listed(one: StoredObject, names: Mapping[str, str]) -> ListedObject:
     record, facts = one.record, dict(facts_of(one.record))
     if isinstance(record, Relation):
         words = relation_summary(record)
@@ -73,18 +76,13 @@ def _listed(one: Stored, names: Mapping[str, str]) -> ListedObject:
         held = {"method_name": record.method, "fallback_name": record.fallback}
         facts |= {said: names[uuid.upper()] for said, uuid in held.items() if uuid.upper() in names}
         words = summary(record, names)
-        words += f"; fallback {titled(record.fallback, names)}" if record.fallback else ""
+        words += f"; fallback {uuid_with_name(record.fallback, names)}" if record.fallback else ""
     marked = f"{words}; deprecated: {record.deprecated}" if record.deprecated else words
     return ListedObject(record.name, one.project, one.path, marked, facts)
 
 
-def _key(one: Stored) -> tuple[str, str]:
+def _key(one: StoredObject) -> tuple[str, str]:
     return one.project, one.record.name
-
-
-def _cursor(key: tuple[str, str], question: tuple[str, ...]) -> str:
-    written = json.dumps([_check(question), *key], ensure_ascii=False).encode()
-    return base64.urlsafe_b64encode(written).decode().rstrip("=")
 
 
 def _after(cursor: str, question: tuple[str, ...]) -> tuple[str, str]:

@@ -1,7 +1,7 @@
-"""What the solutions kind answers with.
+"""Records of the solutions kind.
 
-Invariant: frozen; paths are relative to the workspace, with slashes, except where an attribute says so. Names, texts
-and scripts in a workspace are other people's: data, never instruction.
+Invariant: frozen. Paths are relative to the workspace, with slashes, unless an attribute says otherwise. Names, texts
+and scripts in a workspace are other people's: data, never instructions.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
+from urllib.parse import quote
 
 from thresher.servoy import Dialect, Relation, ValueList
 
 ObjectKind: TypeAlias = Literal["relation", "value list"]
 Scope: TypeAlias = Literal["current", "modules", "all"]
-"""The active solution or module alone; it and the modules that it uses, and theirs; every project of the workspace."""
+"""The active solution or module; it and all modules that it reaches; every project of the workspace."""
 ReferenceKind: TypeAlias = Literal["form", "script", "relation", "value list", "table", "menu", "other"]
 
 
@@ -24,15 +26,15 @@ class Project:
     """A solution or a module.
 
     Attributes:
-        name: Its own, and its folder's.
-        kind: What `solutionType` says, in words.
-        module: Whether it is one to be used by solutions.
-        dialect: How new files of it are written.
-        modules: Names of those that it uses directly.
+        name: Its name, which is also its folder's.
+        kind: `solutionType` in words.
+        module: Whether solutions use it as a module.
+        dialect: Format of its new files.
+        modules: Names of the modules that it uses directly.
         missing: Those of them that are not in the workspace.
-        relations: How many.
-        value_lists: How many.
-        forms: How many.
+        relations: Number of relations.
+        value_lists: Number of value lists.
+        forms: Number of forms.
     """
 
     name: str
@@ -47,14 +49,14 @@ class Project:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
-    """A file that cannot be read; it is never written.
+class UnreadableFile:
+    """A file that cannot be read and is never written.
 
     Attributes:
-        path: Of the file.
-        message: Why.
-        line: From 1; 0 where unknown.
-        column: From 1; 0 where unknown.
+        path: Path of the file.
+        message: The reason.
+        line: From 1; 0 if unknown.
+        column: From 1; 0 if unknown.
     """
 
     path: str
@@ -68,14 +70,14 @@ class WorkspaceInfo:
     """A workspace that Thresher knows.
 
     Attributes:
-        name: As tools take it.
+        name: Its name for tools.
         path: Absolute path of its folder.
-        format: Of its files: `servoy`.
+        format: Format of its files: `servoy`.
         projects: Its solutions and modules.
-        servers: Database servers of whose tables it holds column information.
-        broken: Files that cannot be read, the first ones.
-        broken_count: How many there are.
-        readable: Whether its folder can be read at all.
+        servers: Database servers with column information in it.
+        broken: The first files that cannot be read.
+        broken_count: Number of all such files.
+        readable: Whether its folder can be read.
     """
 
     name: str
@@ -83,7 +85,7 @@ class WorkspaceInfo:
     format: str
     projects: tuple[Project, ...] = ()
     servers: tuple[str, ...] = ()
-    broken: tuple[Broken, ...] = ()
+    broken: tuple[UnreadableFile, ...] = ()
     broken_count: int = 0
     readable: bool = True
 
@@ -93,13 +95,13 @@ class SolutionContext:
     """Where a caller works.
 
     Attributes:
-        workspace: Name of the workspace; None where there is none to work in.
-        active: The solution or module where new things go; None where none is chosen and several could be.
+        workspace: Name of the workspace; None if there is none.
+        active: The solution or module that new objects go into; None if none is chosen and there are several.
         source: How it was found: `chosen`, `client's folder`, `only one`, or empty.
-        modules: Those that the active one uses, and theirs, in order.
-        projects: All of the workspace.
+        modules: The modules that the active one reaches, in order.
+        projects: All solutions and modules of the workspace.
         workspaces: Names of all workspaces that the caller sees.
-        notes: What must be known: modules that are missing, files that cannot be read.
+        notes: Warnings: missing modules, files that cannot be read.
     """
 
     workspace: str | None
@@ -113,12 +115,12 @@ class SolutionContext:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where something stands.
+    """A line of a file.
 
     Attributes:
-        path: Of the file.
+        path: Path of the file.
         line: From 1.
-        uri: That opens it in an editor: `vscode://file/ABSOLUTE:LINE`.
+        uri: Opens the line in an editor: `vscode://file/ABSOLUTE:LINE`.
         file: Absolute path.
     """
 
@@ -130,17 +132,17 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A place that names an object.
+    """A place that refers to an object.
 
     Attributes:
-        kind: What names it.
+        kind: Kind of the file.
         project: Solution or module.
-        place: Where.
-        text: The line, shortened.
-        certain: Whether it surely means this object: a property that holds its name or UUID. A word in a script that
-            could mean something else is not certain.
-        rewritable: Whether renaming rewrites it; the others are only listed.
-        by_uuid: Whether it holds the object's UUID instead of its name: renaming leaves it right as it is.
+        place: The line.
+        text: Text of the line, shortened.
+        certain: Whether it certainly means this object: a property with its name or UUID. A word in a script that may
+            mean something else is not certain.
+        rewritable: Whether renaming rewrites it; others are only listed.
+        by_uuid: Whether it contains the UUID instead of the name, so that renaming need not change it.
     """
 
     kind: ReferenceKind
@@ -154,15 +156,15 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What was written.
+    """A change to files.
 
     Attributes:
-        id: With which it can be undone; empty where nothing changed.
+        id: Id to undo it; empty if nothing changed.
         action: Such as `created`, `updated`, `renamed`, `deleted`, `unchanged`.
         files: Paths of the files that were written, moved or deleted.
-        diff: As a unified diff.
-        rewritten: References that now say the new name.
-        left: References that still say the old name, or name what is gone.
+        diff: Unified diff.
+        rewritten: References that now have the new name.
+        left: References that still have the old name, or name a deleted object.
     """
 
     id: str
@@ -175,16 +177,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class RelationAnswer:
-    """A relation as it now is.
+    """A relation after a call.
 
     Attributes:
         relation: The record.
-        project: Solution or module that holds it.
-        place: Where.
+        project: Its solution or module.
+        place: Its line.
         change: What was written.
-        reason: How its columns were found, where nobody gave them.
-        evidence: For that.
-        notes: What must be known: a column that does not exist, a name that is used in another module.
+        reason: How its columns were found if the caller did not give them.
+        evidence: Evidence for the reason.
+        notes: Warnings: an unknown column, a name that another module uses.
     """
 
     relation: Relation
@@ -198,11 +200,11 @@ class RelationAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ValueListAnswer:
-    """A value list as it now is; attributes as of `RelationAnswer`.
+    """A value list after a call; other attributes as of `RelationAnswer`.
 
     Attributes:
-        method_name: Of the global method, `scopes.name.method`; empty where there is none, or it is not known.
-        fallback_name: The same of the value list that stands in.
+        method_name: Name of the global method, `scopes.name.method`; empty if there is none or it is unknown.
+        fallback_name: Name of the fallback value list; empty if there is none or it is unknown.
     """
 
     value_list: ValueList
@@ -216,11 +218,11 @@ class ValueListAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """What `delete_relations` and `delete_value_lists` did; either all were deleted or none.
+    """Objects that `delete_relations` or `delete_value_lists` deleted.
 
     Attributes:
-        names: What is gone.
-        change: With the id that brings it back.
+        names: Names of the deleted objects.
+        change: The change, with the id that restores them.
     """
 
     names: tuple[str, ...]
@@ -229,13 +231,13 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class ListedObject:
-    """One line of a list.
+    """An entry of a list.
 
     Attributes:
-        name: Of the relation or value list.
-        project: That holds it.
-        path: Of its file.
-        summary: In words: data sources and columns, or what values it has.
+        name: Name of the relation or value list.
+        project: Its solution or module.
+        path: Path of its file.
+        summary: Data sources and columns, or values, in words.
         facts: The same as data.
     """
 
@@ -247,17 +249,17 @@ class ListedObject:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """Relations or value lists.
+class ObjectListing:
+    """A page of relations or value lists.
 
     Attributes:
-        kind: Of what.
-        scope: Where was looked.
-        workspace: In which workspace.
+        kind: Kind of the objects.
+        scope: The scope that was listed.
+        workspace: Name of the workspace.
         active: Solution or module.
         objects: By project and name.
-        total: How many there are, with those that stand on further pages.
-        cursor: For the next page; empty on the last.
+        total: Number of objects on all pages.
+        cursor: Cursor of the next page; empty on the last.
         broken: Files of this kind that cannot be read.
     """
 
@@ -268,7 +270,7 @@ class Listing:
     objects: tuple[ListedObject, ...]
     total: int
     cursor: str = ""
-    broken: tuple[Broken, ...] = ()
+    broken: tuple[UnreadableFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,12 +278,12 @@ class Backup:
     """A change that can be undone.
 
     Attributes:
-        id: Of the change.
-        workspace: Name.
+        id: Id of the change.
+        workspace: Name of the workspace.
         action: What was done, in words.
-        files: That it touched.
-        when: When.
-        undone: Whether it was taken back already.
+        files: The files that it touched.
+        when: Time of the change.
+        undone: Whether it has been undone.
     """
 
     id: str
@@ -294,14 +296,36 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class RoundTrip:
-    """What reading and writing every file below a folder in memory found.
+    """The result of reading and writing every file of a folder in memory.
 
     Attributes:
-        files: How many were read.
-        differ: Names of those that would not be written as they are.
-        broken: Those that cannot be read.
+        files: Number of files that were read.
+        differ: Names of files that would be written differently.
+        broken: Files that cannot be read.
     """
 
     files: int
     differ: tuple[str, ...] = ()
-    broken: tuple[Broken, ...] = ()
+    broken: tuple[UnreadableFile, ...] = ()
+
+
+def location(root: Path, path: str, line: int = 1) -> Location:
+    """Return the location of a line in a workspace; the path in the URI is quoted.
+
+    Args:
+        root: Absolute path of the workspace's folder.
+        path: Path of the file, relative to it, with slashes.
+        line: From 1.
+    """
+    file = (root / path).as_posix()
+    uri = f"vscode://file/{quote(file.removeprefix('/'))}:{line}"
+    return Location(path, line, uri, str(root / path))
+
+
+def first_difference(before: bytes | None, after: bytes | None) -> int:
+    """Return the first line, from 1, in which two versions of a file differ; 1 if either does not exist."""
+    if before is None or after is None:
+        return 1
+    was, now = before.splitlines(), after.splitlines()
+    same = next((number for number, (old, new) in enumerate(zip(was, now, strict=False)) if old != new), None)
+    return 1 + (min(len(was), len(now)) if same is None else same) if was != now else 1

@@ -1,6 +1,6 @@
-"""What people do with workspaces: add, list, remove; and their changes, as they are kept.
+"""Adds, lists and removes workspaces, and lists and undoes their changes.
 
-Invariant: a folder is looked into only after it is sure that the caller may add it; removing touches nothing on disk.
+Invariant: a folder is read only after it is certain that the caller may add it; removing changes nothing on disk.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import threading
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace as changed
 from pathlib import Path
@@ -29,19 +31,20 @@ from thresher.core import (
     nearest,
 )
 from thresher.knowledge.solutions import queries
-from thresher.knowledge.solutions.access import may_add, owner_of
-from thresher.knowledge.solutions.models import Backup, Broken, Change, WorkspaceInfo
-from thresher.knowledge.solutions.queries import Known
-from thresher.knowledge.solutions.servoy_workspace import METADATA
-from thresher.knowledge.solutions.shelf import FORMAT, Shelf
-from thresher.knowledge.solutions.storage import Storage
+from thresher.knowledge.solutions.changes.journal import ChangeOwner
+from thresher.knowledge.solutions.changes.storage import Storage
+from thresher.knowledge.solutions.models import Backup, Change, UnreadableFile, WorkspaceInfo
+from thresher.knowledge.solutions.queries import KnownWorkspace
+from thresher.knowledge.solutions.servoy_workspace.workspace import METADATA, ServoyWorkspace
 from thresher.knowledge.solutions.workspace import Workspace
 from thresher.store import Database, clean, run_retrying
 
 logger = logging.getLogger("thresher.knowledge.solutions")
 
 OnSchema: TypeAlias = Callable[[Caller, str, Mapping[str, Path]], Awaitable[object]]
-"""Told whose workspace of which name holds column information of which servers, in which folders; none: it is gone."""
+"""Called with the caller, the name of its workspace, and the folder of each server with column information; an empty
+mapping means that it is gone.
+"""
 _BROKEN_SHOWN: Final = 20
 
 
@@ -49,10 +52,10 @@ class Workspaces:
     """The workspaces of all tenants.
 
     Args:
-        database: Where they are.
-        settings: Who may add which folders.
-        storage: Writes files, and keeps what was written.
-        on_schema: Awaited whenever the column information of a workspace came, may have changed, or went.
+        database: Where workspaces are stored.
+        settings: Name the folders that callers with a key may add.
+        storage: Writes files and keeps their changes.
+        on_schema: Awaited when the column information of a workspace appears, may have changed, or disappears.
     """
 
     def __init__(self, database: Database, settings: Settings, storage: Storage, on_schema: OnSchema | None) -> None:
@@ -60,17 +63,18 @@ class Workspaces:
         self._settings = settings
         self._storage = storage
         self._on_schema = on_schema
-        self._shelf = Shelf()
-        self._told: dict[tuple[int, int], Mapping[str, Path]] = {}
+        self._open = OpenWorkspaces()
+        self._announced: dict[tuple[int, int], Mapping[str, Path]] = {}
 
     async def add(self, caller: Caller, path: str, name: str, *, replace: bool) -> WorkspaceInfo:
-        """Keep a workspace under a name."""
+        """Add a workspace under a name."""
         named = await asyncio.to_thread(_folder, caller, path, self._settings)
-        name = checked_name(name or _name_of(named), "a workspace")
-        folder = await asyncio.to_thread(_around, caller, named, self._settings)
-        workspace = await asyncio.to_thread(self._shelf.workspace, folder)
+        default = re.sub(r"[^\w.-]+", "-", named.name).strip("-._")[:63] or "workspace"
+        name = checked_name(name or default, "a workspace")
+        folder = await asyncio.to_thread(_workspace_folder, caller, named, self._settings)
+        workspace = await asyncio.to_thread(self._open.workspace, folder)
         if not await asyncio.to_thread(workspace.projects):
-            raise InvalidInput(f"{folder} holds no solution.", hint=await asyncio.to_thread(_elsewhere, folder))
+            raise InvalidInput(f"{folder} holds no solution.", hint=await asyncio.to_thread(_folder_hint, folder))
         await run_retrying(
             self._database,
             caller.tenant,
@@ -91,56 +95,56 @@ class Workspaces:
             )
         await queries.replace_workspace(link, caller, name, folder, FORMAT)
 
-    async def known(self, caller: Caller) -> dict[str, Known]:
-        """Those that the caller sees, by name."""
+    async def known(self, caller: Caller) -> dict[str, KnownWorkspace]:
+        """Return the workspaces that the caller sees, by name."""
         return await queries.known(self._database, caller)
 
-    async def found(self, caller: Caller, name: str) -> Known:
-        """One that the caller sees.
+    async def found(self, caller: Caller, name: str) -> KnownWorkspace:
+        """Return one that the caller sees.
 
         Raises:
             NotFound: There is none of this name.
         """
         known = await self.known(caller)
         if (one := known.get(name)) is None:
-            raise unknown(name, list(known))
+            raise unknown_workspace(name, list(known))
         return one
 
-    async def opened(self, known: Known) -> Workspace:
-        """A workspace, as it is on disk.
+    async def opened(self, known: KnownWorkspace) -> Workspace:
+        """Return a workspace as it is on disk.
 
         Raises:
-            NotFound: Its folder is not there, or leads elsewhere by a link that came since it was added.
+            NotFound: Its folder does not exist, or is reached through a link that was made since.
         """
         if not await asyncio.to_thread(_is_there, known.path):
             raise NotFound(
                 f"The folder of the workspace '{known.name}', {known.path}, is not there.",
                 hint="Add it where it is now, with replace, or remove it.",
             )
-        return await asyncio.to_thread(self._shelf.workspace, known.path)
+        return await asyncio.to_thread(self._open.workspace, known.path)
 
     async def any(self, caller: Caller) -> bool:
-        """Whether the caller sees one."""
+        """Return whether the caller sees a workspace."""
         return bool(await self.known(caller))
 
     async def listed(self, caller: Caller) -> tuple[WorkspaceInfo, ...]:
-        """All that the caller sees."""
+        """Return all that the caller sees."""
         return tuple([await self._info(caller, one) for one in (await self.known(caller)).values()])
 
     async def info(self, caller: Caller, name: str) -> WorkspaceInfo:
-        """One of them."""
+        """Return one that the caller sees, by name."""
         return await self._info(caller, await self.found(caller, name))
 
-    async def _info(self, caller: Caller, known: Known) -> WorkspaceInfo:
+    async def _info(self, caller: Caller, known: KnownWorkspace) -> WorkspaceInfo:
         try:
             workspace = await self.opened(known)
         except NotFound:
             return WorkspaceInfo(known.name, str(known.path), known.format, readable=False)
-        await self._tell(caller, known, workspace)
+        await self._announce(caller, known, workspace)
         return await asyncio.to_thread(_info, known, workspace)
 
     async def remove(self, caller: Caller, name: str) -> None:
-        """Forget a workspace."""
+        """Remove a workspace."""
         known = await self.found(caller, name)
         if known.owner != caller.user:
             raise NotAllowed(f"The workspace '{name}' is the tenant's.", hint="Ask who added it to remove it.")
@@ -149,67 +153,67 @@ class Workspaces:
         )
         if gone:
             await asyncio.to_thread(self._forget, caller, known)
-        self._told.pop((caller.tenant.id, known.id), None)
-        await self._call(caller, name, {})
+        self._announced.pop((caller.tenant.id, known.id), None)
+        await self._notify(caller, name, {})
 
-    def _forget(self, caller: Caller, known: Known) -> None:
-        """Let go of the tenant's changes of a workspace that none of its users knows any longer."""
+    def _forget(self, caller: Caller, known: KnownWorkspace) -> None:
+        """Drop the tenant's changes of a workspace that none of its users has any more."""
         try:
             forgotten = self._storage.forget(known.path, owner_of(caller))
-        except (OSError, ThresherError) as error:  # they go when they are too old
+        except (OSError, ThresherError) as error:  # they are pruned when they are too old
             event(logger, "changes not forgotten", level=logging.WARNING, workspace=known.name, reason=str(error))
         else:
             event(logger, "workspace removed", workspace=known.name, forgotten=forgotten)
 
     async def provide(self, caller: Caller) -> None:
-        """Complete what was interrupted in the caller's workspaces, and tell of the column information of its own."""
+        """Complete interrupted changes in the caller's workspaces, and announce the column information of its own."""
         for one in (await self.known(caller)).values():
             if await asyncio.to_thread(_is_there, one.path):
                 await asyncio.to_thread(self._recover, one)
-                self._told.pop((caller.tenant.id, one.id), None)
-                await self._tell(caller, one, await self.opened(one))
+                self._announced.pop((caller.tenant.id, one.id), None)
+                await self._announce(caller, one, await self.opened(one))
 
-    def _recover(self, known: Known) -> None:
+    def _recover(self, known: KnownWorkspace) -> None:
         try:
             for done in self._storage.recover(known.path):
                 event(logger, "change recovered", workspace=known.name, change=done.id, outcome=done.outcome)
         except ThresherError as error:  # the next change tries again
             event(logger, "change not recovered", level=logging.WARNING, workspace=known.name, reason=str(error))
 
-    async def _tell(self, caller: Caller, known: Known, workspace: Workspace) -> None:
-        """Tell of a workspace's servers where they are others than were told of last."""
+    async def _announce(self, caller: Caller, known: KnownWorkspace, workspace: Workspace) -> None:
+        """Announce a workspace's servers if they have changed since the last announcement."""
         if self._on_schema is None or known.owner != caller.user:
             return
         folders = await asyncio.to_thread(_folders, workspace)
         key = (caller.tenant.id, known.id)
-        if self._told.get(key) != folders:
-            self._told[key] = folders
-            await self._call(caller, known.name, folders)
+        if self._announced.get(key) != folders:
+            self._announced[key] = folders
+            await self._notify(caller, known.name, folders)
 
-    async def _call(self, caller: Caller, name: str, folders: Mapping[str, Path]) -> None:
+    async def _notify(self, caller: Caller, name: str, folders: Mapping[str, Path]) -> None:
         if self._on_schema is None:
             return
         try:
             await self._on_schema(caller, name, folders)
-        except ThresherError as error:  # the workspace can be used all the same
+        except ThresherError as error:  # the workspace can be used without it
             event(logger, "schemas not provided", level=logging.WARNING, workspace=name, reason=str(error))
 
     async def undo(self, caller: Caller, change: str, name: str) -> Change:
-        """Take a change back."""
+        """Undo a change."""
         known = await self.found(caller, name)
         await self.opened(known)
         return await asyncio.to_thread(self._storage.undo, known.path, change, owner_of(caller))
 
     async def backups(self, caller: Caller, name: str) -> tuple[Backup, ...]:
-        """Changes that can be undone."""
+        """Return the changes that can be undone."""
         known = await self.found(caller, name)
         await self.opened(known)
         kept = await asyncio.to_thread(self._storage.backups, known.path, owner_of(caller))
         return tuple(changed(one, workspace=known.name) for one in kept)
 
 
-def unknown(name: str, known: Sequence[str]) -> NotFound:
-    """What to say of a workspace that the caller does not see."""
+def unknown_workspace(name: str, known: Sequence[str]) -> NotFound:
+    """Return the error for a workspace that the caller does not see."""
     if not known:
         return NotFound("There is no workspace.", hint="Add one: thresher solutions add PATH.")
     listed = f"There are: {', '.join(known[:20])}."
@@ -217,7 +221,7 @@ def unknown(name: str, known: Sequence[str]) -> NotFound:
 
 
 def _folder(caller: Caller, path: str, settings: Settings) -> Path:
-    """The folder that a caller names, without links."""
+    """Return the folder that a caller names, without links."""
     if not path or clean(path) != path:
         raise InvalidInput("That is no path of a folder.", hint="Say the folder that holds the solutions' folders.")
     named = Path(path).expanduser() if not caller.keyed else Path(path)
@@ -225,28 +229,28 @@ def _folder(caller: Caller, path: str, settings: Settings) -> Path:
         raise InvalidInput(f"'{path[:200]}' is no absolute path.", hint="Write it from the file system's root on.")
     try:
         folder = named.resolve()
-        may_add(caller, folder, settings)
+        check_may_add(caller, folder, settings)
         if not folder.is_dir():
             raise InvalidInput(f"There is no folder {folder}.", hint="Correct the path.")
-    except (OSError, RuntimeError, ValueError) as error:  # too long, may not be entered, or its links go round
+    except (OSError, RuntimeError, ValueError) as error:  # too long, not accessible, or a circle of links
         raise InvalidInput(f"The folder cannot be read: {error}.", hint="Correct the path.") from None
     return folder
 
 
-def _around(caller: Caller, folder: Path, settings: Settings) -> Path:
-    """The workspace that a folder stands for: of a solution with its resources beside it, the folder above.
+def _workspace_folder(caller: Caller, folder: Path, settings: Settings) -> Path:
+    """Return the workspace of a folder: its parent, if it is a solution with its resources beside it.
 
-    A solution that lies alone, or beside what the caller may not add, is a workspace by itself.
+    A solution that is alone, or beside folders that the caller may not add, is its own workspace.
 
     Raises:
-        InvalidInput: Other solutions lie beside it, so that the folder above is the workspace.
+        InvalidInput: Other solutions are beside it, so that the parent is the workspace.
     """
     if not (folder / METADATA).is_file():
         return folder
     try:
-        may_add(caller, folder.parent, settings)
+        check_may_add(caller, folder.parent, settings)
         beside = [one for one in folder.parent.iterdir() if one != folder and one.is_dir()]
-    except (NotAllowed, OSError):  # what lies beside it is not the caller's, or not ours
+    except (NotAllowed, OSError):  # the parent is not accessible to the caller or to this process
         return folder
     if any((one / METADATA).is_file() for one in beside):
         hint = f"It is a solution itself: add the folder above it, {folder.parent}."
@@ -255,20 +259,15 @@ def _around(caller: Caller, folder: Path, settings: Settings) -> Path:
 
 
 def _is_there(folder: Path) -> bool:
-    """Whether a folder is still the one that was judged when it was added: a link could lead anywhere by now."""
+    """Return whether a folder is still the one that was checked; a link may lead anywhere by now."""
     try:
         return folder.is_dir() and folder.resolve() == folder
     except (OSError, RuntimeError):
         return False
 
 
-def _name_of(folder: Path) -> str:
-    """A folder's name, as a workspace may have it."""
-    return re.sub(r"[^\w.-]+", "-", folder.name).strip("-._")[:63] or "workspace"
-
-
-def _elsewhere(folder: Path) -> str:
-    """Where a workspace could be meant, where a folder is none."""
+def _folder_hint(folder: Path) -> str:
+    """Return where a workspace may be, for a folder that is not one."""
     below = sorted(one for one in folder.glob("*/*/rootmetadata.obj") if one.is_file())[:1]
     if below:
         return f"Solutions lie in {below[0].parent.parent}: add that folder."
@@ -282,7 +281,7 @@ def _folders(workspace: Workspace) -> dict[str, Path]:
         return {}
 
 
-def _info(known: Known, workspace: Workspace) -> WorkspaceInfo:
+def _info(known: KnownWorkspace, workspace: Workspace) -> WorkspaceInfo:
     projects = tuple(workspace.projects())
     broken = broken_files(workspace, [one.name for one in projects])
     return WorkspaceInfo(
@@ -296,8 +295,8 @@ def _info(known: Known, workspace: Workspace) -> WorkspaceInfo:
     )
 
 
-def broken_files(workspace: Workspace, projects: Sequence[str]) -> tuple[Broken, ...]:
-    """Relations, value lists and column information that cannot be read, each file once."""
+def broken_files(workspace: Workspace, projects: Sequence[str]) -> tuple[UnreadableFile, ...]:
+    """Return the relations, value lists and column information that cannot be read, each file once."""
     found = [
         *workspace.problems(),
         *workspace.objects("relation", projects)[1],
@@ -305,3 +304,54 @@ def broken_files(workspace: Workspace, projects: Sequence[str]) -> tuple[Broken,
         *workspace.tables()[1],
     ]
     return tuple({one.path: one for one in found}.values())
+
+
+def check_may_add(caller: Caller, folder: Path, settings: Settings) -> None:
+    """Refuse a folder that a caller may not add.
+
+    Its owner may read and write anything anyway; a caller with a key only what the settings name.
+
+    Args:
+        caller: The caller.
+        folder: Absolute path without links.
+        settings: Name the folders for callers with a key.
+
+    Raises:
+        NotAllowed: The caller has a key, and the settings name no folder at or above this one.
+    """
+    if not caller.keyed:
+        return
+    allowed = [one.expanduser().resolve() for one in settings.solution_folders]
+    if not any(folder.is_relative_to(one) for one in allowed):
+        raise NotAllowed(
+            "With a key, workspaces can only be added below the folders that the server's owner named.",
+            hint="Ask the owner to add the workspace, or to name its folder in THRESHER_SOLUTION_FOLDERS.",
+        )
+
+
+def owner_of(caller: Caller) -> ChangeOwner:
+    """Return the owner of a caller's changes."""
+    return ChangeOwner(caller.tenant.id, caller.user or "")
+
+
+_MOST: Final = 16
+FORMAT: Final = "servoy"
+"""The only format that is supported."""
+
+
+class OpenWorkspaces:
+    """Opened workspaces by folder, for all tenants; a workspace caches what it has read."""
+
+    def __init__(self) -> None:
+        self._opened: OrderedDict[Path, Workspace] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def workspace(self, root: Path) -> Workspace:
+        """Return the workspace in a folder; may block on its file system."""
+        with self._lock:
+            if (found := self._opened.pop(root, None)) is None:
+                found = ServoyWorkspace(root)
+            self._opened[root] = found
+            while len(self._opened) > _MOST:
+                self._opened.popitem(last=False)
+            return found

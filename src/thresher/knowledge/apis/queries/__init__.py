@@ -1,7 +1,7 @@
 """All SQL of the APIs kind.
 
-Invariant: every statement runs inside `Database.transaction(tenant)` or `Database.once`; the tenant in each WHERE is
-for the planner, the row-level policy keeps tenants apart even without it.
+Invariant: every statement runs inside `Database.transaction(tenant)` or `Database.once`. The tenant in each WHERE is
+for the planner; the row-level policy separates tenants even without it.
 """
 
 from thresher.knowledge.apis.queries.operations import (
@@ -22,7 +22,7 @@ from thresher.knowledge.apis.queries.operations import (
 )
 from thresher.knowledge.apis.queries.providers import (
     NOW,
-    Standing,
+    SyncState,
     add_provider,
     begin_removal,
     begin_version_removal,
@@ -35,12 +35,12 @@ from thresher.knowledge.apis.queries.providers import (
     removing,
     set_provider,
     set_version,
-    standing,
+    sync_states,
 )
 
 __all__ = [
     "NOW",
-    "Standing",
+    "SyncState",
     "add_provider",
     "all_ids",
     "begin_removal",
@@ -64,7 +64,7 @@ __all__ = [
     "removing",
     "set_provider",
     "set_version",
-    "standing",
+    "sync_states",
     "tags",
     "upsert_operations",
     "wordings",

@@ -1,7 +1,7 @@
-"""Operations and the descriptions that they stand in.
+"""SQL of operations and of the descriptions that contain them.
 
-Invariant: an operation whose method and path stay keeps its row; one that is gone is only marked, until the index
-knows.
+Invariant: an operation keeps its row while its method and path stay; a removed one is only marked until it has left the
+index.
 """
 
 from __future__ import annotations
@@ -61,20 +61,20 @@ _DOCUMENT: Final = b"""
 
 
 async def upsert_operations(connection: AsyncConnection, tenant: Tenant, version: int, rows: str) -> None:
-    """Write the operations of a version; those that say what they said are left alone.
+    """Write the operations of a version; unchanged ones are not touched.
 
     Args:
         connection: The transaction.
-        tenant: Whose.
+        tenant: The owner of the version.
         version: Row id.
-        rows: JSON, a list of column to value.
+        rows: JSON list of column to value.
     """
     values = {"tenant": tenant.id, "version": version, "rows": rows}
     await (await driver(connection)).execute(_UPSERT, values)
 
 
 async def digests(connection: AsyncConnection, tenant: Tenant, version: int) -> dict[tuple[str, str], str]:
-    """Method and path to digest, of the operations that a version has."""
+    """Return method and path to digest, of the current operations of a version."""
     query = select(api_operation.c.method, api_operation.c.path, api_operation.c.digest).where(
         _of(tenant, version), api_operation.c.current
     )
@@ -82,26 +82,26 @@ async def digests(connection: AsyncConnection, tenant: Tenant, version: int) -> 
 
 
 async def mark_gone(connection: AsyncConnection, tenant: Tenant, version: int, gone: Sequence[tuple[str, str]]) -> None:
-    """Mark operations that the description has no more."""
+    """Mark operations that are no longer in the description."""
     pairs = [{"method": method, "path": path} for method, path in gone]
     values = {"tenant": tenant.id, "version": version, "gone": json.dumps(pairs)}
     await (await driver(connection)).execute(_GONE, values)
 
 
 async def gone_ids(connection: AsyncConnection, tenant: Tenant, version: int) -> list[int]:
-    """Row ids of the operations that are marked as gone."""
+    """Return the row ids of the operations marked as gone."""
     query = select(api_operation.c.id).where(_of(tenant, version), ~api_operation.c.current)
     return list((await connection.execute(query)).scalars())
 
 
 async def all_ids(connection: AsyncConnection, tenant: Tenant, version: int) -> list[int]:
-    """Row ids of all operations, gone or not."""
+    """Return the row ids of all operations, gone or not."""
     query = select(api_operation.c.id).where(_of(tenant, version))
     return list((await connection.execute(query)).scalars())
 
 
 async def delete_gone(connection: AsyncConnection, tenant: Tenant, version: int, ids: Sequence[int]) -> None:
-    """Remove the rows of operations that are gone, as far as they did not come back meanwhile."""
+    """Delete operations marked as gone, unless they have come back."""
     query = delete(api_operation).where(
         _of(tenant, version), ~api_operation.c.current, api_operation.c.id.in_(list(ids))
     )
@@ -109,7 +109,7 @@ async def delete_gone(connection: AsyncConnection, tenant: Tenant, version: int,
 
 
 async def current_ids(connection: AsyncConnection, tenant: Tenant, version: int) -> list[int]:
-    """Row ids of the operations that a version has, sorted."""
+    """Return the row ids of the current operations of a version, sorted."""
     query = select(api_operation.c.id).where(_of(tenant, version), api_operation.c.current)
     return list((await connection.execute(query.order_by(api_operation.c.id))).scalars())
 
@@ -117,7 +117,7 @@ async def current_ids(connection: AsyncConnection, tenant: Tenant, version: int)
 async def wordings(
     connection: AsyncConnection, tenant: Tenant, version: int, ids: Sequence[int]
 ) -> dict[int, Mapping[str, Any]]:
-    """Row id to wording of some of the operations that a version has."""
+    """Return row id to wording of some current operations of a version."""
     query = select(api_operation.c.id, api_operation.c.wording).where(
         _of(tenant, version), api_operation.c.current, api_operation.c.id.in_(list(ids))
     )
@@ -125,28 +125,28 @@ async def wordings(
 
 
 async def briefs(database: Database, tenant: Tenant, version: int) -> tuple[Brief, ...]:
-    """The operations of a version in brief, in the order of the description."""
+    """Return the operations of a version in the order of the description."""
     values = {"tenant": tenant.id, "version": version}
     rows = await database.once(tenant, lambda driver: driver.execute(_BRIEFS, values, prepare=True))
     return tuple(_brief(row) for row in rows)
 
 
 async def tags(database: Database, tenant: Tenant, version: int) -> tuple[Tag, ...]:
-    """The tags of a version, as its description explains them."""
+    """Return the tags of a version with their descriptions."""
     values = {"tenant": tenant.id, "version": version}
     rows = await database.once(tenant, lambda driver: driver.execute(_TAGS, values, prepare=True))
     return tuple(Tag(*one) for row in rows for one in row[0])
 
 
 async def holders(database: Database, tenant: Tenant, endpoint: str) -> list[tuple[int, int]]:
-    """Version and row id of the operations that go by an id."""
+    """Return version and row id of the operations with a public id."""
     values = {"tenant": tenant.id, "endpoint": endpoint}
     rows = await database.once(tenant, lambda driver: driver.execute(_HOLDERS, values, prepare=True))
     return [(row[0], row[1]) for row in rows]
 
 
 async def read_document(database: Database, tenant: Tenant, version: int, digest: str) -> bytes | None:
-    """The compressed bytes of a description; None where they are gone."""
+    """Return the compressed bytes of a description; None if they no longer exist."""
     values = {"tenant": tenant.id, "version": version, "digest": digest}
     rows = await database.once(tenant, lambda driver: driver.execute(_DOCUMENT, values, prepare=True, binary=True))
     return bytes(rows[0][0]) if rows else None
@@ -155,13 +155,13 @@ async def read_document(database: Database, tenant: Tenant, version: int, digest
 async def put_document(
     connection: AsyncConnection, tenant: Tenant, version: int, digest: str, *, size: int, body: bytes
 ) -> None:
-    """Keep the bytes of a description."""
+    """Store the bytes of a description."""
     row = insert(api_document).values(tenant_id=tenant.id, version_id=version, digest=digest, size=size, body=body)
     await connection.execute(row.on_conflict_do_nothing())
 
 
 async def delete_documents(connection: AsyncConnection, tenant: Tenant, version: int, keep: Sequence[str]) -> None:
-    """Forget the bytes of a version but for those of some digests."""
+    """Delete the bytes of a version except those with some digests."""
     query = delete(api_document).where(
         api_document.c.tenant_id == tenant.id,
         api_document.c.version_id == version,

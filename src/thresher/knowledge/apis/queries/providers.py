@@ -1,7 +1,7 @@
-"""Providers and the versions of their descriptions: what there is, whose, and how far it is indexed.
+"""SQL of providers and their versions.
 
-Invariant: a provider is written under its owner, so that no user's takes the place of the tenant's, or of another
-user's; one that is being removed is shown to nobody.
+Invariant: a provider is written under its owner, so that one user's never replaces the tenant's or another user's. A
+provider that is being removed is not returned.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ _HEADS: Final = b"""
     order by p.owner nulls first, p.name, v.label desc"""
 
 NOW: Final = func.now()
-"""The time of the transaction, as a value."""
+"""The time of the transaction, as a column value."""
 
 _LOCK: Final = "select pg_advisory_xact_lock(hashtext('thresher.apis'), %(tenant)s)"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A version, as the work on it must know it.
+class SyncState:
+    """A version and how far its import is.
 
     Attributes:
         id: Row id.
-        provider: Row id of its provider.
-        owner: The provider's.
-        name: The provider's.
-        label: Its own.
-        source: Where it is read.
-        etag: What the source's server said of the bytes, once.
-        modified: Likewise.
-        digest: Of the bytes that are answered from.
-        wanted: Of newer ones.
-        form: How its operations are worded.
-        indexed: What was put into the index wholly.
-        edition: Raised with every change of its operations.
-        state: Where it stands.
+        provider: Row id of the provider.
+        owner: Owner of the provider.
+        name: Name of the provider.
+        label: Label of the version.
+        source: Path or URL.
+        etag: `ETag` that the server last sent.
+        modified: `Last-Modified` that the server last sent.
+        digest: Digest of the bytes in use.
+        wanted: Digest of newer bytes; empty if there are none.
+        form: Format of the stored operations.
+        indexed: What the index holds completely.
+        edition: Incremented when the operations change.
+        state: State of the indexing.
     """
 
     id: int
@@ -73,7 +73,7 @@ class Standing:
 
 
 async def heads(database: Database, caller: Caller) -> tuple[ProviderHead, ...]:
-    """The providers that the caller sees, by name; a user's own hides the tenant's. One round trip."""
+    """Return the providers that the caller sees, by name; a user's own hides the tenant's. One round trip."""
     values = {"tenant": caller.tenant.id, "user": caller.user}
     rows = await database.once(caller.tenant, lambda driver: driver.execute(_HEADS, values, prepare=True))
     versions: dict[int, list[VersionHead]] = {}
@@ -95,7 +95,7 @@ async def lock_names(connection: AsyncConnection, tenant: Tenant) -> None:
 
 
 async def providers(connection: AsyncConnection, caller: Caller) -> list[Provider]:
-    """The providers that the caller sees, the tenant's first, with everything that is known of them."""
+    """Return the providers that the caller sees with all their fields, the tenant's first."""
     query = (
         select(api_provider)
         .where(api_provider.c.tenant_id == caller.tenant.id, _seen(caller), ~api_provider.c.removing)
@@ -119,42 +119,42 @@ async def _versions(connection: AsyncConnection, tenant: Tenant, ids: list[int])
 
 
 async def add_provider(connection: AsyncConnection, caller: Caller, values: Mapping[str, Any]) -> int:
-    """Insert a provider of the caller's user (shared where it has none); its name is free."""
+    """Insert a provider of the caller's user, or a shared one if it has none; the name must be free."""
     row = insert(api_provider).values(tenant_id=caller.tenant.id, owner=caller.user, **values)
     return (await connection.execute(row.returning(api_provider.c.id))).scalar_one()
 
 
 async def set_provider(connection: AsyncConnection, tenant: Tenant, provider: int, **values: Any) -> bool:
-    """Change columns of a provider that is not being removed; False where there is none."""
+    """Update a provider that is not being removed; return False if there is none."""
     query = update(api_provider).where(_of(api_provider, tenant, provider), ~api_provider.c.removing)
     return (await connection.execute(query.values(**values).returning(api_provider.c.id))).first() is not None
 
 
 async def put_version(connection: AsyncConnection, tenant: Tenant, provider: int, label: str, *, source: str) -> int:
-    """Insert a version of a provider, or change the one of this label; its id."""
+    """Insert a version of a provider, or update the one with this label; return its id."""
     row = insert(api_version).values(tenant_id=tenant.id, provider_id=provider, label=label, source=source)
     keys = [api_version.c.tenant_id, api_version.c.provider_id, api_version.c.label]
-    written = row.on_conflict_do_update(index_elements=keys, set_={"source": source})
-    return (await connection.execute(written.returning(api_version.c.id))).scalar_one()
+    write_cursor = row.on_conflict_do_update(index_elements=keys, set_={"source": source})
+    return (await connection.execute(write_cursor.returning(api_version.c.id))).scalar_one()
 
 
 async def set_version(connection: AsyncConnection, tenant: Tenant, version: int, **values: Any) -> bool:
-    """Change columns of a version that is not being removed; False where there is none."""
+    """Update a version that is not being removed; return False if there is none."""
     query = update(api_version).where(_of(api_version, tenant, version), ~api_version.c.removing)
     return (await connection.execute(query.values(**values).returning(api_version.c.id))).first() is not None
 
 
-async def standing(
+async def sync_states(
     connection: AsyncConnection, tenant: Tenant, *, version: int = 0, provider: int = 0, lock: bool = False
-) -> list[Standing]:
-    """A version, or all of a provider; none that is being removed.
+) -> list[SyncState]:
+    """Return a version, or all of a provider, except those being removed.
 
     Args:
         connection: The transaction.
-        tenant: Whose.
+        tenant: The owner of the version.
         version: Row id of the version, or 0.
         provider: Row id of the provider, or 0.
-        lock: Whether to keep other writers of them waiting until the transaction ends.
+        lock: Whether other writers wait until the transaction ends.
     """
     v, p = api_version, api_provider
     query = (
@@ -169,25 +169,25 @@ async def standing(
     query = query.where(v.c.id == version) if version else query.where(v.c.provider_id == provider)
     if lock:
         query = query.with_for_update(of=v)
-    return [Standing(*row) for row in await connection.execute(query)]
+    return [SyncState(*row) for row in await connection.execute(query)]
 
 
 async def begin_removal(connection: AsyncConnection, tenant: Tenant, provider: int) -> None:
-    """Show a provider to nobody from now on; its name is free."""
+    """Hide a provider and free its name."""
     gone = func.concat(api_provider.c.name, "\n", api_provider.c.id)
     query = update(api_provider).where(_of(api_provider, tenant, provider))
     await connection.execute(query.values(removing=True, name=gone, aliases=[]))
 
 
 async def begin_version_removal(connection: AsyncConnection, tenant: Tenant, version: int) -> None:
-    """Show a version to nobody from now on; its label is free."""
+    """Hide a version and free its label."""
     gone = func.concat(api_version.c.label, "\n", api_version.c.id)
     query = update(api_version).where(_of(api_version, tenant, version))
     await connection.execute(query.values(removing=True, label=gone))
 
 
 async def removing(connection: AsyncConnection, tenant: Tenant) -> list[int]:
-    """Ids of the versions that are being removed, or whose provider is."""
+    """Return the ids of versions that are being removed, themselves or with their provider."""
     v, p = api_version, api_provider
     query = (
         select(v.c.id)
@@ -198,12 +198,12 @@ async def removing(connection: AsyncConnection, tenant: Tenant) -> list[int]:
 
 
 async def delete_version(connection: AsyncConnection, tenant: Tenant, version: int) -> None:
-    """Remove a version with its document and its operations."""
+    """Delete a version with its document and operations."""
     await connection.execute(delete(api_version).where(_of(api_version, tenant, version)))
 
 
 async def delete_providers(connection: AsyncConnection, tenant: Tenant) -> None:
-    """Remove the providers that are being removed and have no versions any more."""
+    """Delete the providers that are being removed and have no versions left."""
     versions = select(api_version.c.id).where(
         api_version.c.tenant_id == tenant.id, api_version.c.provider_id == api_provider.c.id
     )

@@ -1,7 +1,7 @@
-"""Counts over the logs of API searches and reads.
+"""SQL that counts over the logs of API searches and reads.
 
-Invariant: each statement reads a period of one tenant once, by the index on tenant and time; a caller that stands for
-one user counts that user's rows alone. Failed searches count as errors and as nothing else.
+Invariant: each statement reads one tenant's period once, by the index on tenant and time. A caller with a user counts
+that user's rows only. Failed searches count as errors and as nothing else.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from thresher.knowledge.apis.queries.usage_log import MINUTES
 from thresher.store import period
 
 _TOP: Final = 20
-"""Entries of each list."""
+"""Maximum entries of each list."""
 _OLDEST: Final = 20_000
-"""Searches that missed are looked at so far back, the newest first."""
+"""Maximum number of missed searches to look at, the newest first."""
 _NEAR: Final = 3
-"""A place up to which an endpoint counts as found."""
+"""Last position at which an endpoint counts as found."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchCell:
-    """Searches of one day (UTC) that concern the same providers and ended the same way.
+    """The searches of one day (UTC) with the same providers and outcome.
 
     Attributes:
         day: ISO date.
         providers: Names.
-        error: What they failed with; empty where they were answered.
-        count: How many.
-        followed: How many of them were followed by a read.
+        error: Error code; empty if they were answered.
+        count: Number of searches.
+        followed: Number of them that a read followed.
     """
 
     day: str
@@ -47,7 +47,7 @@ class SearchCell:
 
 @dataclass(frozen=True, slots=True)
 class ReadCell:
-    """Reads of one day (UTC) at one provider that ended the same way."""
+    """The reads of one day (UTC) at one provider with the same outcome."""
 
     day: str
     provider: str
@@ -56,8 +56,8 @@ class ReadCell:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A query, and how often it was asked: in the period, in the one before, and without a hit in the period."""
+class QueryTotals:
+    """A query and its counts: in the period, in the preceding one, and without a hit in the period."""
 
     query: str
     count: int
@@ -66,7 +66,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class MissedRow:
     """A query that found an endpoint too low, or not at all.
 
     Attributes:
@@ -87,14 +87,14 @@ class Missed:
 
 
 @dataclass(frozen=True, slots=True)
-class Basis:
-    """What there is to be counted.
+class Coverage:
+    """What the logs contain.
 
     Attributes:
-        rows: Whether anything is in the logs of the period.
+        rows: Whether the period has rows.
         answered: Whether a search was answered.
-        worded: Whether one of them had words that were kept.
-        worded_before: The same of the period before.
+        worded: Whether an answered search has its text logged.
+        worded_before: The same for the preceding period.
     """
 
     rows: bool
@@ -109,13 +109,13 @@ _READS: Final = f"api_read_log where {_MINE} and at >= :since and (:provider = '
 _WORDED: Final = "error = '' and mode = 'search' and query <> ''"
 _DAY: Final = "date_bin('1 day', at, timestamptz '2000-01-01 00:00:00+00')"
 
-# For one transaction: hashes of a million rows stay in memory, and no plan is compiled for longer than it runs. The
-# server believes that row-level security leaves a handful of rows, and would sort all, by the rules of a language.
+# For one transaction: keep hashes of a million rows in memory, and skip compiling plans that run for less time. The
+# planner expects few rows under row-level security, and would sort all of them by a collation.
 _ROOM: Final = text("""
     select set_config('work_mem', '64MB', true), set_config('jit', 'off', true), set_config('enable_sort', 'off', true)
 """)
 
-# One look at every row for all that is counted by day, provider and error: there are few of these.
+# One scan for everything that is counted by day, provider and error, of which there are few.
 _SEARCH_CELLS: Final = text(f"""
     select to_char(day at time zone 'UTC', 'YYYY-MM-DD'), providers, error, count, followed
     from (select {_DAY} as day, providers, error, count(*) as count, count(read_rank) as followed
@@ -128,7 +128,7 @@ _READ_CELLS: Final = text(f"""
     order by 1
 """)  # noqa: S608 - as above
 
-# By tenths of a millisecond: there are few, while sorting every search would take twice as long.
+# Grouped by tenths of a millisecond, of which there are few; sorting every search takes twice as long.
 _TIMES: Final = text(f"""
     select min(tenth) filter (where place >= 0.5 * total) / 10.0, min(tenth) filter (where place >= 0.95 * total) / 10.0
     from (select tenth, sum(count) over (order by tenth) as place, sum(count) over () as total
@@ -151,7 +151,7 @@ _BEST: Final = text(f"""
     (select 'empty', query, count, before, empty from asked where empty > 0
      order by empty desc, query collate "C" limit {_TOP})
 """)  # noqa: S608 - as above
-# The newest rows first, so that each look ends at the first row that it meets.
+# The newest rows first, so that each lookup ends at its first row.
 _NEWEST: Final = "order by at desc limit 1"
 _BASIS: Final = text(f"""
     select coalesce((select true from {_SEARCHES} and at >= :since {_NEWEST}),
@@ -206,13 +206,13 @@ _MISSED: Final = text(f"""
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What is counted.
+    """What to count.
 
     Attributes:
-        caller: Whose rows.
-        provider: Only what concerns it; empty for all.
-        before: When the period before began.
-        since: When the period began.
+        caller: The owner of the rows.
+        provider: Name of the only provider; empty for all.
+        before: Start of the preceding period.
+        since: Start of the period.
     """
 
     caller: Caller
@@ -222,66 +222,66 @@ class Window:
 
     @property
     def values(self) -> dict[str, object]:
-        """What the statements bind."""
+        """The values that the statements bind."""
         return {**period(self.caller, self.since), "provider": self.provider, "before": self.before}
 
 
 async def make_room(connection: AsyncConnection) -> None:
-    """Give the statements of this transaction memory enough."""
+    """Give the statements of this transaction enough memory."""
     await connection.execute(_ROOM)
 
 
 async def search_cells(connection: AsyncConnection, window: Window) -> list[SearchCell]:
-    """Searches by day, providers and outcome, the earliest day first."""
+    """Count searches by day, providers and outcome, the earliest day first."""
     rows = await _rows(connection, _SEARCH_CELLS, window)
     return [SearchCell(day, tuple(names), error, count, followed) for day, names, error, count, followed in rows]
 
 
 async def read_cells(connection: AsyncConnection, window: Window) -> list[ReadCell]:
-    """Reads by day, provider and outcome, the earliest day first."""
+    """Count reads by day, provider and outcome, the earliest day first."""
     return [ReadCell(*row) for row in await _rows(connection, _READ_CELLS, window)]
 
 
 async def times(connection: AsyncConnection, window: Window) -> tuple[float | None, float | None]:
-    """Milliseconds that half of the searches took at most, and 95 in 100, to a tenth; None without any."""
+    """Return the median and 95th percentile of search times in milliseconds, to a tenth; None without searches."""
     ((half, most),) = await _rows(connection, _TIMES, window)
     return (None if half is None else float(half)), (None if most is None else float(most))
 
 
-async def basis(connection: AsyncConnection, window: Window) -> Basis:
-    """What there is to be counted at all."""
-    return Basis(*(bool(value) for value in (await _rows(connection, _BASIS, window))[0]))
+async def basis(connection: AsyncConnection, window: Window) -> Coverage:
+    """Return what the logs contain."""
+    return Coverage(*(bool(value) for value in (await _rows(connection, _BASIS, window))[0]))
 
 
-async def queries(connection: AsyncConnection, window: Window, *, grown: bool) -> Mapping[str, list[Asked]]:
-    """The most frequent queries (`top`), those without hits (`empty`), and those that grew (`rising`).
+async def queries(connection: AsyncConnection, window: Window, *, grown: bool) -> Mapping[str, list[QueryTotals]]:
+    """Return the most frequent queries (`top`), those without hits (`empty`), and those that grew (`rising`).
 
     Args:
-        connection: Where the log is.
-        window: What is counted.
-        grown: Whether there is a period before to compare with.
+        connection: The transaction.
+        window: What to count.
+        grown: Whether there is a preceding period to compare with.
     """
-    found: dict[str, list[Asked]] = {"top": [], "rising": [], "empty": []}
+    found: dict[str, list[QueryTotals]] = {"top": [], "rising": [], "empty": []}
     values = window.values | {"grown": grown, "before": window.before if grown else window.since}
     for kind, *asked in await connection.execute(_BEST, values):
-        found[kind].append(Asked(*asked))
+        found[kind].append(QueryTotals(*asked))
     return found
 
 
 async def endpoints(connection: AsyncConnection, window: Window) -> list[tuple[int, str, str, int]]:
-    """Endpoints by how often they were read: number, operation, provider, count."""
+    """Return the most read endpoints: number, operation, provider, count."""
     return [(row[0], row[1], row[2], row[3]) for row in await _rows(connection, _ENDPOINTS, window)]
 
 
 async def missed(
     connection: AsyncConnection, caller: Caller, since: dt.datetime, wanted: Sequence[int] | None
-) -> list[Missed]:
-    """Queries by the endpoint that was read after them and not among the first, the most frequent first.
+) -> list[MissedRow]:
+    """Return queries with an endpoint read after them but not among their first results, most frequent first.
 
-    One that has nothing to do with the endpoint is among them where it was not among the hits: only words can tell.
+    Queries that have nothing to do with the endpoint are among them if it was not among the hits: only words can tell.
     """
     values = {**period(caller, since), "wanted": None if wanted is None else list(wanted)}
-    return [Missed(*row) for row in await connection.execute(_MISSED, values)]
+    return [MissedRow(*row) for row in await connection.execute(_MISSED, values)]
 
 
 async def _rows(connection: AsyncConnection, statement: TextClause, window: Window) -> list[tuple[Any, ...]]:

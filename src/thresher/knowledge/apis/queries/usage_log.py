@@ -1,7 +1,7 @@
-"""Writing the logs of API searches and of endpoints that were read.
+"""SQL that writes the logs of API searches and endpoint reads.
 
-Invariant: a batch goes in whole or not at all, and waits for no disk. Whichever of a search and the read that followed
-it is written first, by whichever process, the search is marked.
+Invariant: a batch is written completely or not at all, without waiting for the disk. A search is marked as followed by
+a read whichever of the two is written first, by any process.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from thresher.core import Tenant
 from thresher.store import Database, run_retrying
 
 MINUTES: Final = 30
-"""A read so long after a search is still taken to follow from it."""
+"""Minutes within which a read counts as following a search."""
 _LATE: Final = dt.timedelta(seconds=10)
-"""Rows of other processes may come in so much later than they were made."""
+"""How late the rows of other processes may arrive."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRow:
-    """A row of `api_search_log`; of a later page: hits to be added to the row of the first."""
+    """A row of `api_search_log`; for a later page, the hits to add to the row of the first page."""
 
     at: dt.datetime
     owner: str | None
@@ -64,7 +64,7 @@ _TYPES: Final = {
     "duration_ms": "float8",
     "endpoint": "bigint",
 }
-"""PostgreSQL's types of the columns that are not text."""
+"""PostgreSQL types of the columns that are not text."""
 
 
 def _given(record: type[SearchRow | ReadRow]) -> str:
@@ -79,7 +79,7 @@ def _insert(table: str, record: type[SearchRow | ReadRow]) -> str:
 
 _SAME: Final = """s.owner is not distinct from {0}.owner
              and (s.client = {0}.client or s.client = '' or {0}.client = '')"""
-"""One connection of one user; where a connection is not known, one user."""
+"""The same connection of one user, or the same user if a connection is not known."""
 
 _SEARCHES: Final = text(_insert("api_search_log", SearchRow))
 _READS: Final = text(_insert("api_read_log", ReadRow))
@@ -107,7 +107,7 @@ _MARK: Final = text(f"""
       and (api_search_log.read_rank is null or api_search_log.read_rank > best.rank)
 """)  # noqa: S608 - our own names
 _NO_WAIT: Final = text("select set_config('synchronous_commit', 'off', true)")
-"""After a crash of the server the last rows may be missing; they are not worth a wait for the disk."""
+"""A crash of the server may lose the last rows, which are not worth waiting for the disk."""
 
 
 async def write_usage(
@@ -120,11 +120,11 @@ async def write_usage(
     """Write a batch.
 
     Args:
-        database: Where the logs are.
-        tenant: Whose rows; nothing is written for one that is gone.
+        database: Where the logs are stored.
+        tenant: The owner of the rows; nothing is written for a removed tenant.
         searches: First pages.
-        pages: Later ones, at most one of each search.
-        reads: Endpoints.
+        pages: Later pages, at most one for each search.
+        reads: Reads of endpoints.
     """
     moments = [row.at for row in (*searches, *pages, *reads)]
     if not moments:
@@ -138,7 +138,7 @@ async def write_usage(
                 await connection.execute(statement, {"tenant": tenant.id, "rows": _json(rows)})
         await connection.execute(_MARK, {"tenant": tenant.id, "since": since})
 
-    with suppress(IntegrityError):  # the tenant is gone
+    with suppress(IntegrityError):  # the tenant was removed
         await run_retrying(database, tenant, write)
 
 

@@ -1,0 +1,242 @@
+"""Downloads descriptions over HTTP.
+
+Invariant: time and memory are bounded. For a caller with a key, only public addresses are reached, whatever a name
+resolves to and wherever a redirect leads: the connection goes to the address that was checked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Any, Final
+
+import httpx
+
+from thresher.core import InvalidInput, NotAllowed, NotFound, SourceUnavailable, ThresherError
+from thresher.knowledge.apis.ingestion.sources import DescriptionSource, checked_address, read_file, too_large
+from thresher.openapi import LIMITS
+
+SECONDS: Final = 60.0
+"""Time limit of one description, including redirects."""
+_TIMEOUT: Final = httpx.Timeout(15.0, connect=10.0)
+_REDIRECTS: Final = 5
+_ACCEPT: Final = "application/json, application/yaml, text/yaml, application/vnd.oai.openapi, */*;q=0.5"
+_PACKED: Final = frozenset({"gzip", "x-gzip"})
+_WORLD: Final = IPv6Network("2000::/3")
+"""The part of IPv6 that is allocated for global use (RFC 4291)."""
+_TRANSLATED: Final = IPv6Network("64:ff9b::/96")
+"""Addresses that a gateway translates to IPv4 (RFC 6052)."""
+_DENIED: Final = tuple(
+    IPv4Network(network)
+    for network in (
+        "192.0.0.0/24",  # protocol assignments (RFC 6890), among them 192.0.0.192 of Oracle's cloud
+        "192.88.99.0/24",  # 6to4 relays, deprecated (RFC 7526)
+        "168.63.129.16/32",  # agent endpoint of Azure's virtual machines
+    )
+)
+"""Addresses that count as public but are answered by the machine's own network or cloud."""
+_MOVED: Final = frozenset({301, 302, 303, 307, 308})
+
+
+@dataclass(frozen=True, slots=True)
+class Validators:
+    """The validators of the bytes already known, as their server sent them."""
+
+    etag: str = ""
+    modified: str = ""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Request headers that ask for newer bytes only."""
+        asked = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
+        return {name: value for name, value in asked.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceContent:
+    """The content of a source.
+
+    Attributes:
+        data: Its bytes; None if they have not changed.
+        validators: Validators for the next request.
+    """
+
+    data: bytes | None
+    validators: Validators = Validators()
+
+
+async def read_source(source: DescriptionSource, validators: Validators = Validators()) -> SourceContent:
+    """Read a source.
+
+    Args:
+        source: The file or address.
+        validators: Validators of the bytes already known.
+
+    Raises:
+        NotFound: The source does not exist.
+        NotAllowed: A redirect or a name leads to an address that the caller may not reach.
+        InvalidInput: It cannot be read, is too large, or is a web page.
+        SourceUnavailable: The server is unreachable, too slow, or breaks off; a retry may help.
+    """
+    if not source.remote:
+        return SourceContent(await read_file(source.location))
+    try:
+        async with asyncio.timeout(SECONDS):
+            return await _fetch(source, validators)
+    except TimeoutError:
+        raise SourceUnavailable(
+            f"{source.location} was not read in {SECONDS:.0f} seconds.", hint="Try again, or download the file."
+        ) from None
+
+
+async def _fetch(source: DescriptionSource, validators: Validators) -> SourceContent:
+    address = source.location
+    # A proxy resolves names itself, so a guarded request must bypass it.
+    async with httpx.AsyncClient(timeout=_TIMEOUT, trust_env=not source.keyed) as client:
+        for _ in range(_REDIRECTS + 1):
+            request = await _request(client, address, validators, guarded=source.is_guarded(address))
+            try:
+                answer = await client.send(request, stream=True)
+            except (httpx.TransportError, httpx.InvalidURL) as error:
+                raise _unreachable(source.location, error) from None
+            try:
+                if answer.status_code not in _MOVED:
+                    return await _content(source.location, answer)
+                address = _next(source.location, address, answer)
+            finally:
+                await answer.aclose()
+    raise InvalidInput(f"{source.location} redirects too often.", hint="Give the final address.")
+
+
+async def _request(client: httpx.AsyncClient, address: str, validators: Validators, *, guarded: bool) -> httpx.Request:
+    url = httpx.URL(address)
+    headers = {"Accept": _ACCEPT, "Accept-Encoding": "gzip", **validators.headers}
+    extensions: Mapping[str, Any] = {}
+    if guarded:
+        # Connect to the address that was checked; name and certificate stay those of the host.
+        headers["Host"] = url.netloc.decode("ascii")
+        extensions = {"sni_hostname": url.raw_host.decode("ascii")}
+        url = url.copy_with(host=await _public(url.host, url.port or (443 if url.scheme == "https" else 80)))
+    return client.build_request("GET", url, headers=headers, extensions=dict(extensions))
+
+
+async def _public(host: str, port: int) -> str:
+    """Return an address of a host whose addresses are all public.
+
+    Raises:
+        NotAllowed: An address is not public.
+        SourceUnavailable: There is no such host.
+    """
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise SourceUnavailable(f"There is no host {host}.", hint="Check the address.") from None
+    addresses = sorted((str(entry[4][0]) for entry in found), key=lambda address: ":" in address)
+    if not addresses or not all(is_public(address) for address in addresses):
+        raise NotAllowed(
+            f"A caller with a key may not reach {host}: it is not public.",
+            hint="The server's operator allows sources in THRESHER_API_SOURCES.",
+        )
+    return addresses[0]
+
+
+def is_public(text: str) -> bool:
+    """Return whether an address belongs to the public internet, however it is written."""
+    address = ip_address(text.partition("%")[0])
+    inner = _inner(address)
+    if any(address in network for network in _DENIED):
+        return False
+    if isinstance(address, IPv6Address) and address not in _WORLD and inner is None:
+        return False
+    return address.is_global and not address.is_multicast and (inner is None or is_public(str(inner)))
+
+
+def _inner(address: IPv4Address | IPv6Address) -> IPv4Address | None:
+    """Return the IPv4 address that an IPv6 address embeds, if any."""
+    if isinstance(address, IPv4Address):
+        return None
+    if address in _TRANSLATED:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    teredo = address.teredo
+    return address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else None)
+
+
+def _next(source: str, address: str, answer: httpx.Response) -> str:
+    """Return the target of a redirect; it may contain a credential, since it is neither stored nor shown."""
+    try:
+        following = str(httpx.URL(address).join(answer.headers["location"]))
+    except (KeyError, httpx.InvalidURL):
+        raise InvalidInput(f"{source} redirects without a valid address.", hint="Give the final address.") from None
+    if address.startswith("https:") and not following.startswith("https:"):
+        raise InvalidInput(f"{source} redirects to an address that is not encrypted.", hint="Give the final address.")
+    return checked_address(following, kept=False)
+
+
+async def _content(address: str, answer: httpx.Response) -> SourceContent:
+    """Return the content of a response."""
+    if answer.status_code == HTTPStatus.NOT_MODIFIED:
+        return SourceContent(None)
+    if answer.status_code != HTTPStatus.OK:
+        raise _refused(address, answer.status_code)
+    payload = await _payload(address, answer)
+    _check_is_data(address, answer.headers.get("content-type", ""), payload)
+    validators = Validators(answer.headers.get("etag", "")[:500], answer.headers.get("last-modified", "")[:100])
+    return SourceContent(bytes(payload), validators)
+
+
+async def _payload(address: str, answer: httpx.Response) -> bytearray:
+    """Return the bytes of a response, decompressed here because a client that decompresses itself has no size limit."""
+    packed = answer.headers.get("content-encoding", "identity").strip().lower()
+    if packed not in {"", "identity", *_PACKED}:
+        raise InvalidInput(
+            f"{address} has an unsupported content encoding ({packed[:40]!r}).",
+            hint="Download the description and add the file.",
+        )
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16) if packed in _PACKED else None
+    payload = bytearray()
+    try:
+        async for part in answer.aiter_raw():
+            room = LIMITS.octets + 1 - len(payload)
+            payload += part if unpacker is None else unpacker.decompress(part, room)
+            if len(payload) > LIMITS.octets:
+                raise too_large(address)
+    except (httpx.TransportError, httpx.StreamError, zlib.error) as error:
+        raise _unreachable(address, error) from None
+    if unpacker is not None and not unpacker.eof:
+        raise _unreachable(address, EOFError("it breaks off"))
+    return payload
+
+
+def _check_is_data(address: str, media: str, payload: bytearray) -> None:
+    """Refuse a web page, such as a sign-in page."""
+    begin = bytes(payload[:500]).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if begin.startswith(b"<") or (media.lower().startswith("text/html") and not begin.startswith((b"{", b"openapi"))):
+        raise InvalidInput(
+            f"{address} is a web page, perhaps for signing in, not a description.",
+            hint="Give the address of the JSON or YAML, or download it and add the file.",
+        )
+    if not begin:
+        raise InvalidInput(f"{address} is empty.", hint="Check the address.")
+
+
+def _refused(address: str, status: int) -> ThresherError:
+    if status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
+        return NotFound(f"{address} does not exist ({status}).", hint="Check the address.")
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.PROXY_AUTHENTICATION_REQUIRED):
+        return InvalidInput(
+            f"{address} requires a sign-in ({status}), which is not supported.",
+            hint="Download the description and add the file.",
+        )
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
+        return SourceUnavailable(f"The server of {address} answered {status}.", hint="Try again later.")
+    return InvalidInput(f"The server of {address} answered {status}.", hint="Check the address.")
+
+
+def _unreachable(address: str, error: Exception) -> SourceUnavailable:
+    reason = str(error).strip() or type(error).__name__
+    return SourceUnavailable(f"{address} cannot be read: {reason[:200]}.", hint="Check the address, or try again.")

@@ -1,0 +1,1 @@
+"""Changes to the files of a workspace: written whole under a lock, journalled first, and undone on request."""
