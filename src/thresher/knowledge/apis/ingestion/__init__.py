@@ -1,0 +1,1 @@
+"""Bringing descriptions in: sources, downloads, syncs, and the rows that are stored."""

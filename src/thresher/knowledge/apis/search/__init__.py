@@ -1,0 +1,1 @@
+"""Finding operations: what a query asks for, the concepts of its words, ranking, browsing."""
