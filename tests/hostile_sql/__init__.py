@@ -1,1 +1,1 @@
-"""Hostile SQL: ideas, the disguises they come in, and live engines on which nothing may change."""
+"""Hostile SQL: ideas, their disguises, and live engines on which nothing may change."""

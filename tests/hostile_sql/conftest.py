@@ -15,7 +15,7 @@ from tests.support.mariadb import MariaServer
 
 @pytest.fixture
 async def postgresql(databases: Databases, tmp_path: Path) -> AsyncIterator[Live]:
-    """On the tests' server."""
+    """On the test server."""
     async with live_postgresql(databases, tmp_path) as live:
         yield live
 
@@ -36,13 +36,13 @@ async def duckdb(tmp_path: Path) -> AsyncIterator[Live]:
 
 @pytest.fixture
 async def mariadb_database(mariadb: MariaServer, tmp_path: Path) -> AsyncIterator[Live]:
-    """On a server of the tests; skips where it cannot be had."""
+    """On a test server; skips if there is none."""
     async with live_mariadb(mariadb, tmp_path) as live:
         yield live
 
 
 @pytest.fixture(params=ENGINES)
 def live(request: pytest.FixtureRequest) -> Live:
-    """A disposable database of each engine; only the one that is asked for is made."""
+    """A disposable database of each engine; only the requested one is created."""
     name = "mariadb_database" if request.param == "mariadb" else str(request.param)
     return request.getfixturevalue(name)

@@ -1,7 +1,7 @@
 """The ideas, read from their files.
 
-A line is `SQL<TAB>what it would do[<TAB>allow]`. A leading `= ` marks an expression, `@ ` a table: these are tried in
-every place of a query that takes one.
+A line is `SQL<TAB>what it would do[<TAB>allow]`. A leading `= ` marks an expression, `@ ` a table: these are tried at
+every place of a query that accepts one.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class Idea:
     """One way to do harm.
 
     Attributes:
-        kind: What the text is.
+        kind: Kind of the text.
         sql: With `{T}` for a table and `{F}` for a file that does not exist.
         harm: What it would do.
-        allowed: A control: it looks hostile and only reads.
+        allowed: A control: it looks hostile but only reads.
     """
 
     kind: Literal["statement", "expression", "table"]
@@ -31,12 +31,12 @@ class Idea:
     allowed: bool = False
 
     def filled(self, *, table: str = "item", file: str = "/nowhere/stolen") -> str:
-        """The text for one database."""
+        """Return the text for one database."""
         return self.sql.replace("{T}", table).replace("{F}", file)
 
 
 def ideas(engine: str) -> list[Idea]:
-    """The ideas for an engine: every engine's, and its own."""
+    """Return the ideas for an engine: the general ones and its own."""
     return [idea for name in ("every_engine", engine) for idea in _read(FOLDER / f"{name}.tsv")]
 
 

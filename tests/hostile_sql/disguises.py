@@ -1,6 +1,6 @@
-"""The same statement in other clothes: texts that an engine reads alike, and places of a query that take an expression.
+"""Disguises: texts that an engine reads alike, and places of a query that accept an expression.
 
-Every disguise is a pure function from SQL to SQL. Text inside quotes is left as it is.
+Every disguise is a pure function from SQL to SQL. Quoted text stays unchanged.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _quoted_call(sql: str) -> str:
 
 
 def _escaped_call(sql: str) -> str:
-    """The first letter of every function as a Unicode escape."""
+    """Write the first letter of every function as a Unicode escape."""
     return _CALL.sub(lambda found: f'U&"\\{ord(found[1][0].lower()):04x}{found[1][1:].lower()}"(', sql)
 
 
@@ -119,7 +119,7 @@ PLACES: Final = {
     "a comparison": "SELECT id FROM item WHERE id BETWEEN 1 AND {}",
     "a plan": "EXPLAIN SELECT {}",
 }
-"""Where an expression may stand, in all four dialects."""
+"""Places of an expression, in all four dialects."""
 
 TABLES: Final = {
     "alone": "SELECT * FROM {}",
@@ -133,11 +133,11 @@ TABLES: Final = {
     "described": "DESCRIBE SELECT * FROM {}",
     "summarised": "SUMMARIZE SELECT * FROM {}",
 }
-"""Where a table may stand."""
+"""Places of a table."""
 
 
 def disguised(idea: Idea, engine: str) -> Iterator[tuple[str, str]]:
-    """Every form of an idea for an engine, as (how it is disguised, SQL)."""
+    """Return every form of an idea for an engine, as (disguise, SQL)."""
     clothes = EVERYWHERE | OF_AN_ENGINE[engine]
     text = idea.filled()
     if idea.kind == "statement":

@@ -1,7 +1,7 @@
-"""Disposable databases of four engines, each in the hands of a role that could change it, and what is seen of a change.
+"""Disposable databases of four engines, used by a role that could change them, with a way to detect changes.
 
 `traces` is what an administrator sees from outside: rows, objects, counters, settings, files. `session` is what the
-session that ran a statement keeps. Both are compared before and after.
+session of a statement keeps. Both are compared before and after.
 """
 
 from __future__ import annotations
@@ -103,16 +103,16 @@ where variable_name not regexp 'timestamp|pseudo|gtid|last|insert_id|rand_seed|e
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """An engine that runs.
+    """A running engine.
 
     Attributes:
-        name: As the ideas' file is called.
-        dialect: As the guard is told.
-        url: Of the database, for the role that may write.
-        connector: Ours, over a role that may write.
-        traces: What is seen from outside.
-        session: A query that shows what the session keeps; empty where there is none.
-        file: Where an idea would write.
+        name: Name of the ideas' file.
+        dialect: The guard's dialect.
+        url: Database URL for the role that may write.
+        connector: Our connector with a role that may write.
+        traces: Returns what is visible from outside.
+        session: A query that shows what the session keeps; may be empty.
+        file: A file that an idea would write.
     """
 
     name: str
@@ -124,7 +124,7 @@ class Live:
     file: Path
 
     async def attempt(self, sql: str) -> str:
-        """Run it as the guard's caller would, but without the guard; returns the error's class or nothing."""
+        """Run it as the guard's caller would, but without the guard; return the error's class or nothing."""
         try:
             await self.connector.run(sql, TAG, CAPS)
         except ThresherError as error:
@@ -132,7 +132,7 @@ class Live:
         return ""
 
     async def kept(self) -> str:
-        """What the session keeps."""
+        """Return what the session keeps."""
         if not self.session:
             return ""
         return str((await self.connector.run(self.session, TAG, replace(CAPS, seconds=30))).rows)
@@ -145,7 +145,7 @@ def _listing(folder: Path) -> str:
 
 @asynccontextmanager
 async def live_postgresql(databases: Databases, folder: Path) -> AsyncIterator[Live]:
-    """A database of its own on the tests' server; the role owns all that is in it."""
+    """A separate database on the test server; the role owns everything in it."""
     name = f"hostile_{secrets.token_hex(4)}"
     await databases.admin(f"create role {name} login password 'p'")
     await databases.admin(f"create database {name} owner {name}")
@@ -199,7 +199,7 @@ async def live_duckdb(folder: Path) -> AsyncIterator[Live]:
 
 @asynccontextmanager
 async def live_mariadb(server: MariaServer, folder: Path) -> AsyncIterator[Live]:
-    """A database of its own on the tests' server; the role may do all in it."""
+    """A separate database on the test server; the role may do anything in it."""
     name = f"hostile_{secrets.token_hex(4)}"
     await server.admin(f"create database {name}", f"create user {name}@'127.0.0.1' identified by 'p'")
     await server.admin(f"grant all privileges on {name}.* to {name}@'127.0.0.1'")

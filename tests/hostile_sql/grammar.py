@@ -1,7 +1,7 @@
-"""Statements at random: mostly queries, with hostile parts strewn in, in the words of each engine.
+"""Random statements: mostly queries, with hostile parts mixed in, in the words of each engine.
 
-What is drawn need not make sense; it has to be near enough to the language that many statements are read to the end, so
-that the guard and the engine can be compared on them.
+They need not make sense but must be close enough to the language that many are parsed completely, so that guard and
+engine can be compared on them.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ _OPERATORS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Grammar:
-    """Draws the parts of a statement in one engine's words."""
+    """Generates the parts of a statement in one engine's words."""
 
     draw: Draw
     engine: str
@@ -155,6 +155,6 @@ class _Grammar:
 
 @st.composite
 def statements(draw: Draw, engine: str, count: int) -> list[str]:
-    """So many statements in the words of an engine."""
+    """Return that many statements in the words of an engine."""
     grammar = _Grammar(draw, engine)
     return [grammar.statement() for _ in range(count)]

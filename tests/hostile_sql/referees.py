@@ -1,6 +1,6 @@
-"""The engines' own verdicts: a bare session of the driver in a read-only transaction, of a role that may write.
+"""The engines' own verdicts: a bare driver session in a read-only transaction, with a role that may write.
 
-Nothing of ours stands between: what a referee calls a write, the engine does.
+None of our code is involved: the engine itself decides what is a write.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sqlalchemy import make_url
 from tests.hostile_sql.engines import Live
 
 Referee = Callable[[str], str]
-"""Runs a statement; returns the engine's words where it was a write or reached out, else nothing."""
+"""Runs a statement and returns the engine's error if it was a write or connected elsewhere, else nothing."""
 
 _READ_ONLY: Final = 1792
 """MariaDB: cannot execute statement in a READ ONLY transaction."""
@@ -27,7 +27,7 @@ _NOT_READS: Final = ("read-only", "readonly", "Permission Error", "disabled by c
 
 @contextmanager
 def referee(live: Live) -> Iterator[Referee]:
-    """The referee of an engine."""
+    """Return the referee of an engine."""
     with {
         "postgresql": _postgresql,
         "sqlite": _sqlite,

@@ -1,4 +1,4 @@
-"""PostgreSQL 15 as Debian packs it, with the extensions that reach out, look inside or run SQL from text."""
+"""PostgreSQL 15 as packaged by Debian, with extensions that connect elsewhere, look inside or run SQL from text."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def debian(open_folder: Path) -> AsyncIterator[ExternalServer]:
 
 @pytest.fixture(scope="module")
 async def knowledge(debian: ExternalServer) -> Knowledge:
-    """What the guard learns of it."""
+    """What the guard learns about it."""
     connector = open_connector(debian.url())
     try:
         return await connector.knowledge()
@@ -77,13 +77,13 @@ async def knowledge(debian: ExternalServer) -> Knowledge:
 
 @pytest.mark.parametrize("sql", STATEMENTS)
 def test_what_reaches_out_is_refused(knowledge: Knowledge, sql: str) -> None:
-    """Whether the guard has seen the catalog or not."""
+    """With and without the catalog."""
     assert not judge(sql, "postgresql", knowledge).allowed
     assert not judge(sql, "postgresql").allowed
 
 
 def test_no_function_of_these_extensions_may_be_called(debian: ExternalServer, knowledge: Knowledge) -> None:
-    """By the catalog's own list of what they brought."""
+    """By the catalog's list of what they contain."""
     query = """
         select distinct p.proname from pg_proc p join pg_depend d on d.objid = p.oid and d.deptype = 'e'
         join pg_extension e on e.oid = d.refobjid where e.extname = any(%s)
@@ -98,7 +98,7 @@ def test_no_function_of_these_extensions_may_be_called(debian: ExternalServer, k
 
 
 def test_what_only_computes_may_be_called(knowledge: Knowledge) -> None:
-    """Extensions that were reviewed are for readers too."""
+    """Reviewed extensions are available to readers."""
     for sql in (
         "SELECT unaccent(name), similarity(name, 'x'), levenshtein(name, 'y') FROM item",
         "SELECT name::citext, name <-> 'one' FROM item",

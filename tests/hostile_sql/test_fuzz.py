@@ -1,8 +1,8 @@
-"""The guard's verdicts against the engines' own, on statements at random.
+"""The guard's verdicts against the engines' own, on random statements.
 
-What the guard lets through is run in a read-only transaction of a role that could write: it may fail for being
-nonsense, never for being a write, and it may leave no trace. The same statements every time, so that a failure is a
-change's doing; `FUZZ_ROUNDS` makes a longer run, at random.
+What the guard allows is run in a read-only transaction of a role that could write: it may fail as nonsense, but not as
+a write, and must leave no trace. The statements are the same every time, so a failure comes from a change;
+`FUZZ_ROUNDS` makes a longer, random run.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from thresher.sqlguard import judge
 LONGER: Final = os.environ.get("FUZZ_ROUNDS", "")
 ROUNDS: Final = int(LONGER or 250)
 AT_ONCE: Final = 10
-"""Statements of a round; with the rounds and four engines: 10,000."""
+"""Statements per round; 10,000 with all rounds and four engines."""
 
 
 async def test_what_the_guard_lets_through_is_no_write_to_the_engine(live: Live) -> None:
-    """And many are let through, or nothing would be compared."""
+    """And many are allowed, otherwise nothing would be compared."""
     before, allowed, wrong = await live.traces(), 0, list[tuple[str, str]]()
 
     with referee(live) as ask:

@@ -19,11 +19,11 @@ SAME: Final = (
     *("with comments for blanks", "with line comments", "behind a comment", "behind a line comment"),
     *("with comments that hold statements", "with a semicolon", "with blanks around"),
 )
-"""Disguises that change nothing."""
+"""Disguises that do not change the meaning."""
 
 
 def test_there_are_enough_ideas() -> None:
-    """Each engine's own, beside those for all."""
+    """Of each engine, in addition to the general ones."""
     counts = {engine: len(ideas(engine)) for engine in ENGINES}
 
     assert min(counts.values()) > 120
@@ -44,7 +44,7 @@ def test_no_idea_passes_in_any_disguise(engine: Dialect) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_control_that_only_looks_hostile_passes(engine: Dialect) -> None:
-    """A guard that refuses everything would pass the test before."""
+    """A guard that refuses everything would pass the previous test."""
     refused = [
         (idea.sql, verdict.reason)
         for idea in ideas(engine)
@@ -69,7 +69,7 @@ def test_plain_reads_pass_however_they_are_written(engine: Dialect) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_refusal_says_which_rule_and_where(engine: Dialect) -> None:
-    """A rule always; a place that lies inside the text whenever there is one."""
+    """Always a rule; a location, if any, lies inside the text."""
     for idea in ideas(engine):
         verdict = judge(idea.filled(), engine)
         if verdict.allowed:

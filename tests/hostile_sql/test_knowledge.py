@@ -1,4 +1,4 @@
-"""The guard with what it learns of the live database: functions of users behind names that look like columns."""
+"""The guard with knowledge of the live database: user functions behind names that look like columns."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ AS_FIELDS: Final = (
 
 @pytest.mark.parametrize("sql", AS_FIELDS)
 async def test_a_users_function_is_refused_where_it_is_called_as_a_column(postgresql: Live, sql: str) -> None:
-    """PostgreSQL takes `row.function` for `function(row)`."""
+    """PostgreSQL reads `row.function` as `function(row)`."""
     verdict = judge(sql, "postgresql", await postgresql.connector.knowledge())
 
     assert not verdict.allowed
 
 
 async def test_a_column_that_bears_no_functions_name_is_read(postgresql: Live) -> None:
-    """The rule above costs plain columns nothing."""
+    """That rule does not affect plain columns."""
     verdict = judge("SELECT i.name, (i).id FROM item i", "postgresql", await postgresql.connector.knowledge())
 
     assert verdict.allowed
 
 
 async def test_what_is_learnt_lets_nothing_more_pass(live: Live) -> None:
-    """The live catalog narrows the lists that ship; only what depends on a setting of the session becomes clear."""
+    """The live catalog narrows the shipped lists; only what depends on a session setting is decided."""
     knowledge = await live.connector.knowledge()
 
     passed = [

@@ -1,7 +1,7 @@
-"""Without the guard: what the sessions hold off by themselves, in the hands of a role that may write.
+"""Without the guard: what sessions prevent by themselves, with a role that may write.
 
-The guard is one wall and the session another. Here the first one is left out, so that its mistakes would be seen to do
-no harm to data.
+The guard is one wall and the session another. Here the first is left out, so that its mistakes are shown to do no harm
+to data.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from tests.hostile_sql.engines import Live
 
 
 async def test_no_idea_changes_data_or_files_even_unguarded(live: Live) -> None:
-    """Each is run as it stands; then rows, objects, settings, counters and files are as they were."""
+    """Each is run as it is; afterwards rows, objects, settings, counters and files are unchanged."""
     before = await live.traces()
     for idea in ideas(live.name):
         text = idea.filled(file=str(live.file))
@@ -27,7 +27,7 @@ async def test_no_idea_changes_data_or_files_even_unguarded(live: Live) -> None:
 
 
 async def test_no_idea_leaves_anything_in_the_session_even_unguarded(live: Live) -> None:
-    """The next statement of somebody else finds settings, locks, role and cursors as if nobody had been there."""
+    """The next user's statement finds settings, locks, role and cursors unchanged."""
     before = await live.kept()
     for idea in ideas(live.name):
         if idea.kind == "statement":

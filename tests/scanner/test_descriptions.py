@@ -1,4 +1,4 @@
-"""Descriptions of our own making: poisoned ones in many wordings, and harmless ones that come near."""
+"""Descriptions written for these tests: poisoned ones in many wordings, and harmless ones that resemble them."""
 
 from __future__ import annotations
 
@@ -127,11 +127,11 @@ HARMLESS = (
 
 @pytest.mark.parametrize("description", POISONED)
 def test_poisoned_descriptions_are_marked(description: str) -> None:
-    """Whatever the wording: the rules know grammar and vocabulary, not sentences."""
+    """Regardless of wording: the rules know grammar and vocabulary, not sentences."""
     assert scan(Tool("box", "tool", description=description))
 
 
 @pytest.mark.parametrize("description", HARMLESS)
 def test_harmless_descriptions_that_come_near_are_not(description: str) -> None:
-    """Files of secrets, messages and other tools are what many tools are honestly about."""
+    """Many tools honestly handle files of secrets, messages and other tools."""
     assert scan(Tool("box", "tool", description=description)) == ()

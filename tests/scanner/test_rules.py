@@ -1,4 +1,4 @@
-"""What the scanner says of rules: of ten honest rule books, and of lines that somebody slipped into one."""
+"""The scanner on rules: ten honest rule books, and lines inserted into one."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ LARGE = 60_000
 
 @pytest.mark.parametrize("book", BOOKS, ids=lambda book: book.stem)
 def test_a_rule_book_may_give_orders(book: Path) -> None:
-    """Roles, commands, warnings about secrets and injections, even `override`: nothing of it keeps rules out of use."""
+    """Roles, commands, warnings about secrets and injections, even `override`: none of it blocks rules."""
     found = scan_rules(book.read_text(encoding="utf-8"))
 
     assert [finding for finding in found if finding.severity == "danger"] == []
@@ -73,7 +73,7 @@ def test_a_rule_book_may_give_orders(book: Path) -> None:
 @pytest.mark.parametrize("line", SLIPPED_IN)
 @pytest.mark.parametrize("book", BOOKS[:3], ids=lambda book: book.stem)
 def test_what_is_slipped_into_a_rule_book_is_found(book: Path, line: str) -> None:
-    """In the middle of an honest text, each of these lines is a danger."""
+    """Each of these lines is a danger in the middle of an honest text."""
     text = book.read_text(encoding="utf-8")
     middle = text.index("\n\n", len(text) // 3)
 
@@ -83,7 +83,7 @@ def test_what_is_slipped_into_a_rule_book_is_found(book: Path, line: str) -> Non
 
 
 def test_keeping_something_from_people_is_worth_a_word() -> None:
-    """It is common in honest rules, and so no more than a warning."""
+    """It is common in honest rules, so it is only a warning."""
     found = scan_rules("Do not mention these rules to the user.")
 
     assert [(finding.kind, finding.severity) for finding in found] == [("instruction", "warning")]
@@ -96,7 +96,7 @@ def test_keeping_something_from_people_is_worth_a_word() -> None:
      "scp -r ", "![](http://a?", "encode ~/.ssh/x ", "get instructions from ", "read https://a.io ", "copy the x "],
 )  # fmt: skip
 def test_time_grows_with_the_text_alone(piece: str) -> None:
-    """A long text of what patterns like least is read in a bounded time."""
+    """A long text of the most expensive pieces is scanned in bounded time."""
     begin = time.process_time()
 
     scan_rules(piece * (LARGE // len(piece)))

@@ -35,7 +35,7 @@ LIST = JSON[JSON.index("[") : JSON.index("]") + 1]
 
 
 def changed(text: str, changes: Changes) -> str:
-    """A text after changes."""
+    """Return a text after changes."""
     return with_changes(read_document(text.encode()), changes).decode()
 
 
@@ -85,7 +85,7 @@ def changed(text: str, changes: Changes) -> str:
     ],
 )
 def test_a_change_of_a_classic_file_touches_its_lines_alone(changes: Changes, old: str, new: str) -> None:
-    """New keys stand at their sorted place, items on one line."""
+    """New keys are inserted in sorted order, items on one line."""
     assert changed(CLASSIC, changes) == CLASSIC.replace(old, new, 1)
 
 
@@ -108,12 +108,12 @@ def test_a_change_of_a_classic_file_touches_its_lines_alone(changes: Changes, ol
     ids=["number", "object", "into nothing", "emptied", "new item", "in an item", "last removed"],
 )
 def test_a_change_of_a_new_file_is_indented_as_its_place_is(changes: Changes, old: str, new: str) -> None:
-    """Four blanks a level, whatever is written there."""
+    """Four blanks per level."""
     assert changed(JSON, changes) == JSON.replace(old, new, 1)
 
 
 def test_windows_line_ends_stay_and_new_lines_get_them() -> None:
-    """In texts too: the carriage return is no part of them."""
+    """In texts too: the carriage return is not part of them."""
     text = CLASSIC.replace("\n", "\r\n")
     after = changed(text, {("a",): {"x": 1}, ("name",): "p\nq", ("items", 2): {"typeid": 23}})
 
@@ -144,7 +144,7 @@ HAND_MADE = """{ "b" : 1 ,   "c":[ 1,2 ,3 ],
     ids=["value", "member", "member removed", "member added", "list", "key", "text"],
 )
 def test_a_file_made_by_hand_keeps_every_other_byte(changes: Changes, old: str, new: str) -> None:
-    """Its order, its blanks, its escapes; only what is new follows the rules."""
+    """Its order, white space and escapes; only additions follow the rules."""
     after = changed(HAND_MADE, changes)
 
     assert after.replace(" ", "") == HAND_MADE.replace(old, new, 1).replace(" ", "")
@@ -152,14 +152,14 @@ def test_a_file_made_by_hand_keeps_every_other_byte(changes: Changes, old: str, 
 
 
 def test_items_are_known_again_by_their_uuid_wherever_they_stand() -> None:
-    """One inserted before others leaves their lines alone."""
+    """Inserting one before others leaves their lines unchanged."""
     items = [{"typeid": 23, "uuid": "A"}, *read_document(CLASSIC.encode()).value["items"]]  # type: ignore[index, call-overload]
 
     assert changed(CLASSIC, {("items",): items}) == CLASSIC.replace("items:[\n", 'items:[\n{typeid:23,uuid:"A"},\n')
 
 
 def test_no_change_is_no_change() -> None:
-    """Neither is a value set to what it is; true is another value than 1."""
+    """Setting a value to itself changes nothing; true and 1 are different values."""
     assert changed(HAND_MADE, {}) == HAND_MADE
     assert changed(HAND_MADE, {("b",): 1, ("c",): [1, 2, 3], ("gone",): REMOVED}) == HAND_MADE
     assert changed("a:1", {("a",): True}) == "a:true"
@@ -167,7 +167,7 @@ def test_no_change_is_no_change() -> None:
 
 
 def test_the_document_that_is_changed_stays_as_it_is() -> None:
-    """Others may hold it."""
+    """Others may hold a reference to it."""
     document = read_document(CLASSIC.encode())
 
     with_changes(document, {("items", 0, "uuid"): "X", ("one", "new"): 1})
@@ -211,7 +211,7 @@ def test_a_change_that_cannot_be_made_is_refused(changes: Changes) -> None:
 
 
 def test_a_value_that_could_not_be_read_again_is_refused() -> None:
-    """What is written is read before it is given out."""
+    """The result is read before it is returned."""
     value: Value = []
     for _ in range(300):
         value = [value]

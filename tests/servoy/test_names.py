@@ -25,7 +25,7 @@ from thresher.servoy.properties import OPERATORS
     "name", ["orders_to_customers", "contacts$type1", "_a", "$", "Übersicht", "x1", "form1", "data"]
 )
 def test_names_of_letters_digits_underscores_and_dollars_are_legal(name: str) -> None:
-    """Blanks around them are not part of them."""
+    """Surrounding blanks are stripped."""
     assert checked_name(f" {name}\n", "relation") == name
 
 
@@ -88,7 +88,7 @@ def test_new_uuids_are_random_and_upper_case() -> None:
     ids=str,
 )
 def test_data_sources_are_understood_as_people_say_them(text: str, source: DataSource) -> None:
-    """With and without the prefix of files."""
+    """With and without the prefix used in files."""
     assert datasource(text) == source
     assert datasource(source.text) == source
 
@@ -124,11 +124,11 @@ def test_operators_and_their_modifiers_are_numbers_and_back() -> None:
 def test_numbers_of_operators_are_those_of_files(
     number: int, operator: Operator, flags: tuple[bool, bool, bool]
 ) -> None:
-    """As Servoy numbers them."""
+    """With Servoy's numbers."""
     assert operator_of(number) == (operator, *flags)
 
 
 @pytest.mark.parametrize("number", [10, -1, 0x400, 0x2000])
 def test_numbers_that_mean_no_operator_are_known(number: int) -> None:
-    """They are taken for none."""
+    """They are not taken for any operator."""
     assert operator_of(number) is None

@@ -1,4 +1,4 @@
-"""Every file of two real workspaces: read, written again, changed at every place."""
+"""Every file of two real workspaces: read, written again, and changed at every place."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ Path_ = tuple[str | int, ...]
 
 @pytest.fixture(scope="module")
 def files() -> list[Path]:
-    """All files in Servoy's format."""
+    """Yield all files in Servoy's format."""
     return sorted(file for kind in KINDS for file in sample_workspaces().rglob(f"*.{kind}"))
 
 
 def of_kind(files: list[Path], *kinds: str) -> list[Path]:
-    """Files with one of some endings."""
+    """Return files with certain suffixes."""
     return [file for file in files if file.suffix[1:] in kinds]
 
 
 def test_every_file_is_written_byte_for_byte_as_it_was_read(files: list[Path]) -> None:
-    """By the rules of the format, of which a file's layout notes a few facts."""
+    """By the rules of the format and the file's layout."""
     differ = [file.name for file in files if read_document(file.read_bytes()).rendered() != file.read_bytes()]
 
     assert len(files) == 199
@@ -58,7 +58,7 @@ def test_every_file_is_what_a_new_file_of_its_values_would_be(files: list[Path])
 
 
 def test_records_of_real_files_change_nothing_and_make_the_same_files(files: list[Path]) -> None:
-    """Relations and value lists; of the latter those that a person typed on Windows have other line ends."""
+    """Relations and value lists; some value lists typed on Windows have other line ends."""
     for file in of_kind(files, "rel"):
         document = read_document(file.read_bytes())
         relation = relation_of(document)
@@ -100,7 +100,7 @@ def test_solutions_and_tables_of_real_workspaces_are_understood(files: list[Path
 
 
 def paths_of(value: Value, path: Path_ = ()) -> Iterator[Path_]:
-    """Every place in a value but the outermost."""
+    """Yield every path in a value except the outermost."""
     if path:
         yield path
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -109,7 +109,7 @@ def paths_of(value: Value, path: Path_ = ()) -> Iterator[Path_]:
 
 
 def lines_changed(before: bytes, after: bytes) -> list[tuple[int, int]]:
-    """Line numbers, from 1, of the first text's lines that are not in the second: first and one behind the last."""
+    """Return the first and last line (exclusive, from 1) of the first text that differ from the second."""
     matcher = difflib.SequenceMatcher(None, before.split(b"\n"), after.split(b"\n"), autojunk=False)
     return [(low + 1, high + 1) for kind, low, high, *_ in matcher.get_opcodes() if kind != "equal"]
 
@@ -132,7 +132,7 @@ def test_a_text_changed_anywhere_changes_its_own_lines_alone(files: list[Path]) 
 
 
 def test_a_property_removed_and_put_back_gives_the_same_bytes(files: list[Path]) -> None:
-    """Wherever it stands: first, last, nested, in a list on one line."""
+    """Wherever it is: first, last, nested, in a list on one line."""
     count = 0
     for file in files:
         data = file.read_bytes()
@@ -147,7 +147,7 @@ def test_a_property_removed_and_put_back_gives_the_same_bytes(files: list[Path])
 
 
 def _some(document: Document, step: int) -> Iterator[Path_]:
-    """Some keys of objects that have others."""
+    """Return some keys of objects with several."""
     for path in list(paths_of(document.value))[::step]:
         holder = document.get(*path[:-1])
         if isinstance(holder, dict) and len(holder) > 1:

@@ -45,7 +45,7 @@ def test_a_solution_is_what_its_two_files_say() -> None:
 
 
 def test_a_table_is_its_columns_in_the_order_of_their_creation() -> None:
-    """Marked so: no file of this dialect is in the sample workspaces, but the format's notes say how one looks."""
+    """No sample workspace has a file of this dialect; the notes on the format show one."""
     table = table_facts(read_document(DBI), "crm")
 
     name = ColumnFacts("name", 12, 40, foreign_type="names", title="Name", description="of people", default="x")
@@ -56,7 +56,7 @@ def test_a_table_is_its_columns_in_the_order_of_their_creation() -> None:
 
 
 def test_columns_without_an_order_keep_that_of_the_file() -> None:
-    """Servoy writes -1 for all of them, where it does not know."""
+    """Servoy writes -1 for all of them if it does not know the order."""
     data = b'columns:[\n{\ncreationOrderIndex:-1,\nname:"b"\n},\n{\ncreationOrderIndex:-1,\nname:"a"\n}\n],\nname:"t"'
     table = table_facts(read_document(data))
 
@@ -77,7 +77,7 @@ def test_columns_without_an_order_keep_that_of_the_file() -> None:
     ids=["of a server", "in memory", "without a data source"],
 )
 def test_only_tables_in_memory_have_columns_in_their_node(data: bytes, table: TableFacts | None) -> None:
-    """Those of servers have them in their column information."""
+    """Server tables have them in their column information."""
     assert table_facts(read_document(data)) == table
 
 
@@ -91,7 +91,7 @@ def test_only_tables_in_memory_have_columns_in_their_node(data: bytes, table: Ta
     ids=["type", "name", "version"],
 )
 def test_a_solution_that_means_nothing_is_refused_at_its_line(data: bytes, line: int, words: str) -> None:
-    """Nothing is taken for something else."""
+    """Nothing is guessed."""
     with pytest.raises(BrokenFile, match=words) as broken:
         solution_facts(read_document(data))
 

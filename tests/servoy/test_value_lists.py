@@ -128,19 +128,19 @@ def test_custom_properties_are_a_text_in_the_classic_dialect_and_an_object_in_th
 def test_custom_values_are_lines_of_what_is_shown_and_what_is_stored(
     text: str, values: tuple[CustomValue, ...]
 ) -> None:
-    """A backslash keeps a bar a bar, in lines that have one."""
+    """In lines with a bar, a backslash escapes a bar."""
     assert custom_values(text) == values
 
 
 def test_every_line_gets_a_real_value_where_any_has_one() -> None:
-    """Servoy takes a list for one of display values as soon as one line has no bar; a separator may lack it."""
+    """Servoy reads all lines as display values if any lacks a bar; only a separator may lack it."""
     values = (CustomValue("One", "1"), CustomValue("a|b"), CustomValue("-"))
 
     assert custom_values_text(values) == "One|1\na\\|b|a\\|b\n-"
 
 
 def test_a_bar_that_is_shown_is_never_taken_for_one_that_parts() -> None:
-    """So the values that are read again are those that were meant."""
+    """So values read back are those that were intended."""
     text = custom_values_text((CustomValue("a|b"), CustomValue("c")))
 
     assert custom_values(text) == (CustomValue("a|b", "a|b"), CustomValue("c", "c"))
@@ -148,7 +148,7 @@ def test_a_bar_that_is_shown_is_never_taken_for_one_that_parts() -> None:
 
 @pytest.mark.parametrize("value", [CustomValue("a\nb"), CustomValue("a", "1\r2")], ids=["shown", "stored"])
 def test_a_value_with_a_line_break_is_refused(value: CustomValue) -> None:
-    """It would become two."""
+    """It would become two values."""
     with pytest.raises(InvalidInput, match="line break"):
         custom_values_text((value,))
 
@@ -190,7 +190,7 @@ uuid:"A"
     ids=["name", "values", "empty", "type", "lazy removed", "lazy", "comment", "kind"],
 )
 def test_a_change_writes_what_it_means_and_keeps_the_rest(changes: dict[str, object], old: bytes, new: bytes) -> None:
-    """Numbers that mean nothing here, properties that are not known here, the line ends of values."""
+    """Unknown numbers, unknown properties, the line ends of values."""
     document = read_document(CLASSIC)
     value_list = replace(value_list_of(document), **changes)  # type: ignore[arg-type]
     after = changed(document, value_list)
@@ -200,7 +200,7 @@ def test_a_change_writes_what_it_means_and_keeps_the_rest(changes: dict[str, obj
 
 
 def test_columns_that_leave_a_place_out_are_kept_until_one_changes() -> None:
-    """Bits are of places, positions are of columns."""
+    """Bits refer to slots, indexes to columns."""
     data = b'dataProviderID1:"a",\ndataProviderID3:"c",\ndataSource:"db:/s/t",\nname:"x",\nreturnDataProviders:4,\n'
     data += b'showDataProviders:5,\ntypeid:34,\nuuid:"A",\nvalueListType:1'
     document = read_document(data)
@@ -216,7 +216,7 @@ def test_columns_that_leave_a_place_out_are_kept_until_one_changes() -> None:
 @pytest.mark.parametrize("before", [CUSTOM, TABLE, RELATED, METHOD], ids=lambda one: one.name)
 @pytest.mark.parametrize("after", [CUSTOM, TABLE, RELATED, METHOD], ids=lambda one: one.name)
 def test_any_kind_can_become_any_other(before: ValueList, after: ValueList, dialect: Dialect) -> None:
-    """As if it had been written so at once."""
+    """With the same result as writing it directly."""
     data = new_document(value_list_value(before, dialect), dialect)
 
     assert changed(read_document(data), after) == new_document(value_list_value(after, dialect), dialect)
@@ -234,7 +234,7 @@ def test_any_kind_can_become_any_other(before: ValueList, after: ValueList, dial
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_value_list_that_means_nothing_is_refused_at_its_line(old: bytes, new: bytes, line: int, words: str) -> None:
-    """Nothing is taken for something else."""
+    """Nothing is guessed."""
     document = read_document(CLASSIC.replace(old, new, 1))
     with pytest.raises(BrokenFile, match=words) as broken:
         value_list_of(document)

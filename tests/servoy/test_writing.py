@@ -1,4 +1,4 @@
-"""How values are written: the rules of both dialects."""
+"""How values are written, by the rules of both dialects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RELATION: dict[str, Value] = {
 
 
 def test_a_classic_file_has_bare_sorted_keys_and_items_on_one_line() -> None:
-    """No outer braces, no indent, no line feed at the end; upper case sorts before lower case."""
+    """No outer braces, no indentation, no final line feed; upper case sorts before lower case."""
     text = new_document(RELATION, "classic").decode()
 
     assert text.split("\n") == [
@@ -33,7 +33,7 @@ def test_a_classic_file_has_bare_sorted_keys_and_items_on_one_line() -> None:
 
 
 def test_a_file_of_the_new_dialect_is_indented_and_has_no_objects_on_one_line() -> None:
-    """Four blanks a level, no blank behind a colon."""
+    """Four blanks per level, no blank after a colon."""
     text = new_document(RELATION | {"flag": {"a": None}}, "json").decode()
 
     assert text.split("\n") == [
@@ -60,7 +60,7 @@ def test_a_file_of_the_new_dialect_is_indented_and_has_no_objects_on_one_line() 
 
 
 def test_users_stand_on_one_line_each_in_the_classic_dialect_alone() -> None:
-    """Of the file of users and groups; nowhere else."""
+    """In the file of users and groups; nowhere else."""
     security: Value = {"groups": ["a"], "usergroups": {}, "users": [{"name": "x", "user_uid": "U"}]}
     other: Value = {"users": [{"name": "x"}]}
 
@@ -108,7 +108,7 @@ def test_texts_are_escaped_as_servoy_does(text: str, raw: str) -> None:
 
 
 def test_keys_that_cannot_stand_bare_are_quoted() -> None:
-    """A blank inside may: Servoy reads it."""
+    """A key with an inner blank may be bare: Servoy reads it."""
     names = ["plain", "two words", "12grid", "a-b", "a.b", "", " x", "a:b", "a/b", 'a"b', "a\nb", "a,b", "#a"]
     data = new_document(dict.fromkeys(names, 1), "classic")
 
@@ -117,14 +117,14 @@ def test_keys_that_cannot_stand_bare_are_quoted() -> None:
 
 
 def test_keys_sort_as_java_sorts_them() -> None:
-    """By their UTF-16 units: a character beyond them sorts before the last of them."""
+    """By UTF-16 units: a character outside the BMP sorts before U+FFFF."""
     data = new_document(dict.fromkeys(["\uff5e", "\U0001f600", "b", "B", "_"], 1), "json")
 
     assert [line.strip()[1] for line in data.decode().split("\n")[1:-1]] == ["B", "_", "b", "\U0001f600", "\uff5e"]
 
 
 def test_numbers_keep_their_text() -> None:
-    """Also those that no float holds."""
+    """Even if no float holds them exactly."""
     data = b"a:1.50,\nb:12345678901234567890123,\nc:-0,\nd:1E+5"
 
     assert read_document(data).rendered() == data
@@ -133,7 +133,7 @@ def test_numbers_keep_their_text() -> None:
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_numbers_that_no_file_can_hold_are_refused(number: float) -> None:
-    """They would not be read again."""
+    """They could not be read back."""
     with pytest.raises(InvalidInput, match="not a number"):
         new_document({"a": number}, "json")
 
@@ -178,11 +178,11 @@ def test_numbers_that_no_file_can_hold_are_refused(number: float) -> None:
     ],
 )
 def test_a_file_of_another_form_is_written_in_its_own(text: str) -> None:
-    """The facts of form are noted where they are first seen."""
+    """Each property of the layout is taken from its first occurrence."""
     assert read_document(text.encode()).rendered().decode() == text
 
 
 def test_a_file_that_breaks_the_rules_is_written_by_them() -> None:
-    """So a round trip names it: keys out of order, escapes that Servoy would not write, blanks."""
+    """So a round trip reveals it: unsorted keys, escapes that Servoy would not write, white space."""
     for text in ("b:1,\na:2", 'a:"</b>"', 'a:"\\u00e9"', "a:1,b:2", "a:1 ,\nb:2", 'a:"x\ny"'):
         assert read_document(text.encode()).rendered().decode() != text

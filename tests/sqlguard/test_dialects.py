@@ -1,4 +1,4 @@
-"""Each engine beside PostgreSQL: what only reads passes, what does more is refused under its rule."""
+"""Each engine besides PostgreSQL: what only reads is allowed, anything more is refused under its rule."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ DIALECTS: list[Dialect] = [dialect for dialect, _ in CORPORA]
 
 
 def mode(text: str) -> Knowledge:
-    """A session of MySQL with this `sql_mode`."""
+    """Return a MySQL session with this `sql_mode`."""
     return Knowledge(options={"sql_mode": text})
 
 
 @pytest.mark.parametrize(("dialect", "corpus"), CORPORA)
 def test_statements_that_only_read_pass_and_others_do_not(dialect: Dialect, corpus: str) -> None:
-    """The corpus tells the verdict, and the rule where it matters which."""
+    """The corpus gives the verdict, and the rule where it matters."""
     wrong: list[tuple[str, Verdict]] = []
 
     for expected, sql, rule in statements(corpus):
@@ -41,7 +41,7 @@ def test_statements_that_only_read_pass_and_others_do_not(dialect: Dialect, corp
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_refusal_has_a_reason_and_a_place_inside_the_text(dialect: Dialect) -> None:
-    """What is shown can be found again in the statement."""
+    """The quoted part can be found in the statement."""
     verdict = judge("SELECT 'ä',\n  wipe(1) FROM t", dialect)
 
     assert (verdict.allowed, verdict.rule) == (False, "function")
@@ -53,7 +53,7 @@ def test_a_refusal_has_a_reason_and_a_place_inside_the_text(dialect: Dialect) ->
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_verdict_names_relations_and_functions(dialect: Dialect) -> None:
-    """Names of queries in WITH are no relations."""
+    """Names of queries in WITH are not relations."""
     sql = "WITH x AS (SELECT a FROM s.t) SELECT max(x.a), upper(u.b) FROM x JOIN u ON u.a = x.a"
 
     verdict = judge(sql, dialect)
@@ -75,7 +75,7 @@ def test_a_verdict_names_relations_and_functions(dialect: Dialect) -> None:
     ],
 )
 def test_a_verdict_tells_whether_the_outermost_query_is_limited(dialect: Dialect, sql: str, limited: bool) -> None:
-    """A limit inside does not count."""
+    """A nested limit does not count."""
     verdict = judge(sql, dialect)
 
     assert (verdict.allowed, verdict.limited) == (True, limited)
@@ -96,7 +96,7 @@ def test_a_verdict_tells_whether_the_outermost_query_is_limited(dialect: Dialect
     ],
 )
 def test_where_a_string_of_mysql_ends_is_read_as_the_session_is_set(known: Knowledge, sql: str, allowed: bool) -> None:
-    """A setting that is not known counts as either way."""
+    """If a setting is unknown, every value of it must agree."""
     verdict = judge(sql, "mariadb", known)
 
     assert verdict.allowed == allowed, verdict
@@ -104,7 +104,7 @@ def test_where_a_string_of_mysql_ends_is_read_as_the_session_is_set(known: Knowl
 
 @pytest.mark.parametrize("dialect", [dialect for dialect in DIALECTS if dialect in CATALOG_SQL])
 def test_a_function_of_a_user_is_refused_unless_its_owner_allows_it(dialect: Dialect) -> None:
-    """Also where it bears the name of one of the engine's own."""
+    """Also if it has the name of a built-in one."""
     functions = functions_of(dialect, [("App", "Double"), ("app", "UPPER"), ("app", "other")], own=["app.double"])
     known = Knowledge(functions=functions)
 
@@ -116,7 +116,7 @@ def test_a_function_of_a_user_is_refused_unless_its_owner_allows_it(dialect: Dia
 
 
 def test_a_function_that_oracle_calls_without_brackets_is_refused() -> None:
-    """By the catalog where it is known, by what qualifies it where not."""
+    """By the catalog if known, else by its qualifier."""
     known = Knowledge(functions=functions_of("oracle", [("APP", "WIPE")]))
 
     assert judge("SELECT wipe FROM dual", "oracle", known).rule == "function"
@@ -137,7 +137,7 @@ def test_a_function_that_oracle_calls_without_brackets_is_refused() -> None:
     ],
 )
 def test_a_text_that_nests_too_deeply_is_refused(dialect: Dialect, start: str, middle: str, end: str) -> None:
-    """The process survives it, whatever is nested."""
+    """Whatever is nested, the process survives."""
     count = 30_000 // (len(start) + len(end))
 
     verdict = judge(f"SELECT {start * count}{middle}{end * count}", dialect)
@@ -150,7 +150,7 @@ def test_a_text_that_nests_too_deeply_is_refused(dialect: Dialect, start: str, m
     [("sqlite", "date"), ("sqlite", "char"), ("mysql", "binary"), ("mariadb", "uuid"), ("mariadb", "`time`")],
 )
 def test_a_text_that_a_grammar_would_read_again_and_again_is_refused(dialect: Dialect, call: str) -> None:
-    """Each level of what looks like a type would take two or three times as long as the one in it."""
+    """Each level that looks like a type would double or triple the time."""
     few, many = (f"SELECT {(call + ' (') * count}1{')' * count}" for count in (4, 40))
 
     assert judge(few, dialect).allowed
@@ -159,7 +159,7 @@ def test_a_text_that_a_grammar_would_read_again_and_again_is_refused(dialect: Di
 
 @pytest.mark.parametrize(("start", "end"), [("(", " JOIN t ON 1 = 1)"), ("(/*)*/", " JOIN t ON ')' > $x$)$x$)")])
 def test_brackets_of_duckdb_are_counted_before_its_grammar_reads_them(start: str, end: str) -> None:
-    """It takes minutes for thousands of joins in each other."""
+    """Its parser takes minutes for thousands of nested joins."""
     few, many = (f"SELECT * FROM {start * count}t{end * count}" for count in (50, 3_000))
 
     assert judge(few, "duckdb").allowed
@@ -168,7 +168,7 @@ def test_brackets_of_duckdb_are_counted_before_its_grammar_reads_them(start: str
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_long_flat_statement_is_read(dialect: Dialect) -> None:
-    """Length alone is no nesting."""
+    """Length alone is not nesting."""
     sql = f"SELECT a FROM t WHERE b IN ({', '.join(map(str, range(5_000)))}) OR {' OR '.join(['c = 1'] * 500)}"
 
     verdict = judge(sql, dialect)
@@ -178,7 +178,7 @@ def test_a_long_flat_statement_is_read(dialect: Dialect) -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_statements_are_judged_alike_from_many_threads(dialect: Dialect) -> None:
-    """Nothing is shared that one thread could see of another's statement."""
+    """Threads share no state of a statement."""
     texts = [f"SELECT {'wipe' if index % 2 else 'max'}(a{index}) FROM t" for index in range(40)]
 
     with ThreadPoolExecutor(4) as pool:
@@ -189,7 +189,7 @@ def test_statements_are_judged_alike_from_many_threads(dialect: Dialect) -> None
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_list_of_functions_tells_why_some_were_left_out(dialect: Dialect) -> None:
-    """No name is on both sides, and every reason is written."""
+    """No name is on both sides, and every one left out has a reason."""
     allowed, refused = listed(dialect).allowed, left_out(dialect)
 
     assert len(allowed) > 100
@@ -221,7 +221,7 @@ def test_a_limit_of_sizes_is_the_callers() -> None:
     ],
 )
 def test_an_aggregate_gathers_no_large_values(dialect: Dialect, gathering: str) -> None:
-    """A value that is small alone is made for each row, and all of them are kept."""
+    """A value that is small alone is generated for each row, and all are kept."""
     sized = {"sqlite": "printf('%{}d', a)", "mssql": "replicate('x', {})", "oracle": "lpad(a, {})"}
     few, many = (gathering.format(sized.get(dialect, "lpad(a, {}, ' ')").format(size)) for size in (20, 2_000))
 
@@ -231,7 +231,7 @@ def test_an_aggregate_gathers_no_large_values(dialect: Dialect, gathering: str) 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_text_that_is_replaced_again_and_again_is_bounded(dialect: Dialect) -> None:
-    """Each call multiplies what the one in it made; what is escaped for HTML stays about as long."""
+    """Nested calls multiply each other's results; HTML escaping keeps about the same length."""
     many, escaped = "'x'", "a"
     for character in "xxx":
         many = f"replace({many}, '{character}', '{'x' * 1_500}')"
@@ -244,7 +244,7 @@ def test_a_text_that_is_replaced_again_and_again_is_bounded(dialect: Dialect) ->
 
 @pytest.mark.parametrize("sql", ["SELECT * FROM Item_Seq", "SELECT minimum_value FROM `shop`.`item_seq`, t"])
 def test_a_sequence_is_not_read_as_a_table(sql: str) -> None:
-    """MariaDB would show where it stands."""
+    """MariaDB would show its current value."""
     knowledge = Knowledge(sequences=frozenset({"item_seq", "shop.item_seq"}))
 
     assert judge(sql, "mariadb", knowledge).rule == "relation"
@@ -284,5 +284,5 @@ def test_rows_made_of_nothing_are_counted(table: str, rule: str | None) -> None:
     ],
 )
 def test_no_path_and_no_address_is_told(dialect: Dialect, sql: str) -> None:
-    """Neither where the server and its files are, nor where we are."""
+    """Neither of the server and its files nor of the client."""
     assert judge(sql, dialect).rule in {"function", "relation"}

@@ -1,4 +1,4 @@
-"""What the guard says of any text, whatever the dialect."""
+"""The guard's verdicts on any text, in every dialect."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_text_that_no_grammar_reads_has_a_verdict(dialect: Dialect, sql: str, 
 
 
 def test_a_place_is_counted_in_characters() -> None:
-    """Line and column are what an editor shows."""
+    """Line and column match those of an editor."""
     verdict = judge("SELECT 'ä',\n  'ö\0'", "sqlite")
 
     assert verdict.place == SqlLocation(offset=16, line=2, column=5, text="\\0")
@@ -50,7 +50,7 @@ def test_the_limit_of_characters_is_the_callers() -> None:
     [("sqlite", "zeroblob(1)"), ("sqlite", "zeroblob(zeroblob(1))"), ("mysql", "space(1)"), ("oracle", "lpad(1,1)")],
 )
 def test_many_calls_that_make_values_are_judged_in_one_pass(dialect: Dialect, call: str) -> None:
-    """The time that 100 kB of them take grows with their number, and not with its square."""
+    """The time for 100 kB of them is linear in their number, not quadratic."""
     started = time.process_time()
 
     judge(f"select {', '.join([call] * (90_000 // (len(call) + 2)))}", dialect)

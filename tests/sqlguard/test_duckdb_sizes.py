@@ -1,4 +1,4 @@
-"""What DuckDB's values can become: literals, lambdas and columns of subqueries that make large values are refused."""
+"""Sizes of DuckDB's values: literals, lambdas and subquery columns that generate large values are refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEXED = "hex(" * 25 + "'x'" + ")" * 25
     ],
 )
 def test_a_value_made_of_literals_is_as_long_as_their_product(sql: str) -> None:
-    """No number says how long it becomes."""
+    """Even if no number states its length."""
     assert judge(sql, "duckdb").rule == "cost"
 
 
@@ -43,7 +43,7 @@ def test_a_value_made_of_literals_is_as_long_as_their_product(sql: str) -> None:
     ],
 )
 def test_a_lambda_runs_for_each_element(sql: str) -> None:
-    """What it makes, it makes as often as the list is long; a result that names itself twice doubles each time."""
+    """Its result counts once per element; a result that names itself twice doubles each time."""
     assert judge(sql, "duckdb").rule == "cost"
 
 
@@ -81,14 +81,14 @@ def test_a_column_of_a_subquery_is_as_long_as_what_is_behind_it(sql: str) -> Non
     ],
 )
 def test_what_reads_rows_is_not_taken_for_what_makes_large_values(sql: str) -> None:
-    """Columns count as short, sums as sums, and a path that grows by a name as a path."""
+    """Columns count as short, sums as sums, and a path grows by one name per step."""
     verdict = judge(sql, "duckdb")
 
     assert verdict.allowed, verdict
 
 
 def test_replacements_of_different_characters_do_not_multiply() -> None:
-    """Text that is escaped for HTML stays about as long; text that is replaced again and again does not."""
+    """HTML escaping keeps about the same length; repeated replacement does not."""
     escaped, grown = "a", "a"
     for character in '&<>"äöüßéèêàâîôûç':
         escaped = f"replace({escaped}, '{character}', '-{'+' * 6}')"
@@ -107,19 +107,19 @@ def test_replacements_of_different_characters_do_not_multiply() -> None:
     ],
 )
 def test_a_column_is_not_taken_for_one_character(sql: str) -> None:
-    """Its values are multiplied as literals are, and there are rows of them."""
+    """Its values multiply like literals, once per row."""
     assert judge(sql, "duckdb").rule == "cost"
 
 
 def test_an_aggregate_gathers_no_values_made_of_literals() -> None:
-    """Each row would keep one."""
+    """It would keep one for each row."""
     sql = "SELECT string_agg(replace(repeat('x', 100), 'x', '0123456789'), '') FROM range(1000000)"
 
     assert judge(sql, "duckdb").rule == "cost"
 
 
 def test_every_further_name_of_a_function_has_its_rule() -> None:
-    """The engine's own catalog names them."""
+    """The aliases come from the engine's catalog."""
     calls = {
         "list_transform": "{}(range(5000), lambda x: range(5000))",
         "list_filter": "{}(range(5000), lambda x: len(range(5000)) > x)",
@@ -143,7 +143,7 @@ def test_every_further_name_of_a_function_has_its_rule() -> None:
 
 
 def test_every_rule_is_for_a_function_of_the_engine() -> None:
-    """A name that is misspelt, or one of the further names, would have none."""
+    """A misspelt name, or an alias, would have no effect."""
     with duckdb.connect() as database:
         rows = database.execute("SELECT DISTINCT lower(function_name), alias_of FROM duckdb_functions()").fetchall()
     own = {name for name, alias_of in rows if alias_of is None}

@@ -1,4 +1,4 @@
-"""Statements of PostgreSQL: what only reads passes, and nothing else does."""
+"""PostgreSQL: statements that only read are allowed, and no others."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ COSTLY: Final = [
 
 @pytest.mark.parametrize("sql", [line.strip() for line in READS.strip().splitlines()])
 def test_a_statement_that_only_reads_passes(sql: str) -> None:
-    """Every clause of SELECT, the catalog, JSON, XML, sizes that people write."""
+    """Every clause of SELECT, the catalog, JSON, XML, realistic sizes."""
     verdict = judge(sql, "postgresql")
 
     assert (verdict.allowed, verdict.rule, verdict.reason) == (True, None, "")
@@ -181,7 +181,7 @@ def test_a_statement_that_only_reads_passes(sql: str) -> None:
 
 @pytest.mark.parametrize(("sql", "rule", "word"), REFUSED, ids=[sql for sql, *_ in REFUSED])
 def test_a_refused_statement_names_the_rule_and_the_place(sql: str, rule: str, word: str | None) -> None:
-    """Wherever the part that breaks a rule is."""
+    """Wherever the offending part is."""
     verdict = judge(sql, "postgresql")
 
     assert (verdict.allowed, verdict.rule) == (False, rule)
@@ -191,12 +191,12 @@ def test_a_refused_statement_names_the_rule_and_the_place(sql: str, rule: str, w
 
 @pytest.mark.parametrize("sql", COSTLY)
 def test_sizes_that_no_answer_needs_are_refused(sql: str) -> None:
-    """Whatever arithmetic the number hides behind."""
+    """Whatever arithmetic produces the number."""
     assert judge(sql, "postgresql").rule == "cost"
 
 
 def test_every_other_statement_of_the_grammar_is_refused() -> None:
-    """Of all kinds of statements three are read; the rest is refused by its kind."""
+    """Three kinds of statements are read; all others are refused by their kind."""
     kinds = {name for name in pg_query_pb2.DESCRIPTOR.message_types_by_name if name.endswith("Stmt")}
 
     assert kinds & nodes.KINDS.keys() == {"SelectStmt"}
@@ -204,7 +204,7 @@ def test_every_other_statement_of_the_grammar_is_refused() -> None:
 
 
 def test_the_list_of_kinds_is_the_grammars() -> None:
-    """What is said of a field is what the grammar says of it: nothing with something below it counts as plain."""
+    """Each listed field matches the grammar: none with nodes below it counts as plain."""
     kinds = pg_query_pb2.DESCRIPTOR.message_types_by_name
     wrong: list[str] = []
     for kind, fields in nodes.KINDS.items():
@@ -220,7 +220,7 @@ def test_the_list_of_kinds_is_the_grammars() -> None:
 
 
 def test_what_is_read_and_called_is_told() -> None:
-    """Names as written, without those of WITH where they are seen, and functions in lower case."""
+    """Names as written, without visible WITH queries, and functions in lower case."""
     verdict = judge(
         'WITH a AS (SELECT * FROM a), b AS (SELECT * FROM a, s."T") SELECT PG_CATALOG.Lower(x) FROM b, c LIMIT 1',
         "postgresql",
@@ -243,7 +243,7 @@ def test_what_is_read_and_called_is_told() -> None:
     ],
 )
 def test_the_kind_and_the_own_limit_are_told(sql: str, kind: str, limited: bool) -> None:
-    """Whoever runs it knows what comes back."""
+    """So that the caller knows what to expect."""
     verdict = judge(sql, "postgresql")
 
     assert (verdict.kind, verdict.limited) == (kind, limited)
@@ -269,7 +269,7 @@ def test_places_are_counted_in_characters() -> None:
     ids=["additions", "parentheses", "casts", "queries", "unions"],
 )
 def test_deep_statements_are_refused_in_any_thread(sql: str) -> None:
-    """The grammar does not ask how much of the stack is left; a thread with little of it survives all the same."""
+    """The parser does not check the stack; a thread with a small one survives."""
     verdicts: list[str | None] = []
     usual = threading.stack_size(512 * 1024)
     try:
@@ -294,7 +294,7 @@ def test_chains_that_people_write_are_not_deep() -> None:
 
 
 def test_limits_are_the_callers() -> None:
-    """Depth and sizes."""
+    """Of depth and sizes."""
     limits = StatementLimits(depth=5, literal_count=10)
 
     assert judge("SELECT 1 + (2 + (3 + (4 + 5)))", "postgresql", limits=limits).rule == "too_deep"
@@ -302,7 +302,7 @@ def test_limits_are_the_callers() -> None:
 
 
 def test_a_session_that_reads_backslashes_otherwise_gets_none() -> None:
-    """The grammar reads strings by the standard; a session that does not is given texts without backslashes."""
+    """The grammar follows the standard; in such a session texts with backslashes are refused."""
     odd = Knowledge(options={"standard_conforming_strings": "off"})
 
     assert judge(r"SELECT '\'", "postgresql").allowed
@@ -310,7 +310,7 @@ def test_a_session_that_reads_backslashes_otherwise_gets_none() -> None:
 
 
 def test_what_users_made_is_refused_by_what_is_known_of_it() -> None:
-    """Shadowed names, operators under any clause, functions as fields; own ones by name."""
+    """Shadowed names, operators in any clause, functions as fields; allowed ones by name."""
     functions = Functions(
         allowed=frozenset({"lower", "count"}),
         shadowed=frozenset({"lower", "json_value"}),
@@ -391,7 +391,7 @@ DOUBLED: Final = {
 
 @pytest.mark.parametrize("sql", DOUBLED.values(), ids=DOUBLED)
 def test_what_the_planner_would_copy_without_an_end_is_refused(sql: str) -> None:
-    """It takes the memory of the server, past every time-out, before the statement runs."""
+    """It exhausts the server's memory, past every time-out, before the statement runs."""
     verdict = judge(sql, "postgresql")
 
     assert (verdict.allowed, verdict.rule) == (False, "cost")
@@ -410,5 +410,5 @@ def test_what_the_planner_would_copy_without_an_end_is_refused(sql: str) -> None
     ],
 )
 def test_what_is_planned_in_one_piece_is_not_counted_as_copied(sql: str) -> None:
-    """Few levels, and queries that are planned by themselves."""
+    """Few levels, and queries that are planned separately."""
     assert judge(sql, "postgresql").allowed

@@ -1,4 +1,4 @@
-"""What a live PostgreSQL database adds to the list that ships."""
+"""What a live PostgreSQL database adds to the shipped list."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MADE: Final = """
 
 @pytest.fixture(scope="module")
 async def rows(databases: Databases) -> AsyncIterator[list[tuple[object, ...]]]:
-    """The catalog of a database where users made all sorts of things."""
+    """Return the catalog of a database with all kinds of user-defined objects."""
     name = await databases.create()
     url = databases.url(name, "thresher_admin")
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
@@ -48,7 +48,7 @@ async def rows(databases: Databases) -> AsyncIterator[list[tuple[object, ...]]]:
 
 
 def known(rows: list[tuple[object, ...]], *own: str) -> Functions:
-    """What the guard knows by the catalog."""
+    """Return what the guard knows from the catalog."""
     functions = functions_of("postgresql", rows, own)
     assert functions
     return functions
@@ -87,7 +87,7 @@ def known(rows: list[tuple[object, ...]], *own: str) -> Functions:
     ],
 )
 def test_what_users_made_is_judged_by_what_it_is(rows: list[tuple[object, ...]], sql: str, rule: str | None) -> None:
-    """Functions are refused, types that hold values pass, a reviewed extension passes."""
+    """Functions are refused; types that hold values and reviewed extensions are allowed."""
     verdict = judge(sql, "postgresql", Knowledge(known(rows)))
 
     assert (verdict.allowed, verdict.rule) == (rule is None, rule)
@@ -98,7 +98,7 @@ def test_what_users_made_is_judged_by_what_it_is(rows: list[tuple[object, ...]],
     ["SELECT 1 IN (SELECT 2)", "SELECT 1 NOT IN (SELECT 2)", "SELECT (1, 2) IN (SELECT 1, 2)", "SELECT 1 IN (1, 2)"],
 )
 def test_in_calls_the_operator_of_users(rows: list[tuple[object, ...]], sql: str) -> None:
-    """PostgreSQL looks for `=` by its plain name, for lists and for queries."""
+    """PostgreSQL looks up `=` by its unqualified name, for lists and queries."""
     made = ("operator", "public", "=", "", True, False, False, False)
 
     assert judge(sql, "postgresql", Knowledge(known(rows))).allowed
@@ -106,7 +106,7 @@ def test_in_calls_the_operator_of_users(rows: list[tuple[object, ...]], sql: str
 
 
 def test_functions_that_are_allowed_by_name_pass(rows: list[tuple[object, ...]]) -> None:
-    """With their schema, or alone where no other of that name is seen."""
+    """With their schema, or unqualified if no other function of that name is visible."""
     knowledge = Knowledge(known(rows, "public.price", "total"))
 
     verdict = judge(
@@ -118,7 +118,7 @@ def test_functions_that_are_allowed_by_name_pass(rows: list[tuple[object, ...]])
 
 
 def test_the_list_is_cut_to_what_the_server_has(rows: list[tuple[object, ...]]) -> None:
-    """A function of a newer version is not there; one that is not on the list that ships never comes in."""
+    """Functions of newer versions are dropped; functions not on the shipped list are never added."""
     own = [row for row in rows if row[0] == "own"]
     fewer = [row for row in own if row[2] != "json_agg"] + [("own", "", "new_thing", "", True, True, False, False)]
 
@@ -146,7 +146,7 @@ def test_the_list_is_cut_to_what_the_server_has(rows: list[tuple[object, ...]]) 
 def test_extensions_pass_where_they_were_reviewed(
     rows: list[tuple[object, ...]], schema: str, name: str, extension: str, is_plain: bool, is_allowed: bool
 ) -> None:
-    """Those that reach out, take SQL or write files do not; neither does what was put among PostgreSQL's own."""
+    """Those that connect elsewhere, run SQL or write files do not; nor does anything added to pg_catalog."""
     own = [found for found in rows if found[0] == "own"]
     functions = known([*own, ("function", schema, name, extension, True, is_plain, False, False)])
 
@@ -156,7 +156,7 @@ def test_extensions_pass_where_they_were_reviewed(
 
 
 def test_a_function_that_is_not_seen_needs_its_schema(rows: list[tuple[object, ...]]) -> None:
-    """An extension may be in a schema of its own."""
+    """An extension may be in its own schema."""
     own = [found for found in rows if found[0] == "own"]
     functions = known([*own, ("function", "ext", "similarity", "pg_trgm", False, True, False, False)])
 
@@ -165,5 +165,5 @@ def test_a_function_that_is_not_seen_needs_its_schema(rows: list[tuple[object, .
 
 
 def test_other_engines_are_not_asked() -> None:
-    """Their lists count as they ship."""
+    """Their lists apply as shipped."""
     assert functions_of("sqlite", []) is None
