@@ -4,8 +4,7 @@ A definition is judged by its stated purpose: a login may ask for a password and
 converter may not. The terms of each language (`phrases`) find what is asked for, from whom, and where it goes; the
 rules that combine them are the same for all languages.
 
-Invariant: every rule combines at least two signs. A text in a language without any of its signs costs one look-up of
-its words.
+Invariant: every rule combines at least two signs. A text without a language's signs costs one look-up of its words.
 """
 
 from __future__ import annotations
