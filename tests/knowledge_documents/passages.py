@@ -10,7 +10,7 @@ from thresher.embedding import count_tokens
 from thresher.knowledge.documents.answers import compression, rendering
 from thresher.knowledge.documents.answers.rendering import RenderedAnswer
 from thresher.knowledge.documents.chunking import chunk
-from thresher.knowledge.documents.layout import Layout, layout_of
+from thresher.knowledge.documents.layout import DocumentLayout, layout_of
 from thresher.knowledge.documents.models import Chunk, Chunked, Document
 from thresher.knowledge.documents.reading import parse
 from thresher.search import Bools, Floats
@@ -26,7 +26,7 @@ class Text:
 
     def __init__(self, text: str, chunked: Chunked | None = None) -> None:
         self.text = text
-        self.layout: Layout = layout_of(chunked or chunk(parse("guide.md", text.encode())), text)
+        self.layout: DocumentLayout = layout_of(chunked or chunk(parse("guide.md", text.encode())), text)
         self.document = Document(
             7, 1, "guide.md", "Guide", "markdown", "", count_tokens(text), text.count("\n") + 1, len(self.layout)
         )

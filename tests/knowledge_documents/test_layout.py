@@ -8,14 +8,14 @@ import pytest
 from tests.knowledge_documents.passages import Text, sections
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.answers import outline
-from thresher.knowledge.documents.layout import Layout, twins_of
+from thresher.knowledge.documents.layout import DocumentLayout, twins_of
 
 
 def test_a_layout_survives_its_bytes() -> None:
     """All columns and all headings, whatever characters they contain."""
     layout = Text("# Größe 日本 \U0001f600\n\nText.\n\n## Zweite\n\nMehr.\n" + sections(5)).layout
 
-    again = Layout.unpacked(layout.packed())
+    again = DocumentLayout.unpacked(layout.packed())
 
     assert again.paths == layout.paths
     assert all(
@@ -30,7 +30,7 @@ def test_bytes_of_anything_else_than_a_layout_are_refused(cut: int) -> None:
     packed = Text(sections(2)).layout.packed()
 
     with pytest.raises((ValueError, Exception), match=r"layout|buffer"):
-        Layout.unpacked(packed[:cut] if cut else b"\x09" + packed[1:])
+        DocumentLayout.unpacked(packed[:cut] if cut else b"\x09" + packed[1:])
 
 
 def test_copies_are_twins_and_another_number_makes_another_text() -> None:

@@ -11,7 +11,7 @@ from typing import Final
 
 from thresher.core import border_of, named, one_line, shortened, visible_json
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents import Page, Part, Passages, Repository, Retrieval
+from thresher.knowledge.documents import DocumentPage, DocumentPart, Passages, Repository, Retrieval
 from thresher.packs.rows import LINE
 
 BORDERS: Final = 48
@@ -82,7 +82,7 @@ def choice_line(found: Passages) -> str:
     return f"(searched: {taken}. Left out: {others}{f' and {more:,} more' if more else ''}.)"
 
 
-def page_text(page: Page, room: int) -> str:
+def page_text(page: DocumentPage, room: int) -> str:
     """A page between the lines that say where it lies and how to go on, as far as so many tokens have room for them."""
     following = f"next: cursor {page.cursor}" if page.cursor else ""
     lines = f"lines {page.part.first_line}-{page.part.last_line} of {page.total_lines}"
@@ -96,7 +96,7 @@ def page_text(page: Page, room: int) -> str:
     return next((form for form in forms if count_tokens(form) <= room), page.content)
 
 
-def place(part: Part, repository: str = "", *, of: int = 0) -> str:
+def place(part: DocumentPart, repository: str = "", *, of: int = 0) -> str:
     """Where a stretch lies: `[handbook: leave.md, lines 3-9 | Leave > Parents]`; `of` how many lines, where known."""
     heading = f" | {' > '.join(map(one_line, part.heading_path))}" if part.heading_path else ""
     whole = f" of {of}" if of else ""

@@ -25,7 +25,7 @@ from thresher.knowledge.documents.answers.abstracts import (
 )
 from thresher.knowledge.documents.chunking import chunk
 from thresher.knowledge.documents.layout import layout_of
-from thresher.knowledge.documents.models import Omitted, Part, Retrieval
+from thresher.knowledge.documents.models import DocumentPart, Omitted, Retrieval
 from thresher.knowledge.documents.reading import parse
 from thresher.llm import Completion, OpenAIChat
 
@@ -38,7 +38,7 @@ TEXTS = (
 
 def excerpt(number: int, text: str) -> Excerpt:
     """A passage."""
-    return Excerpt(Part("manual.md", ("Setup",), number * 10, number * 10 + 3, 0, len(text), 9), text)
+    return Excerpt(DocumentPart("manual.md", ("Setup",), number * 10, number * 10 + 3, 0, len(text), 9), text)
 
 
 EXCERPTS = tuple(excerpt(number, text) for number, text in enumerate(TEXTS, 1))
@@ -210,7 +210,7 @@ def test_long_passages_are_cut_at_headings_and_at_a_size() -> None:
     layout = layout_of(chunked := chunk(parsed), parsed.text)
     texts = {place: parsed.text[one.start : one.end] for place, one in enumerate(chunked.chunks)}
     end = len(parsed.text.rstrip("\n"))
-    whole = Part("manual.md", ("Manual",), 1, parsed.text.count("\n", 0, end) + 1, 0, end, 9_999)
+    whole = DocumentPart("manual.md", ("Manual",), 1, parsed.text.count("\n", 0, end) + 1, 0, end, 9_999)
 
     excerpts = excerpts_of([whole], layout, texts)
 

@@ -13,7 +13,7 @@ from dulwich.objects import Blob
 from thresher import scanner
 from thresher.core import Conflict, InvalidInput, NotFound
 from thresher.knowledge.documents.models import Origin
-from thresher.knowledge.documents.sources import DocumentSource, SourceLimits, open_source, origin_of
+from thresher.knowledge.documents.sources import FileSource, SourceLimits, open_source, origin_of
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="about links, pipes and names of POSIX")
 
@@ -34,7 +34,7 @@ def write(root: Path, files: dict[str, str | bytes]) -> None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def source_of(root: Path, limits: SourceLimits | None = None, **patterns: list[str]) -> DocumentSource:
+def source_of(root: Path, limits: SourceLimits | None = None, **patterns: list[str]) -> FileSource:
     """The folder as a source."""
     return open_source(origin_of(str(root), **patterns), root.parent / "cache", limits=limits)
 

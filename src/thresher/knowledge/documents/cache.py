@@ -15,7 +15,7 @@ import numpy as np
 
 from thresher.core import Caller, NotFound, Tenant, did_you_mean, nearest
 from thresher.knowledge.documents import queries
-from thresher.knowledge.documents.layout import Column, Layout
+from thresher.knowledge.documents.layout import Column, DocumentLayout
 from thresher.knowledge.documents.models import CHUNK_BITS, Document
 from thresher.knowledge.documents.queries import Key, RepositoryHead
 from thresher.knowledge.documents.sections import Section
@@ -136,7 +136,7 @@ class DocumentCache:
         self._database = database
         self._directories = WeightedCache[tuple[int, str | None], dict[str, RepositoryHead]](_CALLERS, lambda _: 1)
         self._holdings = WeightedCache[tuple[int, int], Holdings](_HELD_DOCUMENTS, lambda one: len(one.ids) + 1)
-        self._layouts = WeightedCache[int, Layout](_LAYOUT_BYTES, lambda one: len(one) * _COLUMN_BYTES + 1000)
+        self._layouts = WeightedCache[int, DocumentLayout](_LAYOUT_BYTES, lambda one: len(one) * _COLUMN_BYTES + 1000)
         self._texts = WeightedCache[Key, str](_TEXT_CHARACTERS, lambda text: len(text) + 100)
 
     async def directory(self, caller: Caller) -> dict[str, RepositoryHead]:
@@ -184,7 +184,7 @@ class DocumentCache:
             found = await queries.repository_by_id(connection, tenant, repository)
         return found.guide if found is not None else ""
 
-    async def layout(self, tenant: Tenant, document: int) -> Layout:
+    async def layout(self, tenant: Tenant, document: int) -> DocumentLayout:
         """The layout of a document.
 
         Raises:
@@ -199,13 +199,13 @@ class DocumentCache:
         """The sections of a document, in order."""
         return await queries.sections(self._database, tenant, document)
 
-    async def layouts(self, tenant: Tenant, documents: Iterable[int]) -> dict[int, Layout]:
+    async def layouts(self, tenant: Tenant, documents: Iterable[int]) -> dict[int, DocumentLayout]:
         """Layouts of documents by key; documents that are gone are left out."""
-        wanted = list(dict.fromkeys(documents))
-        found = {one: kept for one in wanted if (kept := self._layouts.get(one)) is not None}
-        if missing := [one for one in wanted if one not in found]:
+        keys = list(dict.fromkeys(documents))
+        found = {one: kept for one in keys if (kept := self._layouts.get(one)) is not None}
+        if missing := [one for one in keys if one not in found]:
             for number, packed in (await queries.layouts(self._database, tenant, missing)).items():
-                found[number] = Layout.unpacked(packed)
+                found[number] = DocumentLayout.unpacked(packed)
                 self._layouts.put(number, found[number])
         return found
 

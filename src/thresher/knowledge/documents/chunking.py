@@ -31,7 +31,7 @@ CODE_WHOLE: Final = 320
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _UnitGroup:
     """Neighbouring units that become a chunk."""
 
     units: Sequence[Unit]
@@ -61,32 +61,32 @@ def chunk(parsed: Parsed, *, target: int = TARGET) -> Chunked:
     return Chunked(tuple(_chunks(parsed.text, groups, headings)), tuple(headings))
 
 
-def _cut(section: Sequence[Unit], target: int) -> list[_Group]:
+def _cut(section: Sequence[Unit], target: int) -> list[_UnitGroup]:
     """The units of one section in groups near the target size."""
     sizes = [unit.tokens for unit in section]
     most = target * MOST
     if section[0].kind == "code" and section[0].path:
         most = max(most, CODE_WHOLE)
         if sum(sizes) <= most:
-            return [_Group(section, sum(sizes), section[0].path)]
+            return [_UnitGroup(section, sum(sizes), section[0].path)]
     bounds = partition(sizes, [unit.price for unit in section], target, int(most))
-    return [_Group(section[first:last], sum(sizes[first:last]), section[0].path) for first, last in bounds]
+    return [_UnitGroup(section[first:last], sum(sizes[first:last]), section[0].path) for first, last in bounds]
 
 
-def _small_joined(groups: Sequence[_Group], target: int) -> list[_Group]:
+def _small_joined(groups: Sequence[_UnitGroup], target: int) -> list[_UnitGroup]:
     """Join small sections to the one before if both are under one heading."""
-    joined: list[_Group] = []
+    joined: list[_UnitGroup] = []
     for group in groups:
         last = joined[-1] if joined else None
         if last is not None and _belong(last, group, target):
             path = shared_path(last.path, group.path)
-            joined[-1] = _Group([*last.units, *group.units], last.tokens + group.tokens, path)
+            joined[-1] = _UnitGroup([*last.units, *group.units], last.tokens + group.tokens, path)
         else:
             joined.append(group)
     return joined
 
 
-def _belong(first: _Group, second: _Group, target: int) -> bool:
+def _belong(first: _UnitGroup, second: _UnitGroup, target: int) -> bool:
     if first.tokens + second.tokens > target or min(first.tokens, second.tokens) >= SMALL * target:
         return False
     if (first.units[-1].kind == "matter") != (second.units[0].kind == "matter"):
@@ -94,7 +94,7 @@ def _belong(first: _Group, second: _Group, target: int) -> bool:
     return len(shared_path(first.path, second.path)) >= min(len(first.path), len(second.path) - 1)
 
 
-def _chunks(text: str, groups: Sequence[_Group], headings: dict[tuple[str, ...], int]) -> Iterator[Chunk]:
+def _chunks(text: str, groups: Sequence[_UnitGroup], headings: dict[tuple[str, ...], int]) -> Iterator[Chunk]:
     line = 1
     for group in groups:
         first = group.units[0]

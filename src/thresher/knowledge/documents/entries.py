@@ -13,7 +13,7 @@ from typing import Final
 
 from thresher.core import Tenant
 from thresher.knowledge.documents import queries
-from thresher.knowledge.documents.layout import Layout, path_label
+from thresher.knowledge.documents.layout import DocumentLayout, path_label
 from thresher.knowledge.documents.models import chunk_id, key_of
 from thresher.search import Entry
 from thresher.store import Database
@@ -39,7 +39,7 @@ class IndexedDocument:
     title: str
     repository: int
     owner: str | None
-    layout: Layout
+    layout: DocumentLayout
 
 
 def facet_of(repository: int) -> str:
@@ -121,7 +121,7 @@ class StoredEntries:
                 rows = await queries.document_owners(connection, self._tenant, missing)
             for row in rows:
                 if (packed := layouts.get(row.id)) is not None:
-                    unpacked = Layout.unpacked(packed)
+                    unpacked = DocumentLayout.unpacked(packed)
                     self._known[row.id] = IndexedDocument(row.id, row.title, row.repository, row.owner, unpacked)
         found = {one: self._known[one] for one in documents if one in self._known}
         while len(self._known) > _HOLDERS:

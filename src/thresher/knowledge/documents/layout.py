@@ -46,7 +46,7 @@ _COLUMNS: Final = (
 
 
 @dataclass(frozen=True)
-class Layout:
+class DocumentLayout:
     """A document's chunks as int64 columns of equal length n, and its heading paths.
 
     Attributes:
@@ -98,7 +98,7 @@ class Layout:
         return _HEAD.pack(_FORM, len(self), len(self.path_tokens), len(paths)) + columns.tobytes() + costs + paths
 
     @classmethod
-    def unpacked(cls, packed: bytes) -> Layout:
+    def unpacked(cls, packed: bytes) -> DocumentLayout:
         """The layout that was packed.
 
         Raises:
@@ -116,7 +116,7 @@ class Layout:
         return cls(**columns, paths=tuple(tuple(path) for path in paths), path_tokens=costs)
 
 
-def layout_of(chunked: Chunked, text: str) -> Layout:
+def layout_of(chunked: Chunked, text: str) -> DocumentLayout:
     """The layout of a document that was cut into chunks.
 
     Args:
@@ -124,7 +124,7 @@ def layout_of(chunked: Chunked, text: str) -> Layout:
         text: Text of the document.
     """
     chunks = chunked.chunks
-    return Layout(
+    return DocumentLayout(
         starts=_column([chunk.start for chunk in chunks]),
         ends=_column([chunk.end for chunk in chunks]),
         first_lines=_column([chunk.first_line for chunk in chunks]),

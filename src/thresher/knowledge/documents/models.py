@@ -240,7 +240,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DocumentPart:
     """A part of a document in an answer.
 
     Attributes:
@@ -306,7 +306,7 @@ class Retrieval:
     """
 
     content: str
-    sources: tuple[Part, ...]
+    sources: tuple[DocumentPart, ...]
     token_count: int
     was_compressed: bool
     original_token_count: int
@@ -339,7 +339,7 @@ class Passage:
     """
 
     repository: str
-    part: Part
+    part: DocumentPart
     title: str
     text: str
     score: float
@@ -347,7 +347,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class RepositoryCandidate:
     """A repository that a search chose, or left out.
 
     Attributes:
@@ -390,14 +390,14 @@ class Passages:
     degraded: str = ""
     timings: Mapping[str, float] = field(default_factory=dict[str, float])
     trace_id: str = ""
-    repositories: tuple[Candidate, ...] = ()
-    left_out: tuple[Candidate, ...] = ()
+    repositories: tuple[RepositoryCandidate, ...] = ()
+    left_out: tuple[RepositoryCandidate, ...] = ()
     left_out_count: int = 0
     relevance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DocumentPage:
     """The answer of `read_document`: whole lines of a document.
 
     Attributes:
@@ -409,7 +409,7 @@ class Page:
     """
 
     content: str
-    part: Part
+    part: DocumentPart
     token_count: int
     total_lines: int
     cursor: str = ""

@@ -20,7 +20,7 @@ _LONGEST: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class DocumentQuestion:
     """A question to repositories.
 
     Attributes:
@@ -61,7 +61,7 @@ def checked_question(
     document: str | None = None,
     mode: str = "extractive",
     chat: Chat | None = None,
-) -> Question:
+) -> DocumentQuestion:
     """Validate a question.
 
     Raises:
@@ -71,7 +71,7 @@ def checked_question(
     """
     if not query.strip():
         raise InvalidInput("The query is empty.", hint="Ask a question, or give some words.")
-    return Question(
+    return DocumentQuestion(
         _bounded(query, "query"),
         search_type_of(search_type),
         checked_budget(budget),

@@ -21,7 +21,7 @@ from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.answers.scoring import unknown_repository
 from thresher.knowledge.documents.cache import DocumentCache
 from thresher.knowledge.documents.entries import KIND, facets_of
-from thresher.knowledge.documents.indexing.job import TASK, Indexing, remove
+from thresher.knowledge.documents.indexing.job import TASK, RepositoryIndexer, remove
 from thresher.knowledge.documents.indexing.run import Report, cache_of
 from thresher.knowledge.documents.models import Origin, Repository, Skipped
 from thresher.knowledge.documents.sources import may_index
@@ -59,7 +59,7 @@ class Repositories:
         self._jobs = jobs
         self._cache = cache
         self._settings = settings
-        self.indexing = Indexing(database, index, settings, chat)
+        self.indexing = RepositoryIndexer(database, index, settings, chat)
 
     async def index(self, caller: Caller, name: str, origin: Origin, *, defer: bool = True) -> Repository:
         """Add a repository, or index an existing one with this name and location again with the new origin."""

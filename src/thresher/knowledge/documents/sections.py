@@ -33,11 +33,11 @@ def sections_of(blocks: Iterable[Block]) -> list[Section]:
     return [(block.level, block.title[:_LONGEST], block.start) for block, _ in zip(named, range(MOST), strict=False)]
 
 
-def section_of(wanted: str, sections: Sequence[Section], end: int) -> CharacterRange:
+def section_of(name: str, sections: Sequence[Section], end: int) -> CharacterRange:
     """The range of a section.
 
     Args:
-        wanted: Its title, or the last titles of its path separated by ` > `; case is ignored.
+        name: Its title, or the last titles of its path separated by ` > `; case is ignored.
         sections: Sections of the document, in order.
         end: End of the document.
 
@@ -45,17 +45,17 @@ def section_of(wanted: str, sections: Sequence[Section], end: int) -> CharacterR
         NotFound: There is no such section; the hint offers near ones.
     """
     paths = _paths(sections)
-    titles = tuple(_plain(part) for part in wanted.split(">") if part.strip()) or (_plain(wanted),)
-    for sought in (titles, (_plain(wanted),)):
+    titles = tuple(_plain(part) for part in name.split(">") if part.strip()) or (_plain(name),)
+    for sought in (titles, (_plain(name),)):
         for place, path in enumerate(paths):
             if path[-len(sought) :] == sought:
                 return _range(place, sections, end)
-    near = nearest(wanted, dict.fromkeys(title for _, title, _ in sections))
+    near = nearest(name, dict.fromkeys(title for _, title, _ in sections))
     starting = next((place for place, path in enumerate(paths) if path[-1].startswith(titles[-1])), None)
     if starting is not None and titles[-1]:
         return _range(starting, sections, end)
     hint = did_you_mean(near) or ("Read by lines." if not sections else f"The first is '{sections[0][1]}'.")
-    raise NotFound(f"There is no section '{wanted}'.", hint=hint)
+    raise NotFound(f"There is no section '{name}'.", hint=hint)
 
 
 def _range(place: int, sections: Sequence[Section], end: int) -> CharacterRange:

@@ -46,7 +46,7 @@ _BLANK: Final = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextPiece:
     """A range that is not cut further.
 
     Attributes:
@@ -60,7 +60,7 @@ class Piece:
     price: float
 
 
-def pieces(text: str, start: int, end: int) -> Iterator[Piece]:
+def pieces(text: str, start: int, end: int) -> Iterator[TextPiece]:
     """Cut a range of text at the ends of its sentences and lines, and between words if those are far apart."""
     place, price = start, 0.0
     for match in _ENDS.finditer(text, start, end):
@@ -85,14 +85,14 @@ def _price(text: str, place: int, match: re.Match[str]) -> float | None:
     return SENTENCE if text[match.start() - 1 : match.start()] in ".!?…。:;" else LINE
 
 
-def _short(text: str, start: int, end: int, price: float) -> Iterator[Piece]:
+def _short(text: str, start: int, end: int, price: float) -> Iterator[TextPiece]:
     """A sentence, in pieces if it is too long."""
     if end - start > WHOLE or (end - start > PIECE and count_tokens(text[start:end]) > WHOLE_TOKENS):
         while end - start > PIECE:
             cut, cost = _cut(text, start, start + PIECE)
-            yield Piece(start, cut, price)
+            yield TextPiece(start, cut, price)
             start, price = cut, cost
-    yield Piece(start, end, price)
+    yield TextPiece(start, end, price)
 
 
 def _cut(text: str, start: int, end: int) -> tuple[int, float]:

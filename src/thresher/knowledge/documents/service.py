@@ -15,9 +15,9 @@ from thresher.knowledge.documents.answers.abstracts import Condenser
 from thresher.knowledge.documents.answers.pages import Pager
 from thresher.knowledge.documents.answers.retrieval import Retriever
 from thresher.knowledge.documents.answers.scoring import Scorer
-from thresher.knowledge.documents.answers.search import PASSAGES, Searcher
+from thresher.knowledge.documents.answers.search import PASSAGES, PassageSearcher
 from thresher.knowledge.documents.cache import DocumentCache
-from thresher.knowledge.documents.models import Origin, Page, Passages, Repository, Retrieval, Skipped
+from thresher.knowledge.documents.models import DocumentPage, Origin, Passages, Repository, Retrieval, Skipped
 from thresher.knowledge.documents.question import checked_question
 from thresher.knowledge.documents.repositories import Repositories
 from thresher.llm import Chat
@@ -51,7 +51,7 @@ class DocumentService:
         self._cache = cache
         self._repositories = Repositories(database, index, jobs, cache, settings, chat)
         self._retriever = Retriever(scorer, cache, crossing, Condenser(chat, settings.llm_seconds))
-        self._searcher = Searcher(scorer, cache)
+        self._searcher = PassageSearcher(scorer, cache)
         self._pager = Pager(scorer, cache)
 
     async def index(self, caller: Caller, name: str, origin: Origin) -> Repository:
@@ -243,7 +243,7 @@ class DocumentService:
         section: str | None = None,
         cursor: str | None = None,
         budget: int = 8000,
-    ) -> Page:
+    ) -> DocumentPage:
         """A document page by page, or some lines or a section of it, verbatim.
 
         Args:

@@ -13,7 +13,7 @@ from typing import Final
 
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.models import Block, BlockKind, Parsed
-from thresher.knowledge.documents.sentences import LINE, WHOLE, Piece, pieces
+from thresher.knowledge.documents.sentences import LINE, WHOLE, TextPiece, pieces
 
 TABLE_WHOLE: Final = 240
 """Tokens; a table up to two chunks long stays whole, because repeating its header costs more."""
@@ -134,7 +134,7 @@ def _lines(text: str, first: Unit) -> Iterator[Unit]:
         start, price = end, first.price + (NESTED if breaks > 1 else LINE)
 
 
-def _joined(text: str, row: Iterator[Piece]) -> Iterator[tuple[int, int, float]]:
+def _joined(text: str, row: Iterator[TextPiece]) -> Iterator[tuple[int, int, float]]:
     """Pieces with the smallest joined to the one before: start, end, price of a cut before."""
     start, end, price = -1, -1, 0.0
     for piece in row:
@@ -148,7 +148,7 @@ def _joined(text: str, row: Iterator[Piece]) -> Iterator[tuple[int, int, float]]
         yield start, end, price
 
 
-def _tiny(text: str, piece: Piece) -> bool:
+def _tiny(text: str, piece: TextPiece) -> bool:
     return piece.end - piece.start <= _SHORT and count_tokens(text[piece.start : piece.end]) < SMALLEST
 
 

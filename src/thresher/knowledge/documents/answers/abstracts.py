@@ -27,9 +27,9 @@ from thresher.core import ModelError, border_of, event
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.answers.fidelity import ModelSentence, SourceTexts
 from thresher.knowledge.documents.instructions import fill_template
-from thresher.knowledge.documents.layout import Layout, path_label
-from thresher.knowledge.documents.models import Part, Retrieval
-from thresher.knowledge.documents.question import Question
+from thresher.knowledge.documents.layout import DocumentLayout, path_label
+from thresher.knowledge.documents.models import DocumentPart, Retrieval
+from thresher.knowledge.documents.question import DocumentQuestion
 from thresher.llm import Chat, ChatRequest, Completion, Message
 
 logger = logging.getLogger("thresher.knowledge.documents")
@@ -50,7 +50,7 @@ _NOTHING: Final = "NOTHING"
 class Excerpt:
     """A passage of a document with its text."""
 
-    part: Part
+    part: DocumentPart
     text: str
 
 
@@ -68,7 +68,7 @@ class Abstract:
 
     text: str
     tokens: int
-    parts: tuple[Part, ...]
+    parts: tuple[DocumentPart, ...]
     sentences: int
     unsupported: int
 
@@ -78,7 +78,7 @@ def extract_budget(budget: int) -> int:
     return max(budget, min(EXTRACT_TIMES * budget, LARGEST_EXTRACT))
 
 
-def excerpts_of(parts: Sequence[Part], layout: Layout, texts: Mapping[int, str]) -> tuple[Excerpt, ...]:
+def excerpts_of(parts: Sequence[DocumentPart], layout: DocumentLayout, texts: Mapping[int, str]) -> tuple[Excerpt, ...]:
     """The passages of an answer with their texts; long ones are split, so that each source names few lines.
 
     Args:
@@ -89,18 +89,18 @@ def excerpts_of(parts: Sequence[Part], layout: Layout, texts: Mapping[int, str])
     return tuple(excerpt for part in parts for excerpt in _excerpts(part, layout, texts))
 
 
-def chunks_of(parts: Sequence[Part], layout: Layout) -> list[int]:
+def chunks_of(parts: Sequence[DocumentPart], layout: DocumentLayout) -> list[int]:
     """Ordinals of the chunks that contain some parts."""
     return sorted({place for part in parts for place in _range(part, layout)})
 
 
-def _range(part: Part, layout: Layout) -> range:
+def _range(part: DocumentPart, layout: DocumentLayout) -> range:
     """Ordinals of the chunks of a part."""
     first, last = np.searchsorted(layout.starts, [part.start, max(part.end - 1, part.start)], "right").tolist()
     return range(first - 1, last)
 
 
-def _excerpts(part: Part, layout: Layout, texts: Mapping[int, str]) -> Iterator[Excerpt]:
+def _excerpts(part: DocumentPart, layout: DocumentLayout, texts: Mapping[int, str]) -> Iterator[Excerpt]:
     places = _range(part, layout)
     offset = int(layout.starts[places.start])
     whole = "".join(texts[place] for place in places)
@@ -115,10 +115,12 @@ def _excerpts(part: Part, layout: Layout, texts: Mapping[int, str]) -> Iterator[
         line += stretch.count("\n")
         if text:
             span = start + blank, start + blank + len(text)
-            yield Excerpt(Part(part.path, path, first, first + text.count("\n"), *span, count_tokens(text)), text)
+            yield Excerpt(
+                DocumentPart(part.path, path, first, first + text.count("\n"), *span, count_tokens(text)), text
+            )
 
 
-def _cuts(places: range, layout: Layout) -> list[int]:
+def _cuts(places: range, layout: DocumentLayout) -> list[int]:
     """Characters at which a stretch of chunks is cut: at a new heading, or when `EXCERPT_TOKENS` are reached."""
     cuts: list[int] = []
     tokens = 0
@@ -246,7 +248,7 @@ def _named(units: Sequence[ModelSentence]) -> list[int]:
     return sorted({number for unit in sentences for number in ((unit.source,) if unit.source else unit.cited)})
 
 
-def _place(part: Part) -> str:
+def _place(part: DocumentPart) -> str:
     return f"lines {part.first_line}-{part.last_line} {path_label(part.heading_path)}".rstrip()
 
 
@@ -272,7 +274,7 @@ class Condenser:
         self._chat = chat
         self._seconds = seconds
 
-    async def condensed(self, question: Question, answer: Retrieval, extract: Extract) -> tuple[Retrieval, str]:
+    async def condensed(self, question: DocumentQuestion, answer: Retrieval, extract: Extract) -> tuple[Retrieval, str]:
         """Return a model's answer, or the extractive one with the reason for it.
 
         Args:
@@ -292,7 +294,9 @@ class Condenser:
             return await _extractive(question, answer, extract, f"Extractive: {error.message}")
 
 
-async def _extractive(question: Question, answer: Retrieval, extract: Extract, why: str) -> tuple[Retrieval, str]:
+async def _extractive(
+    question: DocumentQuestion, answer: Retrieval, extract: Extract, why: str
+) -> tuple[Retrieval, str]:
     """The extractive answer with a first line that explains why, if the budget has room for it."""
     room = question.budget - count_tokens(f"[{why}]\n")
     if room < _LEAST_ROOM:

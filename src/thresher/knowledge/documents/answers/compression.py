@@ -13,7 +13,7 @@ import numpy as np
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.answers import outline
 from thresher.knowledge.documents.answers.ranking import among_neighbours
-from thresher.knowledge.documents.layout import Column, Layout
+from thresher.knowledge.documents.layout import Column, DocumentLayout
 from thresher.search import Bools, Floats, Units, select
 
 MARK_TOKENS: Final = 5
@@ -48,20 +48,20 @@ class CompressionPlan:
     table: bool = True
     large: int = -1
 
-    def reads(self, layout: Layout) -> list[int]:
+    def reads(self, layout: DocumentLayout) -> list[int]:
         """Ordinals of all chunks whose texts are needed to write the answer, table headers included, in order."""
-        wanted = np.concatenate([self.chosen, self.spares, np.array([self.large][: self.large + 1], np.int64)])
-        heads = wanted[layout.head_ends[wanted] > layout.head_starts[wanted]]
+        needed = np.concatenate([self.chosen, self.spares, np.array([self.large][: self.large + 1], np.int64)])
+        heads = needed[layout.head_ends[needed] > layout.head_starts[needed]]
         first = np.searchsorted(layout.starts, layout.head_starts[heads], "right") - 1
         last = np.searchsorted(layout.starts, layout.head_ends[heads], "left") - 1
-        read = set(wanted.tolist())
+        read = set(needed.tolist())
         for start, end in zip(first.tolist(), last.tolist(), strict=True):
             read.update(range(start, end + 1))
         return sorted(read)
 
 
 def plan(
-    layout: Layout, scores: Floats, budget: int, delivered: Bools | None = None, path: str = ""
+    layout: DocumentLayout, scores: Floats, budget: int, delivered: Bools | None = None, path: str = ""
 ) -> CompressionPlan:
     """Choose chunks.
 
@@ -87,7 +87,7 @@ def plan(
     return CompressionPlan(chosen, spares, delivered, table > 0, best if cost > budget - frame else -1)
 
 
-def units_of(layout: Layout) -> Units:
+def units_of(layout: DocumentLayout) -> Units:
     """The chunks as units to select from: the mark of a run, a heading path and a repeated table header cost tokens."""
     spans = np.maximum(layout.ends - layout.starts, 1)
     header = layout.head_ends - layout.head_starts
@@ -105,7 +105,7 @@ def _best(units: Units, scores: Floats, delivered: Bools) -> tuple[int, int]:
     return best, int(units.costs[best] + units.openings[best] + units.label_costs[units.labels[best]])
 
 
-def _spares(layout: Layout, scores: Floats, free: Bools, room: int) -> Column:
+def _spares(layout: DocumentLayout, scores: Floats, free: Bools, room: int) -> Column:
     """Chunks for the room that estimates leave: the best one, the best of the smaller ones, and so on."""
     small = np.flatnonzero(free & (layout.tokens <= room))
     spares: list[int] = []

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents.layout import Column, Layout, heading_label, path_label, shared_path
+from thresher.knowledge.documents.layout import Column, DocumentLayout, heading_label, path_label, shared_path
 from thresher.knowledge.documents.models import Omitted
 from thresher.search import Bools
 
@@ -44,7 +44,7 @@ class _Gap:
     tokens: int
 
 
-def left_out(layout: Layout, missing: Bools, most: int = MOST_ENTRIES) -> tuple[Omitted, ...]:
+def left_out(layout: DocumentLayout, missing: Bools, most: int = MOST_ENTRIES) -> tuple[Omitted, ...]:
     """What is missing, by headings, as deep as the number of entries allows.
 
     Args:
@@ -63,7 +63,7 @@ def left_out(layout: Layout, missing: Bools, most: int = MOST_ENTRIES) -> tuple[
     )
 
 
-def table(layout: Layout, missing: Bools, tokens: int) -> str:
+def table(layout: DocumentLayout, missing: Bools, tokens: int) -> str:
     """The most detailed table within a token budget: one line per entry, each after a line break.
 
     Empty for a document without headings, and if not even two entries fit.
@@ -79,12 +79,12 @@ def table(layout: Layout, missing: Bools, tokens: int) -> str:
     return ""
 
 
-def table_tokens(layout: Layout, missing: Bools, budget: int) -> int:
+def table_tokens(layout: DocumentLayout, missing: Bools, budget: int) -> int:
     """Tokens that the table takes inside a budget."""
     return count_tokens(table(layout, missing, budget // SHARE))
 
 
-def _line(layout: Layout, one: _Gap, above: int) -> str:
+def _line(layout: DocumentLayout, one: _Gap, above: int) -> str:
     """A line of the table, without the headings above all entries."""
     lines = f"{layout.first_lines[one.first_chunk]}-{layout.last_lines[one.last_chunk]}"
     if not one.last:
@@ -93,7 +93,7 @@ def _line(layout: Layout, one: _Gap, above: int) -> str:
     return f"\n{lines} {path_label(one.path[above:])} … {heading_label(other[0]) if other else ''}".rstrip(" …")
 
 
-def _gaps(layout: Layout, missing: Bools, most: int) -> list[_Gap]:
+def _gaps(layout: DocumentLayout, missing: Bools, most: int) -> list[_Gap]:
     """What is missing, in at most `most` gaps."""
     places = np.flatnonzero(missing)
     if not len(places):
@@ -111,7 +111,7 @@ def _borders(labels: Column) -> Column:
     return np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
 
 
-def _under_headings(layout: Layout, places: Column, depth: int, firsts: Column) -> list[_Gap]:
+def _under_headings(layout: DocumentLayout, places: Column, depth: int, firsts: Column) -> list[_Gap]:
     """The missing chunks under each heading down to a depth; the chunks of a heading make one gap."""
     names, cut = layout.sections[depth]
     labels: list[int] = cut[layout.headings[places[firsts]]].tolist()

@@ -16,8 +16,8 @@ from thresher.core import Caller, InvalidInput, NotFound
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.answers.scoring import Scorer
 from thresher.knowledge.documents.cache import DocumentCache
-from thresher.knowledge.documents.layout import Layout
-from thresher.knowledge.documents.models import Document, Page, Part
+from thresher.knowledge.documents.layout import DocumentLayout
+from thresher.knowledge.documents.models import Document, DocumentPage, DocumentPart
 from thresher.knowledge.documents.question import checked_budget
 from thresher.knowledge.documents.sections import CharacterRange, section_of
 
@@ -53,7 +53,7 @@ class Pager:
         section: str | None,
         cursor: str | None,
         budget: int,
-    ) -> Page:
+    ) -> DocumentPage:
         """Read one page.
 
         Raises:
@@ -78,7 +78,7 @@ class Pager:
         return await self._page(caller, document, layout, stretch, budget)
 
     async def _stretch_of_lines(
-        self, caller: Caller, lines: Lines, document: Document, layout: Layout
+        self, caller: Caller, lines: Lines, document: Document, layout: DocumentLayout
     ) -> CharacterRange:
         first, last = lines
         if first > document.lines:
@@ -88,7 +88,7 @@ class Pager:
         start = await self._line_start(caller, first, document, layout)
         return CharacterRange(start, await self._line_start(caller, last + 1, document, layout))
 
-    async def _line_start(self, caller: Caller, line: int, document: Document, layout: Layout) -> int:
+    async def _line_start(self, caller: Caller, line: int, document: Document, layout: DocumentLayout) -> int:
         """The first character of a line; the end of the document if it has fewer lines."""
         if line <= 1:
             return 0
@@ -102,8 +102,8 @@ class Pager:
         return int(layout.starts[chunk]) + place
 
     async def _page(
-        self, caller: Caller, document: Document, layout: Layout, stretch: CharacterRange, budget: int
-    ) -> Page:
+        self, caller: Caller, document: Document, layout: DocumentLayout, stretch: CharacterRange, budget: int
+    ) -> DocumentPage:
         first = int(np.searchsorted(layout.starts, stretch.start, "right")) - 1
         enough = int(np.searchsorted(np.cumsum(layout.tokens[first:]), budget)) + 1 + _SPARE
         end = min(first + enough, int(np.searchsorted(layout.starts, stretch.end)), len(layout))
@@ -114,7 +114,7 @@ class Pager:
         after = stretch.start + len(content)
         line = int(layout.first_lines[first]) + joined.count("\n", 0, offset)
         tokens = count_tokens(content)
-        part = Part(
+        part = DocumentPart(
             document.path,
             layout.paths[int(layout.headings[first])],
             line,
@@ -124,7 +124,7 @@ class Pager:
             tokens,
         )
         cursor = f"{document.id}.{after}.{stretch.end}" if after < stretch.end else ""
-        return Page(content, part, tokens, document.lines, cursor)
+        return DocumentPage(content, part, tokens, document.lines, cursor)
 
 
 def within(text: str, budget: int) -> str:
@@ -173,7 +173,7 @@ def _lines(lines: Lines | str) -> Lines:
     return first, last
 
 
-def _stretch_of_cursor(cursor: str, document: Document, layout: Layout) -> CharacterRange:
+def _stretch_of_cursor(cursor: str, document: Document, layout: DocumentLayout) -> CharacterRange:
     parts = _CURSOR.fullmatch(cursor.strip())
     if parts is None:
         raise InvalidInput("This is not a valid cursor of read_document.", hint="Copy the cursor of the previous page.")

@@ -27,22 +27,22 @@ from thresher.core import one_line
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.answers import cursors, outline
 from thresher.knowledge.documents.answers.compression import CompressionPlan
-from thresher.knowledge.documents.layout import Column, Layout, path_label
-from thresher.knowledge.documents.models import BlockKind, Document, Omitted, Part
+from thresher.knowledge.documents.layout import Column, DocumentLayout, path_label
+from thresher.knowledge.documents.models import BlockKind, Document, DocumentPart, Omitted
 from thresher.knowledge.documents.sentences import CLAUSE, pieces
 from thresher.search import Bools, query_terms, terms
 
 
-def whole(document: Document, layout: Layout, text: str) -> RenderedAnswer:
+def whole(document: Document, layout: DocumentLayout, text: str) -> RenderedAnswer:
     """The whole document, without additions."""
     paths = layout.paths[int(layout.headings[0])] if len(layout) else ()
-    part = Part(document.path, paths, 1, max(document.lines, 1), 0, len(text), document.tokens)
+    part = DocumentPart(document.path, paths, 1, max(document.lines, 1), 0, len(text), document.tokens)
     return RenderedAnswer(text, document.tokens, (part,) if text else ())
 
 
 def render(
     document: Document,
-    layout: Layout,
+    layout: DocumentLayout,
     plan: CompressionPlan,
     texts: Mapping[int, str],
     budget: int,
@@ -84,11 +84,11 @@ def render(
     return content if answer.tokens <= budget else RenderedAnswer("", 0, (), content.left_out, content.cursor)
 
 
-def _excerpt(page: AnswerWriter, chunk: int, budget: int) -> Draft | None:
+def _excerpt(page: AnswerWriter, chunk: int, budget: int) -> AnswerDraft | None:
     """An answer with the fitting sentences of one chunk; None if none fits."""
-    text, wanted = page.texts[chunk], query_terms(" ".join(page.question))
+    text, question_terms = page.texts[chunk], query_terms(" ".join(page.question))
     room = budget - page.cut(chunk, 0, 0).tokens
-    while room > 0 and (bounds := excerpt(text, page.layout.kind(chunk), wanted, room)) is not None:
+    while room > 0 and (bounds := excerpt(text, page.layout.kind(chunk), question_terms, room)) is not None:
         answer = page.cut(chunk, *bounds)
         if answer.tokens <= budget:
             return answer
@@ -117,7 +117,7 @@ class RenderedAnswer:
 
     text: str
     tokens: int
-    parts: tuple[Part, ...]
+    parts: tuple[DocumentPart, ...]
     left_out: tuple[Omitted, ...] = ()
     cursor: str = ""
 
@@ -148,7 +148,7 @@ class WrittenStretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class AnswerDraft:
     """An answer whose passages are not final.
 
     Attributes:
@@ -182,7 +182,7 @@ class AnswerWriter:
     """
 
     document: Document
-    layout: Layout
+    layout: DocumentLayout
     delivered: Bools
     texts: Mapping[int, str]
     question: Sequence[str]
@@ -190,7 +190,7 @@ class AnswerWriter:
     large: int = -1
     written_before: dict[tuple[int, int], WrittenStretch] = field(default_factory=dict[tuple[int, int], WrittenStretch])
 
-    def written(self, chosen: Sequence[int]) -> Draft:
+    def written(self, chosen: Sequence[int]) -> AnswerDraft:
         """The answer with these chunks."""
         order = np.sort(np.array(chosen, np.int64))
         held = self.delivered.copy()
@@ -199,7 +199,7 @@ class AnswerWriter:
         stretches = [(self._stretches(run), int(run[0]), int(run[-1])) for run in runs]
         return self._draft(stretches, ~held, held)
 
-    def cut(self, chunk: int, start: int, end: int) -> Draft:
+    def cut(self, chunk: int, start: int, end: int) -> AnswerDraft:
         """The answer with a range of one chunk's text.
 
         The chunk still counts as left out, but the cursor does not fetch its rest, because it would return the same
@@ -210,16 +210,18 @@ class AnswerWriter:
         held[chunk] = True
         return self._draft([([(at + start, at + end)], chunk, chunk)], ~self.delivered, held)
 
-    def finished(self, draft: Draft) -> RenderedAnswer:
+    def finished(self, draft: AnswerDraft) -> RenderedAnswer:
         """The final answer."""
         parts = tuple(
-            Part(self.document.path, one.path, one.first_line, one.last_line, one.start, one.end, one.tokens)
+            DocumentPart(self.document.path, one.path, one.first_line, one.last_line, one.start, one.end, one.tokens)
             for one in draft.stretches
         )
         left_out = outline.left_out(self.layout, draft.missing)
         return RenderedAnswer("\n".join(draft.segments), draft.tokens, parts, left_out, draft.cursor)
 
-    def _draft(self, runs: Sequence[tuple[list[tuple[int, int]], int, int]], missing: Bools, held: Bools) -> Draft:
+    def _draft(
+        self, runs: Sequence[tuple[list[tuple[int, int]], int, int]], missing: Bools, held: Bools
+    ) -> AnswerDraft:
         segments: list[str] = []
         marks: list[str] = []
         written: list[WrittenStretch] = []
@@ -241,7 +243,7 @@ class AnswerWriter:
             tokens += written[-1].tokens - written[-1].closed
         if any(one.text[:1] in _JOINING for one in written):
             tokens = count_tokens("\n".join(segments))
-        return Draft(tuple(segments), tokens, tuple(written), missing, cursor)
+        return AnswerDraft(tuple(segments), tokens, tuple(written), missing, cursor)
 
     def _stretches(self, run: Column) -> list[tuple[int, int]]:
         """The range of a run, preceded by the header of its table if that is elsewhere."""
@@ -320,7 +322,7 @@ _WHOLE: Final = re.compile(
 """What must not be cut: fences, table rows, formulas."""
 
 
-def excerpt(text: str, kind: BlockKind, wanted: Collection[str], budget: int) -> tuple[int, int] | None:
+def excerpt(text: str, kind: BlockKind, question_terms: Collection[str], budget: int) -> tuple[int, int] | None:
     """The neighbouring sentences of a chunk that contain most of the question's terms.
 
     A sentence is never cut, and a chunk with a code block, a table or code is never cut at all.
@@ -328,7 +330,7 @@ def excerpt(text: str, kind: BlockKind, wanted: Collection[str], budget: int) ->
     Args:
         text: Text of the chunk.
         kind: Kind of the chunk.
-        wanted: Terms of the question.
+        question_terms: Terms of the question.
         budget: Most tokens.
 
     Returns:
@@ -338,7 +340,7 @@ def excerpt(text: str, kind: BlockKind, wanted: Collection[str], budget: int) ->
         return None
     bounds = _sentences(text)
     sizes = [count_tokens(text[start:end].strip()) for start, end in bounds]
-    held = [len({*terms(text[start:end])} & {*wanted}) for start, end in bounds]
+    held = [len({*terms(text[start:end])} & {*question_terms}) for start, end in bounds]
     fitting = [place for place, size in enumerate(sizes) if size <= budget]
     if not fitting:
         return None

@@ -19,9 +19,9 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from thresher.knowledge.documents.answers import ranking
-from thresher.knowledge.documents.answers.scoring import Scored
+from thresher.knowledge.documents.answers.scoring import ScoredChunks
 from thresher.knowledge.documents.layout import Column
-from thresher.knowledge.documents.models import Candidate
+from thresher.knowledge.documents.models import RepositoryCandidate
 from thresher.knowledge.documents.queries import RepositoryHead
 from thresher.knowledge.documents.summary import description_of
 from thresher.search import query_terms, terms
@@ -80,20 +80,20 @@ class RepositoryChoice:
     """
 
     keys: frozenset[int]
-    searched: tuple[Candidate, ...]
-    left_out: tuple[Candidate, ...] = ()
+    searched: tuple[RepositoryCandidate, ...]
+    left_out: tuple[RepositoryCandidate, ...] = ()
     left_out_count: int = 0
     named: tuple[RepositoryHead, ...] = ()
     fits: bool = False
 
 
-def requested(scored: Scored) -> RepositoryChoice:
+def requested(scored: ScoredChunks) -> RepositoryChoice:
     """The choice if the caller names the repository."""
-    searched = tuple(Candidate(head.name, "asked for" + _progress(head)) for head in scored.heads.values())
+    searched = tuple(RepositoryCandidate(head.name, "asked for" + _progress(head)) for head in scored.heads.values())
     return RepositoryChoice(frozenset(scored.heads), searched, fits=scored.fits)
 
 
-def choose(query: str, scored: Scored) -> RepositoryChoice:
+def choose(query: str, scored: ScoredChunks) -> RepositoryChoice:
     """Choose the repositories that a question is about.
 
     Args:
@@ -108,8 +108,10 @@ def choose(query: str, scored: Scored) -> RepositoryChoice:
     others = [one for one in fits if one not in taken]
     return RepositoryChoice(
         frozenset(one.head.id for one in taken),
-        tuple(Candidate(one.head.name, _why(one, best), _rounded(one.score)) for one in taken),
-        tuple(Candidate(one.head.name, _why_not(one, called), _rounded(one.score)) for one in others[:LEFT_OUT]),
+        tuple(RepositoryCandidate(one.head.name, _why(one, best), _rounded(one.score)) for one in taken),
+        tuple(
+            RepositoryCandidate(one.head.name, _why_not(one, called), _rounded(one.score)) for one in others[:LEFT_OUT]
+        ),
         len(others),
         tuple(one.head for one in called),
         any(one.fits for one in taken),
@@ -122,11 +124,11 @@ def _taken(fits: Sequence[RepositoryFit], best: float, most: int) -> list[Reposi
     return held + [one for one in near if one not in held][:most]
 
 
-def repository_fits(query: str, scored: Scored) -> list[RepositoryFit]:
+def repository_fits(query: str, scored: ScoredChunks) -> list[RepositoryFit]:
     """How well each repository fits a question, unordered."""
-    wanted = query_terms(query)
+    question_terms = query_terms(query)
     descriptions = {key: _description_terms(head.name, description_of(head.lead)) for key, head in scored.heads.items()}
-    rarity = _rarity(wanted, descriptions)
+    rarity = _rarity(question_terms, descriptions)
     owners = scored.owners
     order = np.argsort(owners, kind="stable")
     keys = np.array(sorted(scored.heads), np.int64)
@@ -134,7 +136,7 @@ def repository_fits(query: str, scored: Scored) -> list[RepositoryFit]:
     found: list[RepositoryFit] = []
     for key, (first, end) in zip(keys.tolist(), bounds, strict=True):
         rows, head = order[first:end], scored.heads[key]
-        shared = tuple(term for term in wanted if term in descriptions[key])
+        shared = tuple(term for term in question_terms if term in descriptions[key])
         described = sum(rarity[term] for term in shared)
         naming = name_mention(query, head.name)
         score, fits, bare = _content(scored, rows, unnamed=not naming)
@@ -143,7 +145,7 @@ def repository_fits(query: str, scored: Scored) -> list[RepositoryFit]:
     return found
 
 
-def _content(scored: Scored, rows: Column, *, unnamed: bool) -> tuple[float | None, bool, bool]:
+def _content(scored: ScoredChunks, rows: Column, *, unnamed: bool) -> tuple[float | None, bool, bool]:
     """Score of the best passage, whether it fits, and whether its words alone decide because it has no vectors."""
     if not len(rows):
         return None, False, False
@@ -159,10 +161,12 @@ def _description_terms(name: str, description: str) -> frozenset[str]:
     return frozenset(terms(f"{name} {description}"))
 
 
-def _rarity(wanted: Sequence[str], descriptions: Mapping[int, frozenset[str]]) -> dict[str, float]:
+def _rarity(question_terms: Sequence[str], descriptions: Mapping[int, frozenset[str]]) -> dict[str, float]:
     """The weight of each of the question's words, by how few descriptions contain it; the weights sum to 1."""
     count = len(descriptions)
-    weights = {term: np.log(1 + count / (0.5 + sum(term in one for one in descriptions.values()))) for term in wanted}
+    weights = {
+        term: np.log(1 + count / (0.5 + sum(term in one for one in descriptions.values()))) for term in question_terms
+    }
     total = sum(weights.values()) or 1.0
     return {term: float(weight / total) for term, weight in weights.items()}
 

@@ -20,11 +20,11 @@ from thresher.knowledge.documents.answers import compression, cursors, ranking, 
 from thresher.knowledge.documents.answers.abstracts import Condenser, Excerpt, chunks_of, excerpts_of
 from thresher.knowledge.documents.answers.cursors import DeliveredChunks
 from thresher.knowledge.documents.answers.rendering import RenderedAnswer
-from thresher.knowledge.documents.answers.scoring import Scored, Scorer
+from thresher.knowledge.documents.answers.scoring import ScoredChunks, Scorer
 from thresher.knowledge.documents.cache import DocumentCache, Holdings, document_changed
-from thresher.knowledge.documents.layout import Layout
-from thresher.knowledge.documents.models import Document, Part, Retrieval, key_of
-from thresher.knowledge.documents.question import Question
+from thresher.knowledge.documents.layout import DocumentLayout
+from thresher.knowledge.documents.models import Document, DocumentPart, Retrieval, key_of
+from thresher.knowledge.documents.question import DocumentQuestion
 from thresher.knowledge.documents.summary import cut_to_budget
 
 _logger = logging.getLogger("thresher.knowledge")
@@ -35,7 +35,7 @@ class _AnswerSource:
     """The document to answer from, and what earlier answers contained."""
 
     document: Document
-    layout: Layout
+    layout: DocumentLayout
     delivered: DeliveredChunks | None
 
 
@@ -55,7 +55,7 @@ class Retriever:
         self._crossing = crossing
         self._model = model
 
-    async def retrieve(self, caller: Caller, repository: str, question: Question) -> Retrieval:
+    async def retrieve(self, caller: Caller, repository: str, question: DocumentQuestion) -> Retrieval:
         """Answer one question.
 
         Raises:
@@ -78,7 +78,7 @@ class Retriever:
         return answer
 
     async def _answered(
-        self, caller: Caller, repository: str, question: Question, delivered: DeliveredChunks | None
+        self, caller: Caller, repository: str, question: DocumentQuestion, delivered: DeliveredChunks | None
     ) -> Retrieval:
         scored = await self._scorer.score(caller, repository, question)
         ready = time.perf_counter()
@@ -116,7 +116,7 @@ class Retriever:
         )
 
     async def _content(
-        self, caller: Caller, repository: str, question: Question, scored: Scored, source: _AnswerSource
+        self, caller: Caller, repository: str, question: DocumentQuestion, scored: ScoredChunks, source: _AnswerSource
     ) -> RenderedAnswer:
         """The whole document, or what fits of it."""
         document, layout = source.document, source.layout
@@ -133,8 +133,8 @@ class Retriever:
         self,
         caller: Caller,
         repository: str,
-        question: Question,
-        scored: Scored,
+        question: DocumentQuestion,
+        scored: ScoredChunks,
         source: _AnswerSource,
         answer: Retrieval,
     ) -> tuple[Retrieval, str]:
@@ -148,7 +148,9 @@ class Retriever:
 
         return await self._model.condensed(question, answer, extract)
 
-    async def _reranked(self, caller: Caller, question: Question, scored: Scored) -> tuple[Scored, str]:
+    async def _reranked(
+        self, caller: Caller, question: DocumentQuestion, scored: ScoredChunks
+    ) -> tuple[ScoredChunks, str]:
         """The scores with the cross-encoder's judgement of the best chunks, and a note if it is unavailable."""
         best = scored.best(ranking.PAIRS)
         keys = [key_of(number) for number in scored.ids[best].tolist()]
@@ -160,12 +162,14 @@ class Retriever:
             return scored, f"Not reranked: {error.message}"
         return replace(scored, scores=ranking.reranked(scored.scores, best[read], logits)), ""
 
-    async def _nothing(self, caller: Caller, repository: str, question: Question, scored: Scored) -> Retrieval:
+    async def _nothing(
+        self, caller: Caller, repository: str, question: DocumentQuestion, scored: ScoredChunks
+    ) -> Retrieval:
         """The answer if nothing fits: the guide of the repository."""
         head = next(iter(scored.heads.values()))
         text = cut_to_budget(await self._cache.guide(caller.tenant, head.id), question.budget)
         tokens = count_tokens(text)
-        part = Part(GUIDE, (), 1, text.count("\n") + 1, 0, len(text), tokens)
+        part = DocumentPart(GUIDE, (), 1, text.count("\n") + 1, 0, len(text), tokens)
         return Retrieval(
             content=text,
             sources=(part,) if text else (),
@@ -182,7 +186,9 @@ GUIDE: Final = "(guide)"
 """Stands for a path if the answer is the guide of a repository."""
 
 
-def _key(scored: Scored, holdings: Holdings, named: Document | None, delivered: DeliveredChunks | None) -> int | None:
+def _key(
+    scored: ScoredChunks, holdings: Holdings, named: Document | None, delivered: DeliveredChunks | None
+) -> int | None:
     """The document to answer from; None if nothing fits.
 
     Raises:
@@ -216,7 +222,7 @@ def _retrieval(document: Document, content: RenderedAnswer, *, compressed: bool)
     )
 
 
-def _advice(repository: str, question: Question, scored: Scored) -> str:
+def _advice(repository: str, question: DocumentQuestion, scored: ScoredChunks) -> str:
     """What to try if nothing fits."""
     head = next(iter(scored.heads.values()))
     if not head.documents:
@@ -227,7 +233,7 @@ def _advice(repository: str, question: Question, scored: Scored) -> str:
     return f"Nothing in '{repository}' fits. Try {other}; content holds its guide; read_document reads a path."
 
 
-def _report(caller: Caller, question: Question, answer: Retrieval) -> None:
+def _report(caller: Caller, question: DocumentQuestion, answer: Retrieval) -> None:
     event(
         _logger,
         "retrieve_document",

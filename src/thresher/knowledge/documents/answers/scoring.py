@@ -21,7 +21,7 @@ from thresher.knowledge.documents.entries import KIND, facets_of
 from thresher.knowledge.documents.layout import Column
 from thresher.knowledge.documents.models import CHUNK_BITS, Document, chunk_id, key_of
 from thresher.knowledge.documents.queries import RepositoryHead
-from thresher.knowledge.documents.question import Question
+from thresher.knowledge.documents.question import DocumentQuestion
 from thresher.search import Filter, Floats, Scoring, SearchIndex
 
 _PATIENCE_SECONDS: Final = 10.0
@@ -36,7 +36,7 @@ _MANY: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredChunks:
     """The chunks of current documents, scored.
 
     Attributes:
@@ -68,7 +68,7 @@ class Scored:
         order = np.argsort(documents)
         return owners[order][np.searchsorted(documents[order], self.ids >> CHUNK_BITS)]
 
-    def among(self, repositories: Collection[int]) -> Scored:
+    def among(self, repositories: Collection[int]) -> ScoredChunks:
         """The chunks of some repositories; `fits` stays that of all."""
         places = np.flatnonzero(np.isin(self.owners, list(repositories)))
         return replace(
@@ -135,7 +135,7 @@ class Scorer:
         self._index = index
         self._cache = cache
 
-    async def score(self, caller: Caller, name: str | None, question: Question) -> Scored:
+    async def score(self, caller: Caller, name: str | None, question: DocumentQuestion) -> ScoredChunks:
         """Score the chunks of one repository, or of all.
 
         Raises:
@@ -183,7 +183,7 @@ class Scorer:
                 return heads
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _scoring(self, caller: Caller, heads: Sequence[RepositoryHead], question: Question) -> Scoring:
+    async def _scoring(self, caller: Caller, heads: Sequence[RepositoryHead], question: DocumentQuestion) -> Scoring:
         if not heads:
             return NOTHING.scoring
         return await self._index.score(
@@ -201,7 +201,7 @@ class Scorer:
         texts = await self._cache.texts_of(tenant, [key_of(number) for number in ids])
         return {chunk_id(*key): text for key, text in texts.items()}
 
-    async def _scored(self, caller: Caller, heads: Sequence[RepositoryHead], scoring: Scoring) -> Scored:
+    async def _scored(self, caller: Caller, heads: Sequence[RepositoryHead], scoring: Scoring) -> ScoredChunks:
         holdings = {head.id: await self._cache.holdings(caller.tenant, head) for head in heads}
         documents = np.sort(np.concatenate([np.empty(0, np.int64), *(one.ids for one in holdings.values())]))
         places = chunks_of_documents(scoring.ids, documents)
@@ -214,10 +214,12 @@ class Scorer:
             scores = ranking.with_context(scores, ranking.fuse(context.dense, context.lexical, scoring.model))
         coverage = scoring.coverage if places is None else scoring.coverage[places]
         fits = bool(len(ids)) and not ranking.nothing_fits(own.dense, coverage, scoring.model)
-        return Scored({head.id: head for head in heads}, holdings, ids, scores, fits, scoring, own.dense, coverage)
+        return ScoredChunks(
+            {head.id: head for head in heads}, holdings, ids, scores, fits, scoring, own.dense, coverage
+        )
 
 
-NOTHING: Final = Scored(
+NOTHING: Final = ScoredChunks(
     {},
     {},
     np.empty(0, np.int64),

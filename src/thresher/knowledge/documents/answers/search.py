@@ -19,11 +19,11 @@ from thresher.core import Caller, InvalidInput, Said, check_limit, event, traced
 from thresher.knowledge.documents.answers import ranking
 from thresher.knowledge.documents.answers import repository_choice as choosing
 from thresher.knowledge.documents.answers.repository_choice import RepositoryChoice
-from thresher.knowledge.documents.answers.scoring import Scored, Scorer
+from thresher.knowledge.documents.answers.scoring import ScoredChunks, Scorer
 from thresher.knowledge.documents.cache import DocumentCache
-from thresher.knowledge.documents.layout import Layout
-from thresher.knowledge.documents.models import Document, Part, Passage, Passages, key_of
-from thresher.knowledge.documents.question import Question
+from thresher.knowledge.documents.layout import DocumentLayout
+from thresher.knowledge.documents.models import Document, DocumentPart, Passage, Passages, key_of
+from thresher.knowledge.documents.question import DocumentQuestion
 
 _logger = logging.getLogger("thresher.knowledge")
 PASSAGES: Final = 8
@@ -34,7 +34,7 @@ _CURSOR: Final = re.compile(r"([0-9a-f]{8})\.([0-9]{1,6})")
 _TERMS: Final = 5
 
 
-class Searcher:
+class PassageSearcher:
     """Finds passages.
 
     Args:
@@ -46,7 +46,7 @@ class Searcher:
         self._scorer = scorer
         self._cache = cache
 
-    async def search(self, caller: Caller, repository: str | None, question: Question, limit: int) -> Passages:
+    async def search(self, caller: Caller, repository: str | None, question: DocumentQuestion, limit: int) -> Passages:
         """The best passages.
 
         Raises:
@@ -90,7 +90,7 @@ class Searcher:
             _report(caller, repository, question, answer)
         return answer
 
-    async def _passages(self, caller: Caller, scored: Scored, places: list[int]) -> tuple[Passage, ...]:
+    async def _passages(self, caller: Caller, scored: ScoredChunks, places: list[int]) -> tuple[Passage, ...]:
         keys = [key_of(number) for number in scored.ids[places].tolist()]
         layouts = await self._cache.layouts(caller.tenant, [document for document, _ in keys])
         texts = await self._cache.texts_of(caller.tenant, keys)
@@ -113,9 +113,9 @@ class Searcher:
         return tuple(found)
 
 
-def part_of(document: Document, layout: Layout, ordinal: int) -> Part:
+def part_of(document: Document, layout: DocumentLayout, ordinal: int) -> DocumentPart:
     """Where a chunk is."""
-    return Part(
+    return DocumentPart(
         document.path,
         layout.paths[int(layout.headings[ordinal])],
         int(layout.first_lines[ordinal]),
@@ -141,7 +141,7 @@ def _digest(words: tuple[str, ...]) -> str:
     return hashlib.sha256("\x1f".join(words).encode("utf-8", "replace")).hexdigest()[:8]
 
 
-def _advice(repository: str | None, scored: Scored, choice: RepositoryChoice) -> str:
+def _advice(repository: str | None, scored: ScoredChunks, choice: RepositoryChoice) -> str:
     if not scored.heads:
         return "No repository is indexed yet."
     named = choice.named or tuple(scored.heads.values())
@@ -157,7 +157,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
-def _report(caller: Caller, repository: str | None, question: Question, answer: Passages) -> None:
+def _report(caller: Caller, repository: str | None, question: DocumentQuestion, answer: Passages) -> None:
     event(
         _logger,
         "search_documents",

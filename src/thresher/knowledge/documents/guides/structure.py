@@ -96,7 +96,7 @@ def guide_of(
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
+class _OutlinedDocument:
     path: str
     title: str
     media: str
@@ -108,7 +108,7 @@ class _Listed:
 class _Combined:
     """The outlines of all documents, combined."""
 
-    pages: list[_Listed] = field(default_factory=list[_Listed])
+    pages: list[_OutlinedDocument] = field(default_factory=list[_OutlinedDocument])
     links: Counter[str] = field(default_factory=Counter[str])
     terms: Counter[str] = field(default_factory=Counter[str])
     spread: Counter[str] = field(default_factory=Counter[str])
@@ -122,7 +122,7 @@ def _combined(outlines: Iterable[tuple[str, str, Outline]]) -> _Combined:
     for path, title, outline in outlines:
         headings = cast("Sequence[tuple[int, str]]", outline.get("headings", ()))
         media = str(outline.get("media", ""))
-        found.pages.append(_Listed(path, _plain(title), media, int(outline.get("tokens", 0)), headings))
+        found.pages.append(_OutlinedDocument(path, _plain(title), media, int(outline.get("tokens", 0)), headings))
         found.links.update(set(cast("Sequence[str]", outline.get("links", ()))) - {path})
         terms = cast("Mapping[str, int]", outline.get("terms", {}))
         found.terms.update(terms)
@@ -162,7 +162,7 @@ def _documents(combined: _Combined) -> Iterator[str]:
 
 def _folders(combined: _Combined) -> Iterator[str]:
     """Each folder of the two upper levels with its largest documents; the largest folders first."""
-    folders: defaultdict[str, list[_Listed]] = defaultdict(list)
+    folders: defaultdict[str, list[_OutlinedDocument]] = defaultdict(list)
     for page in combined.pages:
         folders["/".join(page.path.split("/")[:-1][:2])].append(page)
     order = sorted(folders, key=lambda folder: (folder != "", -sum(page.tokens for page in folders[folder]), folder))

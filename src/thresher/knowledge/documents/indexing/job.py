@@ -21,7 +21,7 @@ from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.entries import KIND
 from thresher.knowledge.documents.guides.structure import guide_of
 from thresher.knowledge.documents.guides.writer import GuideWriter
-from thresher.knowledge.documents.indexing.run import Report, RepositoryRemoved, Run
+from thresher.knowledge.documents.indexing.run import IndexRun, Report, RepositoryRemoved
 from thresher.knowledge.documents.models import chunk_id
 from thresher.llm import Chat
 from thresher.search import SearchIndex
@@ -30,7 +30,7 @@ from thresher.store import Database, run_retrying
 _logger = logging.getLogger("thresher.knowledge")
 
 
-class Indexing:
+class RepositoryIndexer:
     """Indexes repositories; one instance serves any number of them.
 
     Args:
@@ -62,7 +62,7 @@ class Indexing:
             await remove(self._database, self._index, tenant, gone)
         if found is None:
             return
-        run = Run(self._database, self._index, self._settings, tenant, found, report)
+        run = IndexRun(self._database, self._index, self._settings, tenant, found, report)
         try:
             await run.run(self.guide)
         except RepositoryRemoved:
@@ -124,7 +124,7 @@ class IndexTask:
     """
 
     def __init__(self, database: Database, index: SearchIndex, settings: Settings, chat: Chat | None = None) -> None:
-        self._indexing = Indexing(database, index, settings, chat)
+        self._indexing = RepositoryIndexer(database, index, settings, chat)
 
     @property
     def name(self) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.chunking import chunk
 from thresher.knowledge.documents.guides.structure import outline_of
-from thresher.knowledge.documents.layout import Layout, layout_of
+from thresher.knowledge.documents.layout import DocumentLayout, layout_of
 from thresher.knowledge.documents.models import CHUNK_BITS, SourceFile
 from thresher.knowledge.documents.queries import DocumentWrite, RefusedFile, StoredVersion
 from thresher.knowledge.documents.reading import UnreadableDocument, parse
@@ -37,7 +37,7 @@ class PreparedFile:
     """
 
     write: DocumentWrite
-    layout: Layout
+    layout: DocumentLayout
     texts: tuple[str, ...]
 
 

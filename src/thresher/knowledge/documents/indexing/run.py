@@ -35,7 +35,7 @@ from thresher.knowledge.documents.indexing.preparation import FORMAT, PreparedFi
 from thresher.knowledge.documents.models import Repository, Skipped, SourceFile, chunk_id
 from thresher.knowledge.documents.queries import RefusedFile, StoredVersion
 from thresher.knowledge.documents.reading import UnreadableDocument
-from thresher.knowledge.documents.sources import DocumentSource, SourceLimits, open_source
+from thresher.knowledge.documents.sources import FileSource, SourceLimits, open_source
 from thresher.search import Entry, Filter, PutCounts, SearchIndex
 from thresher.store import Database, run_retrying
 
@@ -56,7 +56,7 @@ class RepositoryRemoved(Exception):
     """The repository was removed while it was being indexed."""
 
 
-class Run:
+class IndexRun:
     """One run over one repository."""
 
     def __init__(
@@ -120,7 +120,7 @@ class Run:
             await asyncio.to_thread(source.close)
         return changed
 
-    def _open(self) -> DocumentSource:
+    def _open(self) -> FileSource:
         data = self._settings.data_dir
         return open_source(
             self._repository.origin,
@@ -129,7 +129,7 @@ class Run:
             forbidden=(data,),
         )
 
-    async def _bring_up(self, source: DocumentSource, files: Sequence[SourceFile]) -> bool:
+    async def _bring_up(self, source: FileSource, files: Sequence[SourceFile]) -> bool:
         """Store what is new or changed, and remove what is gone; return whether anything was done."""
         async with self._database.transaction(self._tenant) as connection:
             stored = await queries.stored_versions(connection, self._tenant, self._repository.id)
@@ -151,7 +151,7 @@ class Run:
         self._report("reading", total, total)
         return bool(changes.read or changes.finish or changes.gone)
 
-    def _prepare(self, source: DocumentSource, batch: Sequence[SourceFile]) -> list[PreparedFile]:
+    def _prepare(self, source: FileSource, batch: Sequence[SourceFile]) -> list[PreparedFile]:
         """The files of a batch that can be read; the reason is recorded for the others."""
         made: list[PreparedFile] = []
         for file in batch:

@@ -14,17 +14,17 @@ from thresher.knowledge.documents.sources.credentials import secret_in
 from thresher.knowledge.documents.sources.folder import FolderSource
 from thresher.knowledge.documents.sources.git import GitSource, open_local
 from thresher.knowledge.documents.sources.limits import SourceLimits
-from thresher.knowledge.documents.sources.listing import DocumentSource
+from thresher.knowledge.documents.sources.listing import FileSource
 from thresher.knowledge.documents.sources.objects import ObjectReader
 from thresher.knowledge.documents.sources.origins import is_remote, may_index, origin_of
 from thresher.knowledge.documents.sources.remote import fetch_commit
 
-__all__ = ["DocumentSource", "SourceLimits", "may_index", "open_source", "origin_of", "secret_in"]
+__all__ = ["FileSource", "SourceLimits", "may_index", "open_source", "origin_of", "secret_in"]
 
 
 def open_source(
     origin: Origin, cache: Path, *, limits: SourceLimits | None = None, forbidden: tuple[Path, ...] = ()
-) -> DocumentSource:
+) -> FileSource:
     """Open a source and list its files; what has not changed since the last run is neither fetched nor read again.
 
     This function blocks, for minutes if much has to be fetched: call it in a thread.

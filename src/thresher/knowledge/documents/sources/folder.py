@@ -20,12 +20,12 @@ from thresher.knowledge.documents.models import Origin, Skipped, SourceFile
 from thresher.knowledge.documents.sources.exclusion import TOOL_FOLDERS, decoded_path, unusable_path
 from thresher.knowledge.documents.sources.findings import FindingCache, key_of
 from thresher.knowledge.documents.sources.limits import SourceLimits
-from thresher.knowledge.documents.sources.listing import DocumentSource, FileUnavailable, digest_of
+from thresher.knowledge.documents.sources.listing import FileSource, FileUnavailable, digest_of
 from thresher.knowledge.documents.sources.patterns import PathPatterns, PathSelection, patterns_of
 from thresher.knowledge.documents.sources.sandbox.safe_folder import FolderEntry, SafeFolder
 
 
-class FolderSource(DocumentSource):
+class FolderSource(FileSource):
     """The files of a folder that are worth indexing.
 
     Args:

@@ -14,14 +14,14 @@ from thresher.core import InvalidInput
 from thresher.knowledge.documents.models import Origin, SourceFile
 from thresher.knowledge.documents.sources.findings import FindingCache
 from thresher.knowledge.documents.sources.limits import SourceLimits
-from thresher.knowledge.documents.sources.listing import DocumentSource, FileUnavailable, too_large
+from thresher.knowledge.documents.sources.listing import FileSource, FileUnavailable, too_large
 from thresher.knowledge.documents.sources.objects import ObjectReader, Oversized
 from thresher.knowledge.documents.sources.patterns import PathSelection
 from thresher.knowledge.documents.sources.references import is_commit, ref_target, unknown_ref
 from thresher.knowledge.documents.sources.trees import TreeWalk, commit_of
 
 
-class GitSource(DocumentSource):
+class GitSource(FileSource):
     """The files of a commit that are worth indexing.
 
     Args:

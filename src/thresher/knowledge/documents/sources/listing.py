@@ -33,7 +33,7 @@ class FileUnavailable(Exception):
         self.reason = reason
 
 
-class DocumentSource(ABC):
+class FileSource(ABC):
     """Files as they were when the source was opened. Every method blocks: call it in a thread, one at a time.
 
     Args:
