@@ -70,13 +70,13 @@ def text_of(keywords: Mapping[str, Json], name: str) -> str:
     pattern = keywords.get("pattern")
     if isinstance(pattern, str) and (found := _matching(pattern, least)) is not None:
         return found
-    named = _named(name)
+    named = _words_of(name)
     if len(named) < least:
         named = (named + " " + "x" * least)[:least]
     return named[:most]
 
 
-def _named(name: str) -> str:
+def _words_of(name: str) -> str:
     plain = re.sub(r"[^a-z]", "", name.lower())
     return _NAMES.get(plain) or " ".join(_WORDS.findall(name)).lower() or "text"
 

@@ -111,13 +111,13 @@ class Builder:
         if any(ref in opened for ref in shape.refs):
             return _CUT
         inner = (*opened, *shape.refs)
-        for told in self._told(shape, at):
+        for told in self._declared_values(shape, at):
             return told
         if shape.groups:
             return self._alternative(schemas, shape, at, level, inner, name)
-        return self._made(shape, at, level, inner, name or shape.name)
+        return self._generated(shape, at, level, inner, name or shape.name)
 
-    def _told(self, shape: SchemaShape, at: Path) -> Iterator[Json]:
+    def _declared_values(self, shape: SchemaShape, at: Path) -> Iterator[Json]:
         """Yield the values that the schema itself gives, best first."""
         keywords = shape.keywords
         if "const" in keywords:
@@ -151,12 +151,12 @@ class Builder:
             if whole.groups and len(opened) < TRIES:
                 nested = tuple(branch for group in whole.groups for branch in _branches(group)[:1])
                 whole = shape_of(self._description, *schemas, *picked, *nested)
-            for told in self._told(whole, at):
+            for told in self._declared_values(whole, at):
                 return told
-            return self._made(whole, at, level, (*opened, *new), name or whole.name)
+            return self._generated(whole, at, level, (*opened, *new), name or whole.name)
         return _CUT
 
-    def _made(self, shape: SchemaShape, at: Path, level: int, opened: tuple[str, ...], name: str) -> Any:
+    def _generated(self, shape: SchemaShape, at: Path, level: int, opened: tuple[str, ...], name: str) -> Any:
         kind = shape.type
         if kind == "object":
             return self._object(shape, at, level, opened)
@@ -173,7 +173,7 @@ class Builder:
     def _object(self, shape: SchemaShape, at: Path, level: int, opened: tuple[str, ...]) -> dict[str, Json]:
         made: dict[str, Json] = {}
         known = _known(shape)
-        for key, must in self._wanted(shape, at, level):
+        for key, must in self._property_names(shape, at, level):
             if key in known:
                 made[key] = known[key]
                 continue
@@ -186,9 +186,9 @@ class Builder:
                 self._optional.add((*at, key))
         return made | self._further(shape, made, at, level, opened)
 
-    def _wanted(self, shape: SchemaShape, at: Path, level: int) -> Iterator[tuple[str, bool]]:
+    def _property_names(self, shape: SchemaShape, at: Path, level: int) -> Iterator[tuple[str, bool]]:
         """Yield property names in schema order, each with whether it is required."""
-        offered = self._offered(shape, at, level)
+        offered = self._optional_names(shape, at, level)
         for key, schema in shape.properties.items():
             if key in shape.required or key == shape.discriminator:
                 if not self._is_hidden(schema):
@@ -197,7 +197,7 @@ class Builder:
                 yield key, False
         yield from ((key, True) for key in shape.required if key not in shape.properties)
 
-    def _offered(self, shape: SchemaShape, at: Path, level: int) -> frozenset[str]:
+    def _optional_names(self, shape: SchemaShape, at: Path, level: int) -> frozenset[str]:
         """Yield the optional properties to show: names first, then in schema order."""
         shown = self._shown[min(level, len(self._shown) - 1)] if level < self._depth and self._nodes < _NODES else 0
         if level and shape.required and self._shown is not WIDE:
@@ -339,14 +339,14 @@ def checked_example(
     check = SchemaCheck(description, schema, direction)
     made: list[Json] = []
     for levels, shown, offered in ((depth, _SHOWN, given), (depth, WIDE, given), (0, _SHOWN, False)):
-        value, holds = _tried(Builder(description, direction, levels, shown, given=offered), schema, check)
+        value, holds = _attempt(Builder(description, direction, levels, shown, given=offered), schema, check)
         if holds:
             return value, True
         made.append(value)
     return made[0], False
 
 
-def _tried(builder: Builder, schema: Json, check: SchemaCheck) -> tuple[Json, bool]:
+def _attempt(builder: Builder, schema: Json, check: SchemaCheck) -> tuple[Json, bool]:
     """Return what a builder makes of a schema within its attempts, and whether it is valid."""
     value: Json = None
     for _ in range(TRIES):

@@ -140,12 +140,12 @@ def _written(value: Json, level: int = 1) -> str:
 
 def _params(call: ExampleCall) -> list[tuple[str, str]]:
     keys = [one for one in call.credentials if one.way == "query"]
-    return [(name, repr(value)) for name, value in call.query] + [(one.key, _held(one)) for one in keys]
+    return [(name, repr(value)) for name, value in call.query] + [(one.key, _variable_of(one)) for one in keys]
 
 
 def _headers(call: ExampleCall) -> list[tuple[str, str]]:
-    signed = [("Authorization", f'"Bearer " + {_held(one)}') for one in call.credentials if one.way == "bearer"]
-    signed += [(one.key, _held(one)) for one in call.credentials if one.way == "header"]
+    signed = [("Authorization", f'"Bearer " + {_variable_of(one)}') for one in call.credentials if one.way == "bearer"]
+    signed += [(one.key, _variable_of(one)) for one in call.credentials if one.way == "header"]
     typed = [("Content-Type", repr(call.media))] if call.kind == "raw" or _is_other_json(call) else []
     return [*signed, *((name, repr(value)) for name, value in call.headers), *typed]
 
@@ -155,7 +155,7 @@ def _is_other_json(call: ExampleCall) -> bool:
 
 
 def _cookies(call: ExampleCall) -> list[tuple[str, str]]:
-    signed = [(one.key, _held(one)) for one in call.credentials if one.way == "cookie"]
+    signed = [(one.key, _variable_of(one)) for one in call.credentials if one.way == "cookie"]
     return [*signed, *((name, repr(value)) for name, value in call.cookies)]
 
 
@@ -165,7 +165,7 @@ def _python_auth(call: ExampleCall) -> Iterator[str]:
             yield f'auth=(os.environ["{one.variables[0]}"], os.environ["{one.variables[1]}"])'
 
 
-def _held(one: CallCredential) -> str:
+def _variable_of(one: CallCredential) -> str:
     return f'os.environ["{one.variables[0]}"]'
 
 

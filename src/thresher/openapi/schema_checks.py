@@ -45,19 +45,19 @@ class Costs:
 
     def __init__(self, schema: Json) -> None:
         self._schema = schema
-        self._named = mapped(mapped(schema).get("$defs"))
+        self._name_of = mapped(mapped(schema).get("$defs"))
 
     def of(self, value: Json) -> int:
         """Return the visits needed to validate a value; more than `MOST` if it would take too long."""
         try:
-            return _Count(self._named).of(self._schema, value)
+            return _Count(self._name_of).of(self._schema, value)
         except RecursionError:
             return MOST + 1
 
 
 class _Count:
     def __init__(self, named: Mapping[str, Json]) -> None:
-        self._named = named
+        self._name_of = named
         self._known: dict[tuple[int, int], int] = {}
 
     def of(self, schema: Json, value: Json) -> int:
@@ -80,7 +80,7 @@ class _Count:
         """Yield the schemas that a schema holds, each with the part of the value that it applies to."""
         ref = fields.get("$ref")
         if isinstance(ref, str):
-            yield self._named.get(ref.rpartition("/")[2]), value
+            yield self._name_of.get(ref.rpartition("/")[2]), value
         for keyword in _SEVERAL:
             branches = listed(fields.get(keyword))
             parts = listed(value) if keyword == "prefixItems" else [value] * len(branches)
@@ -223,11 +223,11 @@ class _Conversion:
             if not self._description.resolve(ref) and self._description.resolve(ref) is not False:
                 return {}
             room = ref in self._names or len(self._names) < _MOST
-            here: dict[str, Json] = {"$ref": f"#/$defs/{self._named(ref)}"} if room else {}
+            here: dict[str, Json] = {"$ref": f"#/$defs/{self._name_of(ref)}"} if room else {}
             return here if self._old else {**self._keywords(fields), **here}
         return self._keywords(fields)
 
-    def _named(self, ref: str) -> str:
+    def _name_of(self, ref: str) -> str:
         return self._names.setdefault(ref, f"s{len(self._names)}")
 
     def _keywords(self, fields: Mapping[str, Json]) -> dict[str, Json]:

@@ -64,9 +64,9 @@ class SchemaShape:
         given = self.keywords.get("type")
         if isinstance(given, list):
             given = next((one for one in cast("list[Json]", given) if one != "null"), "null")
-        return given if isinstance(given, str) else self._told()
+        return given if isinstance(given, str) else self._implied_type()
 
-    def _told(self) -> str:
+    def _implied_type(self) -> str:
         if self.properties or self.required or {"additionalProperties", "minProperties"} & self.keywords.keys():
             return "object"
         if {"items", "prefixItems", "minItems"} & self.keywords.keys():
@@ -271,12 +271,12 @@ def lines_of(description: Description, schema: Json) -> Iterator[str]:
     """Yield a schema as lines: its type, or one line for each property."""
     shape = shape_of(description, schema)
     if not shape.properties:
-        said = _said(shape.keywords.get("description"))
+        said = _dashed(shape.keywords.get("description"))
         yield f"{type_of(description, schema)}{_bracketed(bounds_of(description, schema))}{said}"
         return
     for name, inner in shape.properties.items():
         must = "*" if name in shape.required else ""
-        said = _said(_description_of(description, inner))
+        said = _dashed(_description_of(description, inner))
         bounds = _bracketed(bounds_of(description, inner))
         yield f"{one_line(name, _NAME)}{must}: {type_of(description, inner)}{bounds}{said}"
     for group in shape.groups:
@@ -295,7 +295,7 @@ def _bracketed(text: str) -> str:
     return f" [{text}]" if text else ""
 
 
-def _said(text: Json) -> str:
+def _dashed(text: Json) -> str:
     line = one_line(text, _SAID) if isinstance(text, str) else ""
     return f" - {line}" if line else ""
 

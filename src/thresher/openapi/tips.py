@@ -184,7 +184,7 @@ def _is_binary(schema: Json, description: Description) -> bool:
     return fields.get("format") == "binary" or "contentMediaType" in fields
 
 
-def _tried(operation: Operation, _: Description) -> Iterator[str]:
+def _dry_run(operation: Operation, _: Description) -> Iterator[str]:
     for parameter in operation.parameters:
         if parameter.place == "query" and _plain(parameter.name) in _TRIED and operation.method not in SAFE:
             yield f"Can be tried without effect: {_clipped(parameter.name)}."
@@ -214,6 +214,6 @@ _FACTS: Final[tuple[Callable[[Operation, Description], Iterator[str]], ...]] = (
     _paginated,
     _lasting,
     _uploads,
-    _tried,
+    _dry_run,
     _bounded,
 )

@@ -118,7 +118,7 @@ def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))[:200]
 
 
-def named(text: str) -> Iterator[str]:
+def tool_names(text: str) -> Iterator[str]:
     """Yield tool names and words that look like them."""
     return (found[0] for found in _NAME.finditer(text))
 

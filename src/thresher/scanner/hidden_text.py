@@ -64,7 +64,7 @@ def concealed(text: str) -> Iterator[Concealed]:
     flags = {place for flag in _FLAG.finditer(text) for place in range(flag.start(), flag.end())}
     for run in _HIDDEN.finditer(text):
         if run.start() not in flags and not _needed(text, run):
-            yield _judged(text, run)
+            yield _assessed(text, run)
     yield from _disguised(text)
 
 
@@ -104,9 +104,9 @@ def _is_symbol(character: str) -> bool:
     return bool(character) and (unicodedata.category(character) in ("So", "Sk", "Sm", "Po") or character == "\ufe0f")
 
 
-def _judged(text: str, run: re.Match[str]) -> Concealed:
+def _assessed(text: str, run: re.Match[str]) -> Concealed:
     hidden = run[0]
-    if (says := _spelt(hidden)).strip():
+    if (says := _hidden_message(hidden)).strip():
         return Concealed(run.start(), "invisible characters that spell a text", "danger", says)
     if re.search("[\u202a-\u202e\u2066-\u2069]", hidden):
         return Concealed(run.start(), "characters that change the direction of writing", "danger")
@@ -127,7 +127,7 @@ def _sort(character: str) -> str:
     return {"Co": "private use", "Cc": "control"}.get(unicodedata.category(character), "zero width")
 
 
-def _spelt(hidden: str) -> str:
+def _hidden_message(hidden: str) -> str:
     """Return what hidden characters spell: tags stand for ASCII, runs of variation selectors for bytes."""
     tags = "".join(chr(ord(c) - 0xE0000) for c in hidden if 0xE0020 <= ord(c) <= 0xE007E)
     if tags:

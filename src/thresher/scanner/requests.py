@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from thresher.core import Tool, first_sentence
-from thresher.scanner.crossing import is_foreign, named
+from thresher.scanner.crossing import is_foreign, tool_names
 from thresher.scanner.hidden_text import folded
 from thresher.scanner.lexicon import ADDRESS, PRIVATE_PLACE, vocabulary, words
 from thresher.scanner.phrases import CHINESE, ENGLISH, FRENCH, GERMAN, JAPANESE, RUSSIAN, SPANISH, Phrases
@@ -299,11 +299,11 @@ def requests(text: DefinitionText, plain: str, tool: Tool | None, peers: PeerToo
         if parameter and tool is not None:
             yield from _by_name(plain, tool, peers)
         return
-    if not (tongues := _tongues(plain)):
+    if not (candidates := _languages(plain)):
         return
     for sentence in sentences(plain if plain.isascii() else _SEAM.sub(" ", plain)):
         asked = SentenceContext(tool, parameter and text.role == "prose", text.name, sentence, peers)
-        for phrases in tongues:
+        for phrases in candidates:
             for said in _sentence(asked, phrases.compiled, _cues(sentence.text) if phrases is ENGLISH else _EVERY):
                 yield said, sentence.text
 
@@ -318,7 +318,7 @@ def _by_name(name: str, tool: Tool, peers: PeerTools) -> Iterator[tuple[Reason, 
         yield ("exfiltration", "danger", "Its name asks for the conversation with the model."), name
 
 
-def _tongues(plain: str) -> list[Phrases]:
+def _languages(plain: str) -> list[Phrases]:
     """Return the languages that a text may be in."""
     low = plain.lower()
     tokens = frozenset(_TOKEN.findall(low))
@@ -358,7 +358,7 @@ def _sentence(asked: SentenceContext, of: dict[str, re.Pattern[str]], about: fro
         yield "override", "danger", why
     if _diverts(text, of):
         yield "override", "danger", "It changes the recipient of something."
-    if "contents" in about and (why := _wanted(asked, of)):
+    if "contents" in about and (why := _needless_request(asked, of)):
         yield "exfiltration", "danger", why
 
 
@@ -396,7 +396,7 @@ def _about_others(asked: SentenceContext, of: dict[str, re.Pattern[str]]) -> str
         return "It claims precedence over all other tools."
     if of["itself"].search(text) and _shuns_another(pair, of):
         name = asked.tool.name if asked.tool else ""
-        if of["others"].search(pair) or any(is_foreign(one, asked.peers, name) for one in named(pair)):
+        if of["others"].search(pair) or any(is_foreign(one, asked.peers, name) for one in tool_names(pair)):
             return "It disparages another tool and recommends itself instead."
         return ""
     found = of["whenever"].search(text)
@@ -426,7 +426,7 @@ def _diverts(text: str, of: dict[str, re.Pattern[str]]) -> bool:
     return payee and mail and _TARGET.search(text) is not None
 
 
-def _wanted(asked: SentenceContext, of: dict[str, re.Pattern[str]]) -> str:
+def _needless_request(asked: SentenceContext, of: dict[str, re.Pattern[str]]) -> str:
     """Return what is asked for that the task does not need: secrets, conversations, files; may be empty."""
     text, mentions = asked.sentence.text, asked.sentence.mentions
     gives, slot = of["give"].search(text) is not None, _slot(asked, of)
@@ -446,7 +446,7 @@ def _wanted(asked: SentenceContext, of: dict[str, re.Pattern[str]]) -> str:
             _PLACE.search(text) or _ENVIRONMENT.search(text)
         ):
             return "It asks for a file of secrets."
-    found = of["talk"].search(text) or _all_said(text, of)
+    found = of["talk"].search(text) or _whole_conversation(text, of)
     if found and not asked.fits(_FOR_TALK) and not mentions(found.start()):
         return "It asks for the conversation with the model."
     passed = not asked.parameter and gives and slot and of["thing"].search(text) and of["take"].search(text)
@@ -458,7 +458,7 @@ def _wanted(asked: SentenceContext, of: dict[str, re.Pattern[str]]) -> str:
     )
 
 
-def _all_said(text: str, of: dict[str, re.Pattern[str]]) -> re.Match[str] | None:
+def _whole_conversation(text: str, of: dict[str, re.Pattern[str]]) -> re.Match[str] | None:
     """Return the match for everything that a person has said or written."""
     if of["whole"].search(text) is None or (person := of["people"].search(text)) is None:
         return None

@@ -68,7 +68,7 @@ def _apply(value: Value, path: Path, one: Value | RemovedMark) -> None:
     if not path:
         raise InvalidInput("A change needs a path.", hint="Name a property.")
     for part in path[:-1]:
-        value = _held(value, part, path, missing=one is not REMOVED)
+        value = _container(value, part, path, missing=one is not REMOVED)
         if value is None and one is REMOVED:
             return
     last = path[-1]
@@ -80,19 +80,19 @@ def _apply(value: Value, path: Path, one: Value | RemovedMark) -> None:
     elif isinstance(value, list) and isinstance(last, int) and 0 <= last < len(value) + (one is not REMOVED):
         value[last : last + 1] = [] if isinstance(one, RemovedMark) else [one]
     else:
-        raise InvalidInput(f"There is no {_named(path)} in this file.", hint="Read the file again.")
+        raise InvalidInput(f"There is no {_path_text(path)} in this file.", hint="Read the file again.")
 
 
-def _held(value: Value, part: str | int, path: Path, *, missing: bool) -> Value:
+def _container(value: Value, part: str | int, path: Path, *, missing: bool) -> Value:
     """Return the container that a path leads through; a missing object is created on request."""
     if isinstance(value, dict) and isinstance(part, str):
         return value.setdefault(part, {}) if missing else value.get(part)
     if isinstance(value, list) and isinstance(part, int) and 0 <= part < len(value):
         return value[part]
-    raise InvalidInput(f"There is no {_named(path)} in this file.", hint="Read the file again.")
+    raise InvalidInput(f"There is no {_path_text(path)} in this file.", hint="Read the file again.")
 
 
-def _named(path: Path) -> str:
+def _path_text(path: Path) -> str:
     return ".".join(str(part) for part in path)
 
 

@@ -75,11 +75,11 @@ def unquoted(raw: str) -> str:
     """
     if "\\" not in raw and "\r" not in raw:
         return raw
-    text = ESCAPE.sub(lambda found: _meant(found, raw), raw.replace("\r", ""))
+    text = ESCAPE.sub(lambda found: _unescaped(found, raw), raw.replace("\r", ""))
     return _paired(text) if "\\u" in raw else text
 
 
-def _meant(found: re.Match[str], raw: str) -> str:
+def _unescaped(found: re.Match[str], raw: str) -> str:
     after = found.group(1)
     if len(after) == 5:
         return chr(int(after[1:], 16))

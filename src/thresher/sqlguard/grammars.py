@@ -100,7 +100,7 @@ def check_start(tokens: Sequence[Token], grammar: Grammar) -> None:
     Raises:
         Refusal: The word is its `kind`.
     """
-    first = next((token for token in tokens if token.said != "("), tokens[0])
+    first = next((token for token in tokens if token.keyword != "("), tokens[0])
     if first.kind == "word" and first.text in grammar.starts:
         return
     rule = grammar.refused.get(first.text, "statement") if first.kind == "word" else "syntax"
@@ -138,15 +138,15 @@ def check_words(tokens: Sequence[Token], grammar: Grammar, functions: Functions)
         if token.kind == "system":
             _check_system(token, grammar)
         if token.kind != "word":
-            if token.said == "." and (not index or tokens[index - 1].kind not in {"word", "name"}):
+            if token.keyword == "." and (not index or tokens[index - 1].kind not in {"word", "name"}):
                 raise Refusal("syntax", "A dot is not allowed here.", offset=token.start)
             continue
         _check_inner(tokens, index)
         if token.text not in grammar.refused:
             continue
-        following = tokens[index + 1].said if index + 1 < len(tokens) else ""
+        following = tokens[index + 1].keyword if index + 1 < len(tokens) else ""
         called = following == "(" and token.text.lower() in functions.allowed
-        if called or (index and tokens[index - 1].said == "."):
+        if called or (index and tokens[index - 1].keyword == "."):
             continue
         rule = grammar.refused[token.text]
         reason = _REASONS[rule].format(word=token.text)
@@ -160,7 +160,7 @@ def _check_inner(tokens: Sequence[Token], index: int) -> None:
         Refusal: No engine accepts it, but a lenient grammar takes it for a name with an alias.
     """
     token = tokens[index]
-    if token.text not in BEGINNINGS or not index or tokens[index - 1].said != "(" or index + 1 >= len(tokens):
+    if token.text not in BEGINNINGS or not index or tokens[index - 1].keyword != "(" or index + 1 >= len(tokens):
         return
     if tokens[index + 1].kind in {"word", "name", "string"} and tokens[index + 1].text not in _BINDING:
         raise Refusal("statement", f"{token.text} is not allowed.", hint=_WRITE_HINT, offset=token.start)
@@ -219,7 +219,7 @@ def check_calls(
         elif plain in _MULTIPLYING:
             multiplying.append((index, closing[index]))
     if sized or multiplying:
-        reads = any(token.said == "FROM" for token in tokens)
+        reads = any(token.keyword == "FROM" for token in tokens)
         gathering = reads and any(is_gathering(name.rpartition(".")[2]) for name in called)
         check_sizes(tokens, sized, multiplying, limits, gathering=gathering)
     return tuple(called)
@@ -248,17 +248,17 @@ def _called(tokens: Sequence[Token], opening: int, closing: int, grammar: Gramma
         return ""
     if last.kind in {"string", "system"}:
         raise Refusal("syntax", "A parenthesis is not allowed here.", offset=last.start)
-    if [token.said for token in tokens[opening + 1 : closing]] == ["+"]:
+    if [token.keyword for token in tokens[opening + 1 : closing]] == ["+"]:
         return ""  # Oracle's outer join operator
     before = tokens[opening - 2] if opening > 1 else None
-    if before is not None and before.said == ".":
+    if before is not None and before.keyword == ".":
         return _qualified(tokens, opening)
     word = last.text if last.kind == "word" else ""
-    if word in grammar.structural or (before is not None and before.said == "AS"):
+    if word in grammar.structural or (before is not None and before.keyword == "AS"):
         return ""
-    if before is not None and {before.said, before.kind} & grammar.contextual.get(word, frozenset()):
+    if before is not None and {before.keyword, before.kind} & grammar.contextual.get(word, frozenset()):
         return ""
-    if before is not None and before.said in {"WITH", "RECURSIVE", ","} and _is_query_name(tokens, closing):
+    if before is not None and before.keyword in {"WITH", "RECURSIVE", ","} and _is_query_name(tokens, closing):
         return ""
     return _part(last)
 
@@ -267,7 +267,7 @@ def _qualified(tokens: Sequence[Token], opening: int) -> str:
     """Return the dotted name before a parenthesis."""
     parts = [_part(tokens[opening - 1])]
     index = opening - 2
-    while index > 0 and tokens[index].said == "." and tokens[index - 1].kind in {"word", "name"}:
+    while index > 0 and tokens[index].keyword == "." and tokens[index - 1].kind in {"word", "name"}:
         parts.append(_part(tokens[index - 1]))
         index -= 2
     return ".".join(reversed(parts))
@@ -286,7 +286,7 @@ def _part(token: Token) -> str:
 
 def _is_query_name(tokens: Sequence[Token], closing: int) -> bool:
     """Return whether this closes the column list of a query in WITH: `name (a, b) AS (...)`."""
-    after = [token.said for token in tokens[closing + 1 : closing + 4]]
+    after = [token.keyword for token in tokens[closing + 1 : closing + 4]]
     return after[:1] == ["AS"] and after[1:2] in (["("], ["MATERIALIZED"], ["NOT"])
 
 

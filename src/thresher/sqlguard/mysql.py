@@ -149,7 +149,7 @@ def read(sql: str, dialect: Dialect, knowledge: Knowledge, limits: StatementLimi
     """
     text = _cut(sql, knowledge.options.get("sql_mode"))
     query = functools.partial(_read_query, dialect=dialect, knowledge=knowledge, limits=limits)
-    start = text.tokens[0].said
+    start = text.tokens[0].keyword
     if start == "SHOW":
         return _read_show(text)
     if start in {"EXPLAIN", "DESCRIBE", "DESC"}:
@@ -200,7 +200,7 @@ def _read_query(text: StatementText, dialect: Dialect, knowledge: Knowledge, lim
         Refusal: The query breaks a rule.
     """
     for first, second in itertools.pairwise(text.tokens):
-        if first.said == "FOR" and second.said in {"UPDATE", "SHARE", "SYSTEM_TIME", "PORTION"}:
+        if first.keyword == "FOR" and second.keyword in {"UPDATE", "SHARE", "SYSTEM_TIME", "PORTION"}:
             rule = "locks" if second.text in {"UPDATE", "SHARE"} else "clause"
             raise Refusal(rule, f"FOR {second.text} does not only read.", hint="Leave it out.", offset=first.start)
     check_pairs(text.tokens, {("VALUE", "FOR"): "A sequence is moved."})
@@ -251,7 +251,7 @@ def _describes(tokens: Sequence[Token]) -> bool:
     """Return whether it is `DESCRIBE table` or `DESCRIBE schema.table`."""
     found = tokens[1:]
     names = len(found) in {1, 3} and _is_name(found[0]) and _is_name(found[-1])
-    return names and (len(found) == 1 or found[1].said == ".")
+    return names and (len(found) == 1 or found[1].keyword == ".")
 
 
 def _read_show(text: StatementText) -> Verdict:
@@ -260,18 +260,18 @@ def _read_show(text: StatementText) -> Verdict:
     Raises:
         Refusal: Any other form.
     """
-    rest = [token for token in text.tokens[1:] if token.said not in {"FULL", "EXTENDED"}]
-    names = rest[1:] if rest and rest[0].said in _PATTERNS else None
+    rest = [token for token in text.tokens[1:] if token.keyword not in {"FULL", "EXTENDED"}]
+    names = rest[1:] if rest and rest[0].keyword in _PATTERNS else None
     if texts(rest, 2) in (["CREATE", "TABLE"], ["CREATE", "VIEW"], ["TABLE", "STATUS"], ["CHARACTER", "SET"]):
         names = rest[2:]
-    if names is None or not all(_shown(token) for token in names):
+    if names is None or not all(_may_follow_show(token) for token in names):
         hint = "Ask information_schema, or SHOW TABLES, COLUMNS, INDEX or CREATE TABLE."
         raise Refusal("statement", "This form of SHOW is not allowed.", hint=hint, offset=text.tokens[0].start,
                       kind="show")  # fmt: skip
     return Verdict(True, kind="show", limited=True)
 
 
-def _shown(token: Token) -> bool:
+def _may_follow_show(token: Token) -> bool:
     """Return whether a word may follow SHOW: a name, a pattern, FROM, IN or LIKE."""
     if token.kind == "symbol":
         return token.text == "."

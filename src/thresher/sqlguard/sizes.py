@@ -124,7 +124,7 @@ def _check_format(tokens: Sequence[Token], call: tuple[int, int]) -> None:
         Refusal: `cost`.
     """
     name, first = tokens[call[0] - 1], tokens[call[0] + 1 : call[0] + 3]
-    literal = first[0].kind == "string" and first[-1].said in {",", ")"}
+    literal = first[0].kind == "string" and first[-1].keyword in {",", ")"}
     if name.text.lower() in FORMATS and not literal:
         raise Refusal("cost", "A format is not a literal.", hint="Write it as one string literal.", offset=name.start)
 
@@ -151,7 +151,7 @@ def _growth(tokens: Sequence[Token], outer: tuple[int, int], closing: Mapping[in
             depths.append(0)
         elif token.kind == "string":
             open_calls[-1][1][-1] += token.text
-        elif token.said == "," and not depths[-1]:
+        elif token.keyword == "," and not depths[-1]:
             open_calls[-1][1].append("")
         elif index == closing[open_calls[-1][0]]:
             (opening, texts), _ = open_calls.pop(), depths.pop()
@@ -161,7 +161,7 @@ def _growth(tokens: Sequence[Token], outer: tuple[int, int], closing: Mapping[in
                 steps.append((pattern if name == "replace" else plain_pattern(pattern), replacement))
                 length *= max(1, len(start))
         else:
-            depths[-1] += {"(": 1, ")": -1}.get(token.said, 0)
+            depths[-1] += {"(": 1, ")": -1}.get(token.keyword, 0)
     return length * growth(steps)
 
 

@@ -105,10 +105,10 @@ def _check_pairs(text: StatementText) -> None:
         Refusal: `clause` or `cost`.
     """
     for first, second in itertools.pairwise(text.tokens):
-        if first.said == "NOT" and second.said == "MATERIALIZED":
+        if first.keyword == "NOT" and second.keyword == "MATERIALIZED":
             hint = "Leave out these words."
             raise Refusal("cost", "NOT MATERIALIZED copies the query.", hint=hint, offset=first.start)
-        if first.said == "IN" and second.said != "(":
+        if first.keyword == "IN" and second.keyword != "(":
             hint = "Write IN (SELECT ... FROM ...)."
             raise Refusal("clause", "IN stands before the name of a relation.", hint=hint, offset=second.start)
 

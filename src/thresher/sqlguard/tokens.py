@@ -58,7 +58,7 @@ class Token(NamedTuple):
     end: int
 
     @property
-    def said(self) -> str:
+    def keyword(self) -> str:
         """The word or symbol; empty for quoted text, a number or a variable."""
         return self.text if self.kind in {"word", "symbol"} else ""
 
@@ -246,12 +246,12 @@ def _unread(sql: str, at: int, lexicon: TokenLexicon) -> Refusal:
 
 def _drop_end(tokens: list[Token], text: str) -> tuple[list[Token], str]:
     """Drop trailing semicolons; any other separates statements."""
-    while tokens and tokens[-1].said == ";":
+    while tokens and tokens[-1].keyword == ";":
         last = tokens.pop()
         text = text[: last.start] + " " + text[last.end :]
     if not tokens:
         raise Refusal("empty", "There is no statement.")
-    divided = next((token for token in tokens if token.said == ";"), None)
+    divided = next((token for token in tokens if token.keyword == ";"), None)
     if divided is not None:
         hint = "Send them one by one."
         raise Refusal(

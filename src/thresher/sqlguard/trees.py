@@ -129,10 +129,10 @@ def check_retries(tokens: Sequence[Token], grammar: Grammar) -> None:
     weights = [1]
     read = 0
     for index, token in enumerate(tokens):
-        if token.said == "(":
+        if token.keyword == "(":
             typed = index > 0 and tokens[index - 1].text.upper() in types
             weights.append(weights[-1] * _TRIES if typed else weights[-1])
-        elif token.said == ")":
+        elif token.keyword == ")":
             weights.pop()
         read += weights[-1]
         if read > _MOST_READ:

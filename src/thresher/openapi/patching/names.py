@@ -203,8 +203,8 @@ def thing_of(path: str) -> tuple[str, str]:
     things = [_compound(group) for group in reversed(groups)]
     if not things or not things[0]:
         return "", picked
-    owners = [with_article(_one(thing)) for thing in things[1:] if thing][:_OWNERS]
-    return " of ".join([_one(things[0]) if picked else things[0], *owners]), picked
+    owners = [with_article(_singular_phrase(thing)) for thing in things[1:] if thing][:_OWNERS]
+    return " of ".join([_singular_phrase(things[0]) if picked else things[0], *owners]), picked
 
 
 def _groups(steps: list[str]) -> list[list[str]]:
@@ -227,7 +227,7 @@ def owner_of(parameter: str, path: str) -> str:
     """Return the noun before a path parameter: `movie` for `id` of `/movie/{id}/credits`; may be empty."""
     head, sign, _ = path.partition(f"{{{parameter}}}")
     step = head.rstrip("/").rpartition("/")[2]
-    return _one(" ".join(words_of(step))) if sign and step and not _PARAMETER.search(step) else ""
+    return _singular_phrase(" ".join(words_of(step))) if sign and step and not _PARAMETER.search(step) else ""
 
 
 def identified(parameter: str) -> tuple[str, str]:
@@ -257,6 +257,6 @@ def whether(words: str) -> str:
     return f"whether to {words}" if first in _VERBS and rest else ""
 
 
-def _one(words: str) -> str:
+def _singular_phrase(words: str) -> str:
     head, space, last = words.rpartition(" ")
     return head + space + singular(last)

@@ -87,7 +87,7 @@ def _candidates(value: Json, at: Path, made: Json, known: Collection[str]) -> It
         kept = built.keys() if at else built.keys() | known
         yield _with(value, at, {key: each for key, each in {**built, **said}.items() if key in kept})
     elif isinstance(there, str) and isinstance(wished, dict):
-        yield from (_with(value, at, each) for each in _told(there, cast("dict[str, Json]", wished)))
+        yield from (_with(value, at, each) for each in _as_message(there, cast("dict[str, Json]", wished)))
     if wished is not _ABSENT and (at or not isinstance(there, dict | list)):
         yield _with(value, at, wished)
     holder: Json = _at(value, at[:-1]) if at else None
@@ -111,7 +111,7 @@ def _readings(there: Json) -> Iterator[Json]:
         yield [cast("Json", there)]
 
 
-def _told(text: str, built: Mapping[str, Json]) -> Iterator[Json]:
+def _as_message(text: str, built: Mapping[str, Json]) -> Iterator[Json]:
     """Yield a text as the message of an object that has one."""
     with contextlib.suppress(ValueError, RecursionError):
         text = read if isinstance(read := json.loads(text), str) else text

@@ -295,13 +295,13 @@ def telling_summaries(operations: Sequence[Operation], wanted: Collection[str]) 
 def _candidates(operation: Operation) -> Iterator[str]:
     """Yield summaries, shorter ones first and the path in the last; none repeats the description."""
     said = _folded(operation.description)
-    for text in _wordings(operation):
+    for text in _summary_variants(operation):
         if _folded(text) != said:
             yield shortened(text, SUMMARY)
-    yield f"{shortened(next(_wordings(operation)), SUMMARY)} ({operation.path})"
+    yield f"{shortened(next(_summary_variants(operation)), SUMMARY)} ({operation.path})"
 
 
-def _wordings(operation: Operation) -> Iterator[str]:
+def _summary_variants(operation: Operation) -> Iterator[str]:
     names = {operation.operation_id.casefold(), operation.path.casefold(), operation.key.casefold()}
     base = "" if operation.summary.strip().casefold() in names else " ".join(operation.summary.split()).rstrip(".")
     deed = sentence(deed_of(operation)).rstrip(".")

@@ -75,7 +75,7 @@ class _Writer:
             return None  # the new summary of the other operation distinguishes the two
         return _edit(operation.pointer, "summary", text, finding)
 
-    def apart(self, finding: Finding) -> Edit | None:
+    def distinguishing_description(self, finding: Finding) -> Edit | None:
         """Return a description that distinguishes the operation of a finding from its near-duplicate."""
         operation = self._by_key.get(finding.operation)
         if operation is None:
@@ -146,7 +146,7 @@ class _Writer:
         parameter, taker = self._parameters.get(holder, (None, None))
         if parameter is None:
             return body_text(self._bodies.get(holder), self._description)
-        said = self._said[parameter.name, parameter.place]
+        said = self._parameter_descriptions[parameter.name, parameter.place]
         schema = self._description.follow(parameter.schema)
         shared = holder.startswith(("/components/", "/parameters/"))
         return parameter_text(parameter, None if shared else taker or operation, said, schema)
@@ -209,7 +209,7 @@ class _Writer:
         return {body.pointer: body.contents[0] for body in bodies if body is not None and body.contents}
 
     @cached_property
-    def _said(self) -> Mapping[tuple[str, str], list[str]]:
+    def _parameter_descriptions(self) -> Mapping[tuple[str, str], list[str]]:
         """Descriptions of parameters, by name and location."""
         said: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         for operation in self._description.operations:
@@ -237,7 +237,7 @@ _WRITES: Final[Mapping[str, _Write]] = {
         _Writer.description,
     ),
     **dict.fromkeys(("operation-summary", "summary-repeats-name", "summary-not-unique"), _Writer.summary),
-    **dict.fromkeys(("near-duplicate-description",), _Writer.apart),
+    **dict.fromkeys(("near-duplicate-description",), _Writer.distinguishing_description),
     **dict.fromkeys(("request-example", "response-example"), _Writer.example),
     **dict.fromkeys(
         (

@@ -31,7 +31,7 @@ def note_broken(root: Mapping[str, Json], references: ReferenceResolver, notes: 
     for fields, pointer in mappings_in(root):
         ref = fields.get("$ref")
         if isinstance(ref, str) and ref in broken:
-            code, message = _said(ref, references)
+            code, message = _problem_of(ref, references)
             notes.add(code, message, join(pointer, "$ref"))
 
 
@@ -41,7 +41,7 @@ def _leads(ref: str, references: ReferenceResolver) -> bool:
     return not isinstance(value, MissingType) and not isinstance(references.follow(value, pointer)[0], MissingType)
 
 
-def _said(ref: str, references: ReferenceResolver) -> tuple[Code, str]:
+def _problem_of(ref: str, references: ReferenceResolver) -> tuple[Code, str]:
     """Return the problem code and message for a broken reference."""
     named = repr(ref if len(ref) <= _CLIP else f"{ref[:_CLIP]}...")
     if not ref.startswith("#"):

@@ -11,7 +11,14 @@ from typing import Final, Literal, TypeAlias, cast
 from thresher.core import InvalidInput
 from thresher.openapi.reader.characters import cleaned, readable
 from thresher.openapi.reader.positions import JsonIndex
-from thresher.openapi.reader.problems import DescriptionLimits, Notes, check_depth, doubled, too_deep, too_large
+from thresher.openapi.reader.problems import (
+    DescriptionLimits,
+    Notes,
+    check_depth,
+    duplicate_key_message,
+    too_deep,
+    too_large,
+)
 from thresher.openapi.reader.yaml_values import YamlValues
 from thresher.openapi.records import Json
 
@@ -105,8 +112,8 @@ def read_json(text: str, limits: DescriptionLimits, notes: Notes) -> Json:
         raise too_deep(limits) from error
     check_depth(value, limits)
     if twice:
-        for pointer, key, first, last in JsonIndex(text).doubled():
-            notes.add("duplicate-key", doubled(key, first, last), pointer)
+        for pointer, key, first, last in JsonIndex(text).duplicate_keys():
+            notes.add("duplicate-key", duplicate_key_message(key, first, last), pointer)
     return value
 
 

@@ -174,7 +174,7 @@ def read_operations(context: Context) -> Iterator[tuple[Operation, list[Json]]]:
                 )
                 continue
             seen.add(operation.key)
-            yield operation, _said(item, operation, fields)
+            yield operation, _definition_of(item, operation, fields)
 
 
 def _items(context: Context) -> Iterator[Item]:
@@ -274,7 +274,7 @@ def _responses(context: Context, fields: Mapping[str, Json], pointer: str, defau
             yield read_response(context, status, value, place)
 
 
-def _said(item: Item, operation: Operation, fields: Mapping[str, Json]) -> list[Json]:
+def _definition_of(item: Item, operation: Operation, fields: Mapping[str, Json]) -> list[Json]:
     """Return everything that defines an operation as plain data: its own fields and what it inherits."""
     body = [each.media for each in operation.body.contents] if operation.body else []
     answers = [[each.media for each in response.contents] for response in operation.responses]

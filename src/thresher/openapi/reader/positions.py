@@ -72,7 +72,7 @@ class JsonIndex:
             place, start = found
         return place
 
-    def doubled(self) -> Iterator[tuple[str, str, int, int]]:
+    def duplicate_keys(self) -> Iterator[tuple[str, str, int, int]]:
         """Yield pointer, key and the last two lines for each repeated key of a mapping."""
         lines = Lines(self._text)
         waiting = [("", self._after(0))]

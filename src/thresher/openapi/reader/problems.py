@@ -118,7 +118,7 @@ class ProblemNote:
     line: int = 0
 
 
-def doubled(key: str, first: int, last: int) -> str:
+def duplicate_key_message(key: str, first: int, last: int) -> str:
     """Return the message for a key that a mapping holds twice."""
     named = repr(key if len(key) <= _CLIP else f"{key[:_CLIP]}...")
     return f"The key {named} appears twice, at lines {first} and {last}; the last one counts. Remove one."

@@ -131,7 +131,7 @@ def _parameter(context: Context, fields: Mapping[str, Json], place: str) -> Para
     if not name or where not in PLACES:
         context.note("bad-parameter", "The parameter has no name, or `in` has no valid value; it is left out.", place)
         return None
-    schema, example = _said(context, fields, place)
+    schema, example = _schema_and_example(context, fields, place)
     return Parameter(
         name=name,
         place=cast("ParameterIn", where),
@@ -144,7 +144,7 @@ def _parameter(context: Context, fields: Mapping[str, Json], place: str) -> Para
     )
 
 
-def _said(context: Context, fields: Mapping[str, Json], place: str) -> tuple[Mapping[str, Json], Json]:
+def _schema_and_example(context: Context, fields: Mapping[str, Json], place: str) -> tuple[Mapping[str, Json], Json]:
     """Return schema and first example of a parameter, either its own or those of its content."""
     if "schema" not in fields and (contents := read_contents(context, fields, place)):
         return contents[0].schema or {}, contents[0].example

@@ -14,7 +14,14 @@ import yaml
 
 from thresher.core import InvalidInput
 from thresher.openapi.pointers import join
-from thresher.openapi.reader.problems import Code, DescriptionLimits, Notes, check_depth, doubled, too_deep
+from thresher.openapi.reader.problems import (
+    Code,
+    DescriptionLimits,
+    Notes,
+    check_depth,
+    duplicate_key_message,
+    too_deep,
+)
 from thresher.openapi.records import Json
 
 Event: TypeAlias = Any
@@ -179,7 +186,7 @@ class YamlValues:
         line = event.start_mark.line + 1
         first = frame.lines.get(text)
         if first is not None:
-            self._notes.add("duplicate-key", doubled(text, first, line), join(self._pointer(), text))
+            self._notes.add("duplicate-key", duplicate_key_message(text, first, line), join(self._pointer(), text))
         frame.lines[text] = line
         frame.key = text
 

@@ -73,12 +73,12 @@ def check_tags(subject: RuleSubject) -> Iterator[RuleHit]:
             pointer = _closest(subject, here, "description") if here >= 0 else tree.pointer(node, place)
             yield RuleHit("tag-description", pointer, f"Tag {clipped(mapping.get('name', tag))!r} has no description.")
         names.append(text_of(mapping.get("name")))
-    yield from _doubled(subject, node, names)
+    yield from _duplicate_tags(subject, node, names)
     if any(sort_key(one) > sort_key(other) for one, other in itertools.pairwise(names)):
         yield RuleHit("openapi-tags-alphabetical", tree.pointer(node), "The tags are not in alphabetical order.")
 
 
-def _doubled(subject: RuleSubject, node: int, names: Iterable[str]) -> Iterator[RuleHit]:
+def _duplicate_tags(subject: RuleSubject, node: int, names: Iterable[str]) -> Iterator[RuleHit]:
     seen: set[str] = set()
     for place, name in enumerate(names):
         if name in seen:

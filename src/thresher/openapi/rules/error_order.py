@@ -54,7 +54,7 @@ _PARTS: Final = re.compile(r"/[\w$_-]+(?:/\d+)?", re.A)
 
 def reported_errors(schema: Mapping[str, Any], value: Json, errors: Sequence[Error]) -> list[Error]:
     """Return the errors to report for a value: the first one found, with those of its alternatives."""
-    return _shown(_met(schema, value, errors, [TOLD]))
+    return _filtered(_met(schema, value, errors, [TOLD]))
 
 
 def _met(schema: Mapping[str, Any], value: Json, errors: Sequence[Error], left: list[int]) -> list[Error]:
@@ -171,7 +171,7 @@ class _ErrorLevel:
     below: dict[str, _ErrorLevel] = field(default_factory=dict[str, "_ErrorLevel"])
 
 
-def _shown(errors: Sequence[Error]) -> list[Error]:
+def _filtered(errors: Sequence[Error]) -> list[Error]:
     """Drop the least specific errors, as better-ajv-errors does."""
     root = _ErrorLevel(errors=None)
     for error in errors:

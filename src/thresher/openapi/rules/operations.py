@@ -107,7 +107,7 @@ def check_operations(subject: RuleSubject) -> Iterator[RuleHit]:
     """Check the fields of each operation."""
     for operation in subject.operations:
         fields = subject.tree.mapping(operation.node) if operation.node >= 0 else {}
-        yield from _named(operation, fields)
+        yield from _description_and_id(operation, fields)
         yield from _tagged(operation, fields)
         yield from _answered(subject, operation, fields)
 
@@ -117,7 +117,7 @@ def _at(operation: PlacedOperation, fields: Mapping[str, Json], key: str) -> str
     return f"{operation.pointer}/{key}" if key in fields else operation.pointer
 
 
-def _named(operation: PlacedOperation, fields: Mapping[str, Json]) -> Iterator[RuleHit]:
+def _description_and_id(operation: PlacedOperation, fields: Mapping[str, Json]) -> Iterator[RuleHit]:
     if not stands(fields.get("description") if operation.node >= 0 else operation.value):
         yield RuleHit(
             "operation-description", _at(operation, fields, "description"), "The operation has no description."

@@ -161,12 +161,12 @@ def _success(subject: RuleSubject, operation: Operation) -> Iterator[RuleHit]:
         fields = subject.tree.mapping(media)
         if not fields.get("schema") and not subject.swagger:
             yield RuleHit("response-schema", subject.tree.pointer(media), "The response has no schema.")
-        elif not _shown(subject, media, fields):
+        elif not _has_example(subject, media, fields):
             yield RuleHit("response-example", subject.tree.pointer(media), "The response has no example.")
         return
 
 
-def _shown(subject: RuleSubject, media: int, fields: Mapping[str, Json]) -> bool:
+def _has_example(subject: RuleSubject, media: int, fields: Mapping[str, Json]) -> bool:
     schema = subject.tree.child(media, "schema")
     own = "example" in fields or stands(fields.get("examples"))
     return own or (schema >= 0 and _exemplified(subject, media, schema))

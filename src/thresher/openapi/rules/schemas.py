@@ -27,7 +27,7 @@ def check_siblings(subject: RuleSubject) -> Iterator[RuleHit]:
                     yield RuleHit("no-$ref-siblings", tree.pointer(node, key), message, clipped(fields["$ref"]))
 
 
-def _named(tree: Tree) -> Iterator[str]:
+def _referenced(tree: Tree) -> Iterator[str]:
     """Yield the pointers that references name, except references to a container of their own."""
     for node, ref in tree.references.items():
         pointer = pointer_of(ref)
@@ -40,7 +40,7 @@ def _named(tree: Tree) -> Iterator[str]:
 def check_use(subject: RuleSubject) -> Iterator[RuleHit]:
     """Check that every component is referenced."""
     tree = subject.tree
-    named = set(_named(tree))
+    named = set(_referenced(tree))
     if subject.swagger:
         homes = [("oas2-unused-definition", ("definitions",))]
     else:
@@ -65,7 +65,7 @@ def check_enums(subject: RuleSubject) -> Iterator[RuleHit]:
             continue
         fields = cast("dict[str, Json]", value)
         allowed = cast("list[Json]", fields["enum"])
-        if tree.keys[node] != "properties" and (doubled := _doubled(allowed)) is not None:
+        if tree.keys[node] != "properties" and (doubled := _first_duplicate(allowed)) is not None:
             message = "A value is listed twice."
             yield RuleHit("duplicated-entry-in-enum", tree.pointer(node, "enum"), message, clipped(allowed[doubled]))
         types = _types(subject, fields)
@@ -75,7 +75,7 @@ def check_enums(subject: RuleSubject) -> Iterator[RuleHit]:
                 yield RuleHit("typed-enum", tree.pointer(node, "enum", place), message, clipped(each))
 
 
-def _doubled(values: list[Json]) -> int | None:
+def _first_duplicate(values: list[Json]) -> int | None:
     """Return the index of the first value that repeats an earlier one."""
     seen: set[Hashable] = set()
     for place, value in enumerate(values):

@@ -33,7 +33,7 @@ def check_structure(subject: RuleSubject) -> Iterator[RuleHit]:
     seen: set[str] = set()
     for part in _parts(subject):
         for error in _validator(subject.dialect).iter_errors(part):
-            for each in _meant(error):
+            for each in _intended_errors(error):
                 for pointer in _pointers(each, subject.dialect):
                     if pointer not in seen:
                         seen.add(pointer)
@@ -97,14 +97,14 @@ def _validator(dialect: Dialect) -> jsonschema_rs.Validator:
     return jsonschema_rs.validator_for(schema, pattern_options=options, offline=True)
 
 
-def _meant(error: jsonschema_rs.ValidationError) -> Iterator[jsonschema_rs.ValidationError]:
+def _intended_errors(error: jsonschema_rs.ValidationError) -> Iterator[jsonschema_rs.ValidationError]:
     """Return the errors of the branch that the author meant, for instance that of references."""
     kind = error.kind
     if isinstance(kind, jsonschema_rs.ValidationErrorKind.AnyOf | jsonschema_rs.ValidationErrorKind.OneOfNotValid):
         branch = _branch(error, kind.context)
         if branch:
             for each in branch:
-                yield from _meant(each)
+                yield from _intended_errors(each)
             return
     yield error
 

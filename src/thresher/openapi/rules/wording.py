@@ -207,22 +207,22 @@ def check_likeness(subject: RuleSubject) -> Iterator[RuleHit]:
         for operation in members if len(members) > 1 else ():
             pointer = join(operation.pointer, "summary")
             message = "Another operation has the same summary."
-            evidence = _named([each for each in first if each is not operation], len(members) - 1)
+            evidence = _listed_keys([each for each in first if each is not operation], len(members) - 1)
             yield RuleHit("summary-not-unique", pointer, message, evidence, operation.key)
-    for found in twins([_said(operation) for operation in operations]):
+    for found in twins([_content_words(operation) for operation in operations]):
         operation = operations[found.place]
         field = "description" if operation.description else "summary"
-        evidence = _named([operations[other] for other in found.others], found.count)
+        evidence = _listed_keys([operations[other] for other in found.others], found.count)
         message = "The operation reads like another."
         yield RuleHit("near-duplicate-description", join(operation.pointer, field), message, evidence, operation.key)
 
 
-def _said(operation: Operation) -> frozenset[str]:
+def _content_words(operation: Operation) -> frozenset[str]:
     """Return the content words of an operation's summary and of the start of its description."""
     return telling(words_of(operation.summary) + words_of(operation.description)[:40])
 
 
-def _named(operations: Sequence[Operation], count: int) -> str:
+def _listed_keys(operations: Sequence[Operation], count: int) -> str:
     """Name the first few of several operations, and count the rest."""
     named = operations[:NAMED]
     more = f" and {count - len(named)} more" if count > len(named) else ""

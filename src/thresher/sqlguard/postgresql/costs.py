@@ -63,7 +63,7 @@ class StatementSizes:
         is_open = False
         for name, body, at in self.calls:
             is_series = name in ROWS
-            made = _rows(body) if is_series else _made(name, body)
+            made = _rows(body) if is_series else _generated(name, body)
             is_open = is_open or made is None
             total[is_series] += made or 0
             limit = most if is_series or not self.has_rows else most // A_ROW
@@ -94,7 +94,7 @@ class StatementSizes:
         for name, body, at in self.calls:
             if name in ROWS:
                 continue
-            size = _made(name, body)
+            size = _generated(name, body)
             made += size or 0.0
             value = max(value, made, largest if size is None else 0.0)
             if made > GATHERED or value > most // A_ROW:
@@ -115,7 +115,7 @@ class StatementSizes:
                 raise Refusal("cost", reason, hint=_HINT, offset=characters(body.get("location", at)))
 
 
-def _made(name: str, body: Body) -> float | None:
+def _generated(name: str, body: Body) -> float | None:
     """Return the characters or elements that a call generates; None if they depend on rows."""
     arguments = _arguments(body)
     if name == "format":
@@ -164,7 +164,7 @@ def _called(body: Body) -> float:
     """Return the length of a call's result."""
     name = body["funcname"][-1]["String"].get("sval", "")
     if name in TEXTS:
-        return _made(name, body) or 1.0
+        return _generated(name, body) or 1.0
     arguments = _arguments(body)
     if name not in MULTIPLYING or len(arguments) < 2:
         return sum(map(_length, arguments)) or 1.0
