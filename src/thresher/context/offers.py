@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from thresher.context.records import ContextRequest, MessageTools, Note, Offer
+from thresher.context.records import EnrichmentRequest, MessageTools, Note, Offer
 from thresher.context.variables import joined
 from thresher.core import Caller, HeldBack, NotFound, Scored, Tool, Why
 from thresher.knowledge.intents import Pack
@@ -36,7 +36,7 @@ class ToolOffers:
         """Have the caller's packs report what they offer, and whether they are of use, before any is chosen."""
         await self._tools.ready(caller)
 
-    def prefetch(self, caller: Caller, request: ContextRequest) -> Prefetch | None:
+    def prefetch(self, caller: Caller, request: EnrichmentRequest) -> Prefetch | None:
         """Start to read what the search for tools needs, while the packs are being chosen; the caller closes it."""
         return self._tools.prefetch(caller, **_search_arguments(request))
 
@@ -65,7 +65,7 @@ class ToolOffers:
         return bool((await self._described(caller, pack.tools[:NAMED_TOOLS])).tools)
 
     async def of_packs(
-        self, caller: Caller, request: ContextRequest, packs: Sequence[Pack], prefetched: Prefetch | None = None
+        self, caller: Caller, request: EnrichmentRequest, packs: Sequence[Pack], prefetched: Prefetch | None = None
     ) -> MessageTools:
         """Return the tools of these packs: those of their servers that fit the message, and those they name."""
         known = await self._tools.server_names(caller)
@@ -79,12 +79,12 @@ class ToolOffers:
         servers = sorted(known)[:SHOWN_SERVERS] if everywhere else there
         return await self._offers(caller, found, packs, tuple(servers), missing)
 
-    async def of_message(self, caller: Caller, request: ContextRequest, packs: Sequence[Pack]) -> MessageTools:
+    async def of_message(self, caller: Caller, request: EnrichmentRequest, packs: Sequence[Pack]) -> MessageTools:
         """Return the tools that fit the message, on any server, and those that these packs name."""
         return await self._offers(caller, await self._find(caller, request, None, None), packs, (), [])
 
     async def _find(
-        self, caller: Caller, request: ContextRequest, servers: Sequence[str] | None, prefetched: Prefetch | None
+        self, caller: Caller, request: EnrichmentRequest, servers: Sequence[str] | None, prefetched: Prefetch | None
     ) -> FindResult:
         return await self._tools.find_tools(
             caller, **_search_arguments(request), servers=servers, include_core_tools=False, prefetched=prefetched
@@ -122,7 +122,7 @@ class _SearchArguments(TypedDict):
     history: Sequence[str]
 
 
-def _search_arguments(request: ContextRequest) -> _SearchArguments:
+def _search_arguments(request: EnrichmentRequest) -> _SearchArguments:
     """The arguments of the search for tools: the calling model's phrases, else the message."""
     if request.queries:
         return {"queries": request.queries, "message": None, "history": ()}

@@ -18,7 +18,7 @@ from thresher.search import MAX_QUERIES
 
 
 @dataclass(frozen=True, slots=True)
-class ContextRequest:
+class EnrichmentRequest:
     """A checked message.
 
     Attributes:
@@ -44,11 +44,11 @@ class ContextRequest:
 class Note:
     """What a reader must know about an answer: our words, then what they quote of others."""
 
-    said: str
+    text: str
     quoted: str = ""
 
     def __str__(self) -> str:
-        return f"{self.said}: {self.quoted}" if self.quoted else self.said
+        return f"{self.text}: {self.quoted}" if self.quoted else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ DEFAULT_BUDGET = 4_000
 
 def context_request(
     message: object, history: object = (), queries: object = (), files: object = (), *, named: str = "message"
-) -> ContextRequest:
+) -> EnrichmentRequest:
     """Return a checked request; lone surrogates, which no answer can contain, become question marks.
 
     Args:
@@ -180,7 +180,7 @@ def context_request(
         )
     turns = _texts("history", history, None, MESSAGE_CHARACTERS)[-HISTORY_TURNS:]
     phrases = _texts("queries", queries, MAX_QUERIES, QUERY_CHARACTERS)
-    return ContextRequest(printable(message.strip()), turns, phrases, _texts("files", files, FILES, FILE_CHARACTERS))
+    return EnrichmentRequest(printable(message.strip()), turns, phrases, _texts("files", files, FILES, FILE_CHARACTERS))
 
 
 def checked_budget(budget: object) -> int:

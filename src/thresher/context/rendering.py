@@ -82,7 +82,7 @@ def tools_heading() -> str:
 
 def _notes_text(mark: str, notes: Sequence[Note]) -> list[str]:
     """Our words on a line of ours; what they quote is text of others, on a line without the mark."""
-    lines = ((f"{mark} {one_line(note.said, _NOTE)}", one_line(note.quoted, _NOTE)) for note in notes)
+    lines = ((f"{mark} {one_line(note.text, _NOTE)}", one_line(note.quoted, _NOTE)) for note in notes)
     return [line for pair in lines for line in pair if line]
 
 

@@ -21,7 +21,7 @@ from thresher.context.readiness import Readiness
 from thresher.context.records import (
     DEFAULT_BUDGET,
     ContextBlock,
-    ContextRequest,
+    EnrichmentRequest,
     Note,
     Prompt,
     Rulebook,
@@ -170,7 +170,7 @@ class ContextService:
             self._note(caller, "get_context", given, timings)
         return pack
 
-    async def _in_full(self, caller: Caller, request: ContextRequest, cursor: str) -> list[SourcePieces]:
+    async def _in_full(self, caller: Caller, request: EnrichmentRequest, cursor: str) -> list[SourcePieces]:
         """The full rules of the pack that a cursor names, and nothing of any other kind."""
         try:
             pack = await self._intents.pack(caller, pack_of(cursor))
@@ -192,7 +192,7 @@ class ContextService:
 
     def _composed(
         self,
-        request: ContextRequest,
+        request: EnrichmentRequest,
         decision: Decision,
         found: Sequence[SourcePieces],
         notes: Sequence[Note],
@@ -227,7 +227,7 @@ class ContextService:
         return (await self._offers.within_reach(caller, packs))[0]
 
     async def _decide(
-        self, caller: Caller, request: ContextRequest
+        self, caller: Caller, request: EnrichmentRequest
     ) -> tuple[Decision, tuple[Pack, ...], tuple[Note, ...]]:
         """The rules that the message needs, of those that are of use now, and a note on each that is not given.
 
@@ -243,7 +243,7 @@ class ContextService:
         reached, missing = await self._offers.within_reach(caller, packs)
         return _without(decision, {pack.name for pack in packs if pack not in reached}), reached, missing
 
-    async def _route(self, caller: Caller, request: ContextRequest) -> Decision:
+    async def _route(self, caller: Caller, request: EnrichmentRequest) -> Decision:
         """The router's decision, without the packs that are of no use now: not even their names are given."""
         decision = await self._intents.route(
             caller, request.message, history=request.history, queries=request.queries, files=request.files
@@ -253,7 +253,7 @@ class ContextService:
         return _without(decision, unready)
 
     @contextmanager
-    def _prefetching(self, caller: Caller, request: ContextRequest) -> Generator[Prefetch | None]:
+    def _prefetching(self, caller: Caller, request: EnrichmentRequest) -> Generator[Prefetch | None]:
         """Read what the search for tools needs while the encoder works, before the packs are known."""
         prefetched = self._offers.prefetch(caller, request)
         try:
@@ -265,7 +265,7 @@ class ContextService:
     async def _enriched(
         self,
         caller: Caller,
-        request: ContextRequest,
+        request: EnrichmentRequest,
         packs: Sequence[Pack],
         answer: Prompt,
         prefetched: Prefetch | None,

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from thresher.context.offers import ToolOffers
-from thresher.context.records import ContextRequest, Note, Offer
+from thresher.context.records import EnrichmentRequest, Note, Offer
 from thresher.context.rendering import offer_data, reason, rule_data, rule_heading, tools_heading
 from thresher.context.rulebooks import Rulebooks
 from thresher.core import Caller, Piece, Rule, dumps
@@ -35,7 +35,7 @@ class SourceQuery:
     """
 
     caller: Caller
-    request: ContextRequest
+    request: EnrichmentRequest
     decision: Decision
     packs: tuple[Pack, ...]
 

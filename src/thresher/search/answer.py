@@ -23,7 +23,7 @@ from thresher.search.lexical.arguments import (
 from thresher.search.lexical.bm25 import Postings, matched_terms, score_texts
 from thresher.search.lexical.profiles import Background
 from thresher.search.plan import SearchPlan
-from thresher.search.ranking import Calibration, Ranking, above_threshold, close_to_best, probabilities, rank
+from thresher.search.ranking import EncoderCalibration, Ranking, above_threshold, close_to_best, probabilities, rank
 from thresher.search.reading import CandidateTraits
 from thresher.search.records import Floats, Hit, Ids
 
@@ -82,7 +82,7 @@ def answer(
     postings: Mapping[str, Postings],
     scores: CandidateScores,
     traits: CandidateTraits,
-    constants: Calibration,
+    constants: EncoderCalibration,
     *,
     background: Background,
     items: int,

@@ -17,7 +17,7 @@ from thresher.core import StoreError, StoreUnavailable, event
 from thresher.embedding import Encoder
 from thresher.search.lexical.query_expansion import misspellings, prefix_range
 from thresher.search.plan import EmbeddedQuery, SearchPlan, embed
-from thresher.search.reading import CollectionReader, CollectionReading, SearchRequest
+from thresher.search.reading import CollectionReader, CollectionReading, IndexScope
 from thresher.search.records import Floats
 from thresher.search.vectors import running_model
 
@@ -45,7 +45,7 @@ class SearchArms:
         return await embed(plan, self._encoder)
 
     async def read(
-        self, request: SearchRequest, terms: Sequence[str], *, narrow: bool = False
+        self, request: IndexScope, terms: Sequence[str], *, narrow: bool = False
     ) -> tuple[CollectionReading, str]:
         """Read the collection with some terms, as `CollectionReader.read` does, and a note on what was missing.
 
@@ -62,7 +62,7 @@ class SearchArms:
             event(_logger, "search without database", level=logging.WARNING, kind=request.kind, error=str(error))
             return last, "Searched by meaning alone, in the last copy of the index: the database does not answer."
 
-    async def near_terms(self, request: SearchRequest, word: str, term: str) -> list[str]:
+    async def near_terms(self, request: IndexScope, word: str, term: str) -> list[str]:
         """Return terms that an unknown word may stand for; none if the database does not answer."""
         try:
             async with asyncio.timeout(_READ_SECONDS):
@@ -93,7 +93,7 @@ class SearchArms:
         return found
 
     async def dense(
-        self, request: SearchRequest, reading: CollectionReading, embedded: EmbeddedQuery
+        self, request: IndexScope, reading: CollectionReading, embedded: EmbeddedQuery
     ) -> tuple[Floats | None, str]:
         """Return the scores of the dense arm, float32 (texts, n), or None and the reason."""
         if embedded.matrix is None or not len(reading.ids):

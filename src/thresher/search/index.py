@@ -37,7 +37,7 @@ from thresher.search.lexical.profiles import profile_of
 from thresher.search.lexical.query_expansion import Synonyms
 from thresher.search.plan import EmbeddedQuery, SearchPlan, plan_of
 from thresher.search.ranking import constants_for
-from thresher.search.reading import EMPTY_READING, CollectionReader, CollectionReading, SearchRequest, reading_of
+from thresher.search.reading import EMPTY_READING, CollectionReader, CollectionReading, IndexScope, reading_of
 from thresher.search.records import Entry, Filter, Floats, Progress, PutCounts, Scoring, SearchResult, SearchType
 from thresher.search.scoring import ScoreRequest, TextLoader, score
 from thresher.search.snapshot_cache import SnapshotCache
@@ -301,7 +301,7 @@ class SearchIndex:
             raise InvalidInput("The limit or the threshold is out of range.", hint="limit >= 0, threshold 0 to 1.")
         started = time.perf_counter()
         plan = prefetched.plan if prefetched is not None else plan_of(queries, split=split, message=message)
-        request = SearchRequest(caller, kind, filter.facets)
+        request = IndexScope(caller, kind, filter.facets)
         read = self._read(request, plan) if prefetched is None else self._narrowed(request, prefetched)
         (reading, lexical, lost), embedded = await asyncio.gather(read, self._arms.embed(plan))
         embedded = await self._arms.matching(plan, reading, embedded, lost)
@@ -367,7 +367,7 @@ class SearchIndex:
             raise InvalidInput("There is nothing to search for.", hint="Ask a question, or give some words.")
         started = time.perf_counter()
         plan = plan_of([query, context] if context.strip() else [query], split=False)
-        question = ScoreRequest(SearchRequest(caller, kind, filter.facets), plan, search_type, synonyms, texts_of)
+        question = ScoreRequest(IndexScope(caller, kind, filter.facets), plan, search_type, synonyms, texts_of)
         scoring = await score(self._arms, question)
         total = (time.perf_counter() - started) * 1000
         return replace(scoring, search_ms=max(total - scoring.embedding_ms, 0.0))
@@ -402,7 +402,7 @@ class SearchIndex:
             InvalidInput: No query, or too many.
         """
         plan = plan_of(queries, split=split, message=message)
-        return Prefetch(kind, plan, asyncio.create_task(self._read(SearchRequest(caller, kind, None), plan)))
+        return Prefetch(kind, plan, asyncio.create_task(self._read(IndexScope(caller, kind, None), plan)))
 
     @property
     def copied_bytes(self) -> int:
@@ -417,12 +417,12 @@ class SearchIndex:
         """Release the copies; the database and the encoder belong to the caller."""
         await self._copies.close()
 
-    async def _read(self, request: SearchRequest, plan: SearchPlan) -> tuple[CollectionReading, Floats, str]:
+    async def _read(self, request: IndexScope, plan: SearchPlan) -> tuple[CollectionReading, Floats, str]:
         """The collection, its BM25 scores, and a note on what was missing; runs in parallel with the embedding."""
         reading, note = await self._arms.read(request, plan.all_terms)
         return reading, score_texts(plan.terms, reading.postings, reading.ids), note
 
-    async def _narrowed(self, request: SearchRequest, prefetched: Prefetch) -> tuple[CollectionReading, Floats, str]:
+    async def _narrowed(self, request: IndexScope, prefetched: Prefetch) -> tuple[CollectionReading, Floats, str]:
         """What was prefetched, under the filter; read again if this process has no copy to filter."""
         reading, lexical, note = await prefetched.reading
         if request.facets is None or reading is EMPTY_READING:

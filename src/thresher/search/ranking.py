@@ -182,7 +182,7 @@ class LogisticHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class EncoderCalibration:
     """All constants that were fitted for one encoder.
 
     A cosine of bge-small alone says little: one right function in ten is below 0.54, and one foreign question in ten
@@ -208,7 +208,7 @@ class Calibration:
     arguments: ArgumentWeights = NO_ARGUMENTS
 
 
-BGE_SMALL: Final = Calibration(
+BGE_SMALL: Final = EncoderCalibration(
     weights=Weights(dense=28.0, lexical=0.5, group=0.2, context=0.6),
     query_context=0.3,
     margin=2.0,
@@ -230,7 +230,7 @@ tools would be hidden). The threshold keeps 95 % of good questions and refuses 6
 tool costs more than showing a useless one.
 """
 
-UNKNOWN: Final = Calibration(
+UNKNOWN: Final = EncoderCalibration(
     weights=Weights(dense=20.0, lexical=0.6, group=0.0, context=0.6),
     query_context=0.3,
     margin=6.0,
@@ -242,7 +242,7 @@ UNKNOWN: Final = Calibration(
 _KNOWN: Final = {"bge-small-en-v1.5": BGE_SMALL}
 
 
-def constants_for(model_id: str, *, dense: bool = True, lexical: bool = True) -> Calibration:
+def constants_for(model_id: str, *, dense: bool = True, lexical: bool = True) -> EncoderCalibration:
     """Return the constants of a model, by the name in front of its fingerprint.
 
     Args:

@@ -33,7 +33,7 @@ _LOOP_PRODUCTS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class SearchRequest:
+class IndexScope:
     """The caller, kind and filter of a search: what decides which items may be returned."""
 
     caller: Caller
@@ -113,7 +113,7 @@ class CollectionReader:
         self._copies = copies
         self._words = words
 
-    async def read(self, request: SearchRequest, terms: Sequence[str], *, narrow: bool = False) -> CollectionReading:
+    async def read(self, request: IndexScope, terms: Sequence[str], *, narrow: bool = False) -> CollectionReading:
         """Read the state of a collection with the postings of some terms, rarest first within the budget.
 
         Args:
@@ -126,7 +126,7 @@ class CollectionReader:
         # The copy that gave the id range may have been out of date.
         return reading if span.holds(reading.ids) else await self._read(request, terms, EVERYWHERE)
 
-    async def _read(self, request: SearchRequest, terms: Sequence[str], span: IdSpan) -> CollectionReading:
+    async def _read(self, request: IndexScope, terms: Sequence[str], span: IdSpan) -> CollectionReading:
         key = (request.caller.tenant.id, request.kind, request.caller.user, span.low, span.high)
         kept_at, known = self._words.get(key, terms)
         rows = await self._rows(request, [term for term in terms if term not in known], span)
@@ -145,11 +145,11 @@ class CollectionReader:
         living = await run_once(self._database, request.caller.tenant, queries.LIVING, request.parameters)
         return CollectionReading(model, items, postings, living[0][0])
 
-    async def _rows(self, request: SearchRequest, terms: Sequence[str], span: IdSpan) -> list[Row]:
+    async def _rows(self, request: IndexScope, terms: Sequence[str], span: IdSpan) -> list[Row]:
         parameters = request.parameters | asdict(span) | {"terms": list(terms), "budget": POSTING_BUDGET}
         return await run_once(self._database, request.caller.tenant, queries.READ, parameters)
 
-    def _span(self, request: SearchRequest) -> IdSpan:
+    def _span(self, request: IndexScope) -> IdSpan:
         """The id range of a filter's items, as far as this process knows."""
         snapshot = self._copies.peek(request.caller.tenant, request.kind)
         if snapshot is None or request.facets is None:
@@ -158,7 +158,7 @@ class CollectionReader:
         return EVERYWHERE if rows is None or not len(rows) else _span_of(snapshot.rows.ids, rows)
 
     async def near_terms(
-        self, request: SearchRequest, misspellings: Sequence[str], prefix_range: tuple[str, str] | None
+        self, request: IndexScope, misspellings: Sequence[str], prefix_range: tuple[str, str] | None
     ) -> list[str]:
         """Return terms of the collection that are in a list, or lie between two others in byte order."""
         above, below = prefix_range or ("", "")
@@ -172,13 +172,13 @@ class CollectionReader:
         found = await run_once(self._database, request.caller.tenant, queries.NEAR_TERMS, parameters)
         return sorted(row[0] for row in found)
 
-    def last(self, request: SearchRequest) -> CollectionReading | None:
+    def last(self, request: IndexScope) -> CollectionReading | None:
         """Return what the process has of a collection, possibly out of date, without words; None for nothing."""
         snapshot = self._copies.peek(request.caller.tenant, request.kind)
         return None if snapshot is None else reading_of(snapshot, request, {})
 
     async def dense(
-        self, request: SearchRequest, reading: CollectionReading, vectors: Floats, owners: Sequence[int]
+        self, request: IndexScope, reading: CollectionReading, vectors: Floats, owners: Sequence[int]
     ) -> Floats:
         """Compute the best score of every item's vectors with each text.
 
@@ -200,7 +200,7 @@ class CollectionReader:
             scores = snapshot.scores(vectors, rows)
         return best_of_pieces(scores, owners)
 
-    async def traits(self, request: SearchRequest, reading: CollectionReading, columns: Ids) -> CandidateTraits:
+    async def traits(self, request: IndexScope, reading: CollectionReading, columns: Ids) -> CandidateTraits:
         """Read what else the ranking needs to know of some items.
 
         Args:
@@ -220,7 +220,7 @@ class CollectionReader:
         groups = groups_of(profile_of(request.kind), [labels.get(number, frozenset()) for number in wanted])
         return CandidateTraits(groups, [wants.get(number, "") for number in wanted])
 
-    async def _from_database(self, request: SearchRequest, reading: CollectionReading, vectors: Floats) -> Floats:
+    async def _from_database(self, request: IndexScope, reading: CollectionReading, vectors: Floats) -> Floats:
         parameters = request.parameters | {"model": reading.model, "vectors": list(vectors)}
         found = await run_once(self._database, request.caller.tenant, queries.DENSE, parameters)
         scores = np.full((len(vectors), len(reading.ids)), np.nan, np.float32)
@@ -230,7 +230,7 @@ class CollectionReader:
         return scores
 
 
-def reading_of(snapshot: VectorSnapshot, request: SearchRequest, postings: Mapping[str, Postings]) -> CollectionReading:
+def reading_of(snapshot: VectorSnapshot, request: IndexScope, postings: Mapping[str, Postings]) -> CollectionReading:
     """Return the items of a copy that may be returned."""
     rows = snapshot.allowed(request.caller.user, request.facets)
     ids = snapshot.rows.ids if rows is None else snapshot.rows.ids[rows]

@@ -23,7 +23,7 @@ from thresher.search.lexical.word_scores import (
     with_quotations,
 )
 from thresher.search.plan import EmbeddedQuery, SearchPlan
-from thresher.search.reading import CollectionReading, SearchRequest
+from thresher.search.reading import CollectionReading, IndexScope
 from thresher.search.records import Floats, Scoring, SearchType
 
 TextLoader: TypeAlias = Callable[[Sequence[int]], Awaitable[Mapping[int, str]]]
@@ -42,7 +42,7 @@ class ScoreRequest:
         texts_of: Reads texts to look up quotations; None: the words of a quotation count.
     """
 
-    request: SearchRequest
+    request: IndexScope
     plan: SearchPlan
     search_type: SearchType
     synonyms: Synonyms
@@ -52,30 +52,30 @@ class ScoreRequest:
 async def score(arms: SearchArms, question: ScoreRequest) -> Scoring:
     """Score everything that may be returned; the caller sets `search_ms`."""
     plan, request = question.plan, question.request
-    wanted = [expand_query(text, question.synonyms) for text in plan.phrases]
+    queries = [expand_query(text, question.synonyms) for text in plan.phrases]
     embed = arms.embed(plan) if question.search_type != "text" else _not_embedded()
-    (reading, words, lost), embedded = await asyncio.gather(_words(arms, request, wanted), embed)
+    (reading, words, lost), embedded = await asyncio.gather(_words(arms, request, queries), embed)
     if lost and question.search_type == "text":
         embedded = await arms.embed(plan)
     if lost or question.search_type != "text":
         embedded = await arms.matching(plan, reading, embedded, lost)
     dense, bare = await arms.dense(request, reading, embedded)
-    if dense is None and not lost and (guesses := await _guesses(arms, request, wanted[0], reading)):
-        wanted[0] = replace(wanted[0], alternatives=(*wanted[0].alternatives, *guesses))
-        reading, words, _ = await _words(arms, request, wanted)
+    if dense is None and not lost and (guesses := await _guesses(arms, request, queries[0], reading)):
+        queries[0] = replace(queries[0], alternatives=(*queries[0].alternatives, *guesses))
+        reading, words, _ = await _words(arms, request, queries)
     words[0], unquoted = await _look_up_quotations(question, reading, words[0])
-    made = _scoring(question.search_type, reading, wanted[0], words, dense)
+    made = _scoring(question.search_type, reading, queries[0], words, dense)
     notes = (*plan.notes, lost, embedded.note, bare, _partly(made.dense), unquoted)
     return replace(made, degraded=" ".join(filter(None, notes)), embedding_ms=embedded.milliseconds)
 
 
 async def _words(
-    arms: SearchArms, request: SearchRequest, wanted: Sequence[ExpandedQuery]
+    arms: SearchArms, request: IndexScope, queries: Sequence[ExpandedQuery]
 ) -> tuple[CollectionReading, list[WordScores], str]:
     """The collection, the word scores of each text, and a note on what was missing; in parallel with the embedding."""
-    terms = list(dict.fromkeys(term for one in wanted for term in one.all_terms))
+    terms = list(dict.fromkeys(term for query in queries for term in query.all_terms))
     reading, lost = await arms.read(request, terms, narrow=True)
-    return reading, [score_words(one, reading.postings, reading.ids) for one in wanted], lost
+    return reading, [score_words(query, reading.postings, reading.ids) for query in queries], lost
 
 
 async def _not_embedded() -> EmbeddedQuery:
@@ -83,13 +83,13 @@ async def _not_embedded() -> EmbeddedQuery:
 
 
 async def _guesses(
-    arms: SearchArms, request: SearchRequest, asked: ExpandedQuery, reading: CollectionReading
+    arms: SearchArms, request: IndexScope, query: ExpandedQuery, reading: CollectionReading
 ) -> list[Alternative]:
     """Likely replacements for words that no item contains."""
-    terms = {term for way in asked.alternatives for term in way.terms}
-    unknown = [term for term in asked.terms if term not in reading.postings and term not in terms]
+    terms = {term for way in query.alternatives for term in way.terms}
+    unknown = [term for term in query.terms if term not in reading.postings and term not in terms]
     unknown = sorted(unknown, key=lambda term: -len(term))[:MAX_UNKNOWN]
-    guesses = {term: await arms.near_terms(request, asked.written[term], term) for term in unknown}
+    guesses = {term: await arms.near_terms(request, query.written[term], term) for term in unknown}
     return [Alternative((term,), (guess,)) for term, found in guesses.items() for guess in found]
 
 
@@ -97,9 +97,9 @@ async def _look_up_quotations(
     question: ScoreRequest, reading: CollectionReading, words: WordScores
 ) -> tuple[WordScores, str]:
     """The word scores with those of quotations, and a note on quotations that were not found."""
-    if question.texts_of is None or not (wanted := quotations(question.plan.phrases[0])):
+    if question.texts_of is None or not (quoted := quotations(question.plan.phrases[0])):
         return words, ""
-    rows = {quotation: quotation_candidates(quotation, words) for quotation in wanted}
+    rows = {quotation: quotation_candidates(quotation, words) for quotation in quoted}
     read = np.unique(np.concatenate(list(rows.values())))
     texts: Mapping[int, str] = await question.texts_of(reading.ids[read].tolist()) if len(read) else {}
     found = {
@@ -114,18 +114,18 @@ async def _look_up_quotations(
 
 
 def _scoring(
-    asked: SearchType,
+    search_type: SearchType,
     reading: CollectionReading,
-    wanted: ExpandedQuery,
+    query: ExpandedQuery,
     words: Sequence[WordScores],
     dense: Floats | None,
 ) -> Scoring:
     own, *context = words
     lexical = own.scores
-    if asked == "semantic" and dense is not None:
+    if search_type == "semantic" and dense is not None:
         lexical = np.where(np.isnan(dense[0]), lexical, 0).astype(np.float32)
-    unknown = tuple(term for term in wanted.terms if term not in own.cells)
-    guessed = {term: [way.instead[0] for way in wanted.alternatives if way.terms == (term,)] for term in unknown}
+    unknown = tuple(term for term in query.terms if term not in own.cells)
+    guessed = {term: [way.instead[0] for way in query.alternatives if way.terms == (term,)] for term in unknown}
     return Scoring(
         reading.ids,
         None if dense is None else dense[0],
@@ -134,10 +134,10 @@ def _scoring(
         own.tiers,
         None if dense is None or not context else dense[1],
         context[0].scores if context else None,
-        wanted.terms,
+        query.terms,
         unknown,
         {term: tuple(guesses) for term, found in guessed.items() if (guesses := [g for g in found if g in own.cells])},
-        "text" if dense is None else asked,
+        "text" if dense is None else search_type,
         items=reading.items,
         model=reading.model,
         holders={term: (reading.ids[rows], weights) for term, (rows, weights) in own.cells.items()},

@@ -33,7 +33,7 @@ _SPARE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Selection:
+class _ToolSelection:
     search: SearchResult
     chosen: Sequence[ChosenTool]
     fallback: bool
@@ -52,7 +52,7 @@ class Finder:
     async def find(
         self,
         caller: Caller,
-        question: FindRequest,
+        question: ToolQuery,
         servers: Sequence[str] | None,
         *,
         core: bool,
@@ -79,7 +79,7 @@ class Finder:
             catalogue = await self._catalogues.current(caller)
             scope = catalogue.scope(servers)
             if selection == "off":
-                answer = _Selection(_empty_search(question, _OFF), (), fallback=False, searched=0)
+                answer = _ToolSelection(_empty_search(question, _OFF), (), fallback=False, searched=0)
             else:
                 search = await self._search(caller, catalogue, question, scope, prefetched)
                 answer = self._choose(catalogue, search, question, scope, core=core)
@@ -95,14 +95,14 @@ class Finder:
             self._note(caller, catalogue, question, answer, result)
         return result
 
-    def prefetch(self, caller: Caller, question: FindRequest) -> Prefetch | None:
+    def prefetch(self, caller: Caller, question: ToolQuery) -> Prefetch | None:
         """Start to read what the answer to a request needs; None if nothing is searched."""
         if self._settings.selection == "off":
             return None
         return self._index.prefetch(caller, KIND, question.texts, split=question.split, message=question.message)
 
     def _note(
-        self, caller: Caller, catalogue: ToolCatalogue, question: FindRequest, answer: _Selection, result: FindResult
+        self, caller: Caller, catalogue: ToolCatalogue, question: ToolQuery, answer: _ToolSelection, result: FindResult
     ) -> None:
         source = _source(answer)
         if result.selection != "off":
@@ -114,7 +114,7 @@ class Finder:
         self,
         caller: Caller,
         catalogue: ToolCatalogue,
-        question: FindRequest,
+        question: ToolQuery,
         scope: Collection[int] | None,
         prefetched: Prefetch | None,
     ) -> SearchResult | ThresherError:
@@ -137,11 +137,11 @@ class Finder:
         self,
         catalogue: ToolCatalogue,
         search: SearchResult | ThresherError,
-        question: FindRequest,
+        question: ToolQuery,
         scope: Collection[int] | None,
         *,
         core: bool,
-    ) -> _Selection:
+    ) -> _ToolSelection:
         enabled = len(catalogue.by_id) if scope is None else len(catalogue.inside(scope))
         if isinstance(search, ThresherError):
             search = _empty_search(question, f"search failed: {search.message}")
@@ -150,11 +150,11 @@ class Finder:
         else:
             hits = () if search.abstained else search.hits
             chosen = choose(catalogue, hits, scope=scope, limit=question.limit, core=core)
-            return _Selection(search, chosen, fallback=False, searched=search.searched)
-        return _Selection(search, fall_back(catalogue, scope=scope, core=core), fallback=True, searched=enabled)
+            return _ToolSelection(search, chosen, fallback=False, searched=search.searched)
+        return _ToolSelection(search, fall_back(catalogue, scope=scope, core=core), fallback=True, searched=enabled)
 
 
-def _empty_search(question: FindRequest, reason: str) -> SearchResult:
+def _empty_search(question: ToolQuery, reason: str) -> SearchResult:
     return SearchResult(
         hits=(),
         abstained=False,
@@ -168,7 +168,7 @@ def _empty_search(question: FindRequest, reason: str) -> SearchResult:
     )
 
 
-def _row(caller: Caller, answer: _Selection, result: FindResult, source: str, message: str | None) -> Discovery:
+def _row(caller: Caller, answer: _ToolSelection, result: FindResult, source: str, message: str | None) -> Discovery:
     return Discovery(
         at=now(),
         owner=caller.user,
@@ -188,7 +188,7 @@ def _row(caller: Caller, answer: _Selection, result: FindResult, source: str, me
     )
 
 
-def _source(answer: _Selection) -> str:
+def _source(answer: _ToolSelection) -> str:
     sources = {choice.why.source for choice in answer.chosen} - {"core"}
     if answer.fallback:
         return "fallback"
@@ -197,7 +197,7 @@ def _source(answer: _Selection) -> str:
     return sources.pop() if len(sources) == 1 else "hybrid"
 
 
-def _result(catalogue: ToolCatalogue, answer: _Selection, trace: str, selection: str) -> FindResult:
+def _result(catalogue: ToolCatalogue, answer: _ToolSelection, trace: str, selection: str) -> FindResult:
     tools = tuple(_found(choice) for choice in answer.chosen)
     return FindResult(
         tools=tools,
@@ -276,7 +276,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class FindRequest:
+class ToolQuery:
     """What to search for.
 
     Attributes:
@@ -294,13 +294,13 @@ class FindRequest:
     message: str = ""
 
 
-def find_request(
+def tool_query(
     queries: Sequence[str] | str | None,
     message: str | None,
     history: Sequence[str],
     limit: int,
     threshold: float | None,
-) -> FindRequest:
+) -> ToolQuery:
     """Build a request from the arguments of `find_tools`.
 
     Empty queries and a blank message count as missing. With both, the queries are searched, and the message is their
@@ -317,8 +317,8 @@ def find_request(
     if threshold is not None and not (math.isfinite(threshold) and 0 <= threshold <= 1):
         raise InvalidInput(f"threshold is {threshold}; it must be a probability, 0 to 1.")
     if phrases:
-        return FindRequest(phrases, False, limit, threshold, words)
-    return FindRequest((words,), split=True, limit=limit, threshold=threshold)
+        return ToolQuery(phrases, False, limit, threshold, words)
+    return ToolQuery((words,), split=True, limit=limit, threshold=threshold)
 
 
 def _queries(queries: Sequence[str] | str) -> tuple[str, ...]:
@@ -410,7 +410,7 @@ async def held_back_names(
     index: SearchIndex,
     caller: Caller,
     catalogue: ToolCatalogue,
-    question: FindRequest,
+    question: ToolQuery,
     scope: Collection[int] | None,
     chosen: Sequence[ChosenTool],
 ) -> tuple[str, ...]:

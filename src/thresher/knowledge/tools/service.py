@@ -15,7 +15,7 @@ from thresher.core import Caller, InvalidInput, NotFound, Settings, Tool, Upstre
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.approval import Approvals, Consents
 from thresher.knowledge.tools.catalogue import CatalogueCache, NamedTool, ToolCatalogue, is_trusted, relied_on
-from thresher.knowledge.tools.finder import Finder, find_request
+from thresher.knowledge.tools.finder import Finder, tool_query
 from thresher.knowledge.tools.indexer import Indexer
 from thresher.knowledge.tools.local_servers import LocalServers, OfferSource
 from thresher.knowledge.tools.log import Purged, Statistics, ToolLog, measure, prune, purge
@@ -104,7 +104,7 @@ class ToolService:
             InvalidInput: An argument is out of bounds.
             NotFound: A server of the filter does not exist.
         """
-        question = find_request(
+        question = tool_query(
             queries, message, history, self._settings.find_limit if limit is None else limit, threshold
         )
         missing = await self.ready(caller, searching=True)
@@ -128,7 +128,7 @@ class ToolService:
         Raises:
             InvalidInput: An argument is out of bounds.
         """
-        return self._finder.prefetch(caller, find_request(queries, message, history, self._settings.find_limit, None))
+        return self._finder.prefetch(caller, tool_query(queries, message, history, self._settings.find_limit, None))
 
     def take_local(self, source: OfferSource) -> Callable[[], None]:
         """Have a source offer the servers inside this process before any face gives an answer about tools.

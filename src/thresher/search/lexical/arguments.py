@@ -179,47 +179,47 @@ def find_values(message: str, message_terms: Collection[str]) -> SuppliedValues:
     )
 
 
-def argument_fit(needs: ArgumentNeeds | None, given: SuppliedValues, weights: ArgumentWeights) -> float:
+def argument_fit(needs: ArgumentNeeds | None, supplied: SuppliedValues, weights: ArgumentWeights) -> float:
     """Return what argument fit adds to the score of an item.
 
     Args:
         needs: The needs of the item; None if it takes no arguments.
-        given: The values of the message.
+        supplied: The values of the message.
         weights: The weights of the model.
     """
     if needs is None:
         return 0.0
     required = sum(needs.required.values()) + len(needs.choices)
-    spare = max(0, given.dates - needs.required.get("date", 0))
+    spare = max(0, supplied.dates - needs.required.get("date", 0))
     return (
-        weights.missing * lacks_required(needs, given)
+        weights.missing * lacks_required(needs, supplied)
         + weights.required * math.log1p(required)
         + weights.dated * min(2, needs.dates, spare)
-        + weights.words * _word_use(needs, given.terms)
+        + weights.words * _word_use(needs, supplied.terms)
     )
 
 
-def lacks_required(needs: ArgumentNeeds | None, given: SuppliedValues) -> bool:
+def lacks_required(needs: ArgumentNeeds | None, supplied: SuppliedValues) -> bool:
     """Return whether anything required is missing; a spare number or date may be a name, a date a number."""
     if needs is None:
         return False
-    wanted = needs.required
-    numbers, dates, named = wanted.get("number", 0), wanted.get("date", 0), wanted.get("name", 0)
-    names = given.names + given.quotations
-    over = max(0, given.numbers - numbers) + max(0, given.dates - dates)
+    required = needs.required
+    numbers, dates, named = required.get("number", 0), required.get("date", 0), required.get("name", 0)
+    names = supplied.names + supplied.quotations
+    over = max(0, supplied.numbers - numbers) + max(0, supplied.dates - dates)
     return (
-        numbers > given.numbers + (0 if dates else given.dates)
-        or dates > given.dates
+        numbers > supplied.numbers + (0 if dates else supplied.dates)
+        or dates > supplied.dates
         or named > names + over
-        or wanted.get("address", 0) > given.addresses + given.quotations
-        or (wanted.get("list", 0) > 0 and not given.lists and given.numbers < 2 and names < 2)
-        or (wanted.get("object", 0) > 0 and not names and not given.numbers)
-        or any(not any(value <= given.terms for value in values) for values in needs.choices)
+        or required.get("address", 0) > supplied.addresses + supplied.quotations
+        or (required.get("list", 0) > 0 and not supplied.lists and supplied.numbers < 2 and names < 2)
+        or (required.get("object", 0) > 0 and not names and not supplied.numbers)
+        or any(not any(value <= supplied.terms for value in values) for values in needs.choices)
     )
 
 
-def _word_use(needs: ArgumentNeeds, given: frozenset[str]) -> float:
-    best = sorted(sum(words[term] for term in words.keys() & given) for words in needs.words)[-2:]
+def _word_use(needs: ArgumentNeeds, supplied: frozenset[str]) -> float:
+    best = sorted(sum(words[term] for term in words.keys() & supplied) for words in needs.words)[-2:]
     return sum(best) / len(best) if best else 0.0
 
 
@@ -243,9 +243,9 @@ def _kind(slot: Slot) -> str:
 
 def _shares(slot: Slot, idf: Callable[[str], float]) -> dict[str, float]:
     """The words of an argument's name and description (of a long one its first sentence), by their share."""
-    told = dict.fromkeys(terms(slot.text))
-    if len(told) >= _BRIEF_WORDS:
-        told = dict.fromkeys(terms(slot.brief))
-    weights = {word: idf(word) for word in list(dict.fromkeys([*terms(slot.name), *told]))[:_MOST_WORDS]}
+    described = dict.fromkeys(terms(slot.text))
+    if len(described) >= _BRIEF_WORDS:
+        described = dict.fromkeys(terms(slot.brief))
+    weights = {word: idf(word) for word in list(dict.fromkeys([*terms(slot.name), *described]))[:_MOST_WORDS]}
     total = math.fsum(weights.values())
     return {word: round(weight / total, 3) for word, weight in weights.items()} if total else {}

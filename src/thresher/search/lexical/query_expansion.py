@@ -62,14 +62,14 @@ def expand_query(text: str, synonyms: Synonyms) -> ExpandedQuery:
         synonyms: Expressions with the same meaning.
     """
     words = query_words(text)
-    asked = tuple(words)
-    held = set(asked)
+    terms = tuple(words)
+    held = set(terms)
     alternatives = (
         Alternative(terms, instead)
         for terms, instead in _pairs(synonyms)
         if terms and instead and terms != instead and held.issuperset(terms) and not held.issuperset(instead)
     )
-    return ExpandedQuery(asked, tuple(dict.fromkeys(alternatives))[:MAX_ALTERNATIVES], words)
+    return ExpandedQuery(terms, tuple(dict.fromkeys(alternatives))[:MAX_ALTERNATIVES], words)
 
 
 def _pairs(synonyms: Synonyms) -> Iterable[tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from thresher.core import InvalidInput
-from thresher.knowledge.tools.finder import MAX_MESSAGE_CHARACTERS, MAX_QUERY_CHARACTERS, find_request
+from thresher.knowledge.tools.finder import MAX_MESSAGE_CHARACTERS, MAX_QUERY_CHARACTERS, tool_query
 from thresher.search import MAX_QUERIES
 
 
@@ -15,7 +15,7 @@ def asked(
     queries: Any = None, message: str | None = None, history: Any = (), limit: int = 8, threshold: Any = None
 ) -> Any:
     """A request with the usual other arguments."""
-    return find_request(queries, message, history, limit, threshold)
+    return tool_query(queries, message, history, limit, threshold)
 
 
 def test_queries_are_taken_one_by_one_and_a_message_may_be_split() -> None:
