@@ -138,10 +138,12 @@ class Contexts:
             return selection.known
         if len(having) > 1:
             names = ", ".join(one.name for one in having)
-            raise InvalidInput(f"Several workspaces have a solution '{active[:80]}': {names}.", hint="Say which.")
+            raise InvalidInput(
+                f"Several workspaces have a solution '{active[:80]}': {names}.", hint="Name the workspace."
+            )
         if having:
             return having[0]
-        raise NotFound(f"No workspace has a solution or module '{active[:80]}'.", hint="Say the workspace too.")
+        raise NotFound(f"No workspace has a solution or module '{active[:80]}'.", hint="Name the workspace too.")
 
     async def _has(self, known: KnownWorkspace, project: str) -> bool:
         try:

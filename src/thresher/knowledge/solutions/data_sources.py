@@ -124,7 +124,9 @@ class Tables:
         """
         parsed = self._parsed(text, what)
         if parsed.kind not in ("db", "mem"):
-            return KnownSource(parsed, note=f"The columns of {parsed.text} cannot be checked: it is made at run time.")
+            return KnownSource(
+                parsed, note=f"The columns of {parsed.text} cannot be checked: it is created at run time."
+            )
         alike = self._by_name.get((parsed.server.casefold(), parsed.table.casefold()), [])
         exact = [one for one in alike if (one.server, one.name) == (parsed.server, parsed.table)] or alike
         if exact:  # the first definition, if several solutions define it
@@ -216,7 +218,7 @@ def _sorted_by(part: str, source: KnownSource, relations: Sequence[str]) -> str:
     match = _SORT.fullmatch(part)
     if match is None:
         raise InvalidInput(
-            f"'{part.strip()[:80]}' is no part of a sort order.", hint="Write such as: name asc, id desc."
+            f"'{part.strip()[:80]}' is not a valid part of a sort order.", hint="Write for example: name asc, id desc."
         )
     column, direction = match[1], (match[2] or "asc").lower()
     first, dot, _ = column.partition(".")
@@ -224,7 +226,7 @@ def _sorted_by(part: str, source: KnownSource, relations: Sequence[str]) -> str:
         return f"{source.name_of(column)} {direction}"
     if first not in relations:
         near = did_you_mean(nearest(first[:80], relations))
-        raise InvalidInput(f"The sort order names a relation '{first[:80]}' that is not there.", hint=near)
+        raise InvalidInput(f"The sort order names a relation '{first[:80]}' that does not exist.", hint=near)
     return f"{column} {direction}"
 
 

@@ -87,8 +87,8 @@ def _key(one: StoredObject) -> tuple[str, str]:
 
 def _after(cursor: str, question: tuple[str, ...]) -> tuple[str, str]:
     wrong = InvalidInput(
-        "The cursor belongs to another list, or a letter of it is wrong.",
-        hint="Copy it letter by letter and ask the same, or ask again without a cursor.",
+        "The cursor belongs to another list, or is not valid.",
+        hint="Repeat the same request with an exact copy, or without a cursor.",
     )
     try:
         padded = cursor.strip() + "=" * (-len(cursor.strip()) % 4)
