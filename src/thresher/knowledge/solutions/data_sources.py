@@ -124,13 +124,13 @@ class Tables:
         """
         parsed = self._parsed(text, what)
         if parsed.kind not in ("db", "mem"):
-            return KnownSource(
-                parsed, note=f"The columns of {parsed.text} cannot be checked: it is created at run time."
-            )
+            return KnownSource(parsed, note=f"The columns of {parsed.text} cannot be checked: created at run time.")
         alike = self._by_name.get((parsed.server.casefold(), parsed.table.casefold()), [])
         exact = [one for one in alike if (one.server, one.name) == (parsed.server, parsed.table)] or alike
         if exact:  # the first definition, if several solutions define it
-            return KnownSource(_renamed(parsed, exact[0]), exact[0])
+            table = exact[0]
+            text = f"db:/{table.server}/{table.name}" if parsed.kind == "db" else f"{parsed.kind}:{table.name}"
+            return KnownSource(DataSource(parsed.kind, table.server, table.name, text), table)
         if parsed.kind == "mem":
             near = did_you_mean(nearest(parsed.table, [one.name for one in self.facts if not one.server]))
             note = f"No solution defines the in-memory table '{parsed.table}', so its columns were not checked."
@@ -236,11 +236,6 @@ def _alike(name: str, known: dict[str, _T]) -> _T | None:
         return known[name]
     alike = [value for key, value in known.items() if key.casefold() == name.casefold()]
     return alike[0] if len(alike) == 1 else None
-
-
-def _renamed(parsed: DataSource, table: TableFacts) -> DataSource:
-    text = f"db:/{table.server}/{table.name}" if parsed.kind == "db" else f"{parsed.kind}:{table.name}"
-    return DataSource(parsed.kind, table.server, table.name, text)
 
 
 def _family(column: ColumnFacts) -> str:

@@ -143,10 +143,10 @@ class ObjectEditor:
 
     def deleted(self, context: WorkContext, names: Sequence[str], options: EditOptions) -> Deleted:
         """Delete objects, all or none."""
-        wanted = tuple(dict.fromkeys(names))
-        if not wanted or len(wanted) > _MOST_DELETED:
+        distinct = tuple(dict.fromkeys(names))
+        if not distinct or len(distinct) > _MOST_DELETED:
             raise InvalidInput(f"Give 1 to {_MOST_DELETED} names.", hint=f"Each is the name of a {self.kind}.")
-        stored = [context.get_object(self.kind, name, options.solution) for name in wanted]
+        stored = [context.get_object(self.kind, name, options.solution) for name in distinct]
         context.check_confirmed(self.kind, stored, "deleted", options.solution, confirm=options.confirm)
         going = {one.path for one in stored}
         every_place = context.workspace.references_to(stored)
@@ -163,8 +163,8 @@ class ObjectEditor:
             )
         files = [FileChange(one.path, one.data, None) for one in stored]
         projects = ", ".join(dict.fromkeys(one.project for one in stored))
-        change = self._written(context, "deleted", "', '".join(wanted), projects, files)
-        return Deleted(wanted, replace(change, left=left))
+        change = self._written(context, "deleted", "', '".join(distinct), projects, files)
+        return Deleted(distinct, replace(change, left=left))
 
     def _written(
         self, context: WorkContext, action: str, name: str, project: str, files: Sequence[FileChange]

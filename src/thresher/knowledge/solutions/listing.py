@@ -74,7 +74,7 @@ def _listed(one: StoredObject, names: Mapping[str, str]) -> ListedObject:
         words = relation_summary(record)
     else:
         held = {"method_name": record.method, "fallback_name": record.fallback}
-        facts |= {said: names[uuid.upper()] for said, uuid in held.items() if uuid.upper() in names}
+        facts |= {field: names[uuid.upper()] for field, uuid in held.items() if uuid.upper() in names}
         words = summary(record, names)
         words += f"; fallback {uuid_with_name(record.fallback, names)}" if record.fallback else ""
     marked = f"{words}; deprecated: {record.deprecated}" if record.deprecated else words

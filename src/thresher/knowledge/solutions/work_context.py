@@ -180,9 +180,9 @@ class WorkContext:
         Raises:
             Unconfirmed: Some are outside, and no one agreed.
         """
-        said = {one.project for one in stored} if self.active is None and solution else set[str]()
-        outside = [one for one in stored if one.project not in (self.active, *said)]
-        others = [one for one in besides if one.project not in (self.active, *said)]
+        named_projects = {one.project for one in stored} if self.active is None and solution else set[str]()
+        outside = [one for one in stored if one.project not in (self.active, *named_projects)]
+        others = [one for one in besides if one.project not in (self.active, *named_projects)]
         if confirm or not (outside or others):
             return
         active = f"'{self.active}' is the active solution" if self.active else "No solution is active"
