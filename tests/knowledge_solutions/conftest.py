@@ -17,14 +17,14 @@ from thresher.store import Database
 
 @dataclass
 class Told:
-    """What the service told of column information."""
+    """The announcements of column information by the service."""
 
     calls: list[tuple[str, dict[str, Path]]] = field(default_factory=list)
 
 
 @pytest.fixture
 def told() -> Told:
-    """What the service under test told."""
+    """The announcements of the service under test."""
     return Told()
 
 
@@ -47,7 +47,7 @@ def anybody(tenant: Tenant) -> Caller:
 
 @pytest.fixture(params=["classic", "json"])
 def dialect(request: pytest.FixtureRequest) -> Dialect:
-    """Of the workspace's files."""
+    """The dialect of the workspace's files."""
     return request.param  # type: ignore[no-any-return]
 
 
@@ -65,7 +65,7 @@ def plain(tmp_path: Path) -> WorkspaceBuilder:
 
 @pytest.fixture
 async def caller(service: SolutionService, anybody: Caller, shop: WorkspaceBuilder) -> Caller:
-    """A caller who works in the bookshop's module of data."""
+    """A caller who works in the bookshop's data module."""
     await service.add_workspace(anybody, str(shop.root), "shop")
     await service.set_solution_context(anybody, "shop_data")
     return anybody
@@ -85,10 +85,10 @@ def files(root: Path) -> dict[str, bytes]:
 
 
 def elsewhere(caller: Caller, folder: Path | str) -> Caller:
-    """The same caller, whose client works in a folder."""
+    """The same caller with a client in another folder."""
     return replace(caller, project=str(folder))
 
 
 def copied(root: Path, to: Path) -> Path:
-    """A second workspace of the same files."""
+    """A copy of the workspace."""
     return Path(shutil.copytree(root, to))

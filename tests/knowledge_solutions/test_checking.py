@@ -25,8 +25,8 @@ def test_a_workspace_comes_back_byte_for_byte(tmp_path: Path, dialect: Dialect) 
     assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == before
 
 
-def test_files_that_differ_or_are_torn_are_named(tmp_path: Path) -> None:
-    """By their paths, and hidden folders are left out."""
+def test_files_that_differ_or_are_broken_are_named(tmp_path: Path) -> None:
+    """By their paths; hidden folders are skipped."""
     builder = bookshop(tmp_path / "shop")
     builder.write("shop_data/relations/by_hand.rel", '  name : "x",\n\n\ntypeid:22')
     builder.write("shop_data/relations/torn.rel", "items:[\n{")
@@ -41,8 +41,8 @@ def test_files_that_differ_or_are_torn_are_named(tmp_path: Path) -> None:
     ]
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """And not taken for an empty one."""
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    """It does not count as an empty folder."""
     with pytest.raises(NotFound, match="nowhere"):
         check_round_trip(tmp_path / "nowhere")
 

@@ -1,4 +1,4 @@
-"""Where a caller works, which workspaces it sees, and what others of its tenant and of others see."""
+"""Where a caller works, which workspaces it sees, and what other users and tenants see."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from thresher.servoy import RelationItem
 from thresher.store import Database
 
 
-async def test_an_added_workspace_is_shown_with_what_it_holds(
+async def test_an_added_workspace_is_shown_with_its_content(
     service: SolutionService, anybody: Caller, plain: WorkspaceBuilder, told: Told
 ) -> None:
-    """Its solutions and modules, its servers, what is broken; its column information is told of; nothing is written."""
+    """Its solutions and modules, servers and unreadable files; its schemas are announced; nothing is written."""
     plain.write("shop_data/relations/torn.rel", b"{{")
     before = files(plain.root)
 
@@ -45,20 +45,20 @@ async def test_an_added_workspace_is_shown_with_what_it_holds(
     assert await service.sees_any(anybody)
 
 
-async def test_a_folder_that_is_no_workspace_is_refused_with_the_way_to_one(
+async def test_a_folder_that_is_not_a_workspace_is_refused_with_a_hint(
     service: SolutionService, anybody: Caller, plain: WorkspaceBuilder, tmp_path: Path
 ) -> None:
-    """A solution's own folder, one above it, one that holds nothing, a relative path, a wrong name."""
+    """A solution's own folder, a folder above, an empty folder, a relative path, an invalid name."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").touch()
     cases = [
-        (str(plain.root / "bookshop"), "", f"folder above it, {plain.root}"),
-        (str(tmp_path), "", f"Solutions lie in {plain.root}"),
+        (str(plain.root / "bookshop"), "", f"folder above it: {plain.root}"),
+        (str(tmp_path), "", f"Add {plain.root}"),
         (str(tmp_path / "empty"), "", "holds no solution"),
         (str(tmp_path / "nowhere"), "", "There is no folder"),
         (str(tmp_path / "file"), "", "There is no folder"),
-        ("shop", "", "no absolute path"),
-        ("", "", "no path"),
+        ("shop", "", "not an absolute path"),
+        ("", "", "path is not valid"),
         (str(plain.root), "a b", "no name for a workspace"),
     ]
 
@@ -70,16 +70,16 @@ async def test_a_folder_that_is_no_workspace_is_refused_with_the_way_to_one(
     assert not await service.sees_any(anybody)
 
 
-async def test_names_and_folders_are_taken_once(
+async def test_names_and_folders_are_unique(
     service: SolutionService, anybody: Caller, plain: WorkspaceBuilder, tmp_path: Path, told: Told
 ) -> None:
-    """Unless it is to be replaced; removing forgets it, and touches nothing on disk."""
+    """Unless it replaces one; removing changes nothing on disk."""
     second = copied(plain.root, tmp_path / "second")
     await service.add_workspace(anybody, str(plain.root))
 
-    with pytest.raises(Conflict, match="'shop' already, in"):
+    with pytest.raises(Conflict, match="already a workspace 'shop', in"):
         await service.add_workspace(anybody, str(second), "shop")
-    with pytest.raises(Conflict, match="is the workspace 'shop' already"):
+    with pytest.raises(Conflict, match="is already the workspace 'shop'"):
         await service.add_workspace(anybody, str(plain.root), "other")
     moved = await service.add_workspace(anybody, str(second), "shop", replace=True)
     before = files(second)
@@ -92,18 +92,16 @@ async def test_names_and_folders_are_taken_once(
         await service.workspace(anybody, "shop")
 
 
-async def test_a_workspace_that_went_away_says_so(
-    service: SolutionService, anybody: Caller, plain: WorkspaceBuilder
-) -> None:
-    """It is listed as unreadable; work in it ends with what to do."""
+async def test_a_missing_workspace_says_so(service: SolutionService, anybody: Caller, plain: WorkspaceBuilder) -> None:
+    """It is listed as unreadable; work in it fails with a hint."""
     await service.add_workspace(anybody, str(plain.root))
     shutil.rmtree(plain.root)
 
     (listed,) = await service.list_workspaces(anybody)
 
     assert not listed.readable
-    assert "is not there" in (await service.get_solution_context(anybody)).notes[0]
-    with pytest.raises(NotFound, match="is not there"):
+    assert "does not exist" in (await service.get_solution_context(anybody)).notes[0]
+    with pytest.raises(NotFound, match="does not exist"):
         await service.list_relations(anybody, "all")
     await service.provide_schemas(anybody)
 
@@ -111,7 +109,7 @@ async def test_a_workspace_that_went_away_says_so(
 async def test_without_a_choice_the_only_solution_is_active(
     service: SolutionService, anybody: Caller, plain: WorkspaceBuilder, tmp_path: Path
 ) -> None:
-    """Among several none is, and nothing is made until one is chosen; listing all still works."""
+    """With several, none is active, and nothing is created until one is chosen; listing all still works."""
     builder = WorkspaceBuilder(tmp_path / "small")
     builder.project("tool", ("parts",))
     builder.project("parts", kind=MODULE)
@@ -129,10 +127,10 @@ async def test_without_a_choice_the_only_solution_is_active(
         await service.list_relations(anybody, "current")
 
 
-async def test_the_clients_folder_says_where_it_works_until_something_is_chosen(
+async def test_the_clients_folder_decides_until_something_is_chosen(
     service: SolutionService, anybody: Caller, plain: WorkspaceBuilder, tmp_path: Path
 ) -> None:
-    """Inside a solution, inside a workspace, above the only one; a choice from a folder holds there first."""
+    """Inside a solution, inside a workspace, above the only one; a choice from a folder counts there first."""
     other = copied(plain.root, tmp_path / "deep" / "other")
     await service.add_workspace(anybody, str(plain.root))
     await service.add_workspace(anybody, str(other))
@@ -157,10 +155,10 @@ async def test_the_clients_folder_says_where_it_works_until_something_is_chosen(
     assert (still.workspace, still.active) == ("other", None)
 
 
-async def test_a_choice_is_kept_for_its_user_and_says_when_it_is_gone(
+async def test_a_choice_belongs_to_its_user_and_says_when_it_no_longer_exists(
     service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
 ) -> None:
-    """Another user of the tenant works as it chose itself."""
+    """Another user of the tenant works as they chose themselves."""
     ann = Caller(clerk.tenant, "ann")
     hers = await service.get_solution_context(ann)
     await service.set_solution_context(ann, "bookshop")
@@ -176,10 +174,10 @@ async def test_a_choice_is_kept_for_its_user_and_says_when_it_is_gone(
         await service.set_solution_context(ann, "bookshp")
 
 
-async def test_which_workspace_a_choice_means_must_be_clear(
+async def test_a_choice_must_mean_one_workspace(
     service: SolutionService, anybody: Caller, plain: WorkspaceBuilder, tmp_path: Path
 ) -> None:
-    """The only one that has it, or the one that is said."""
+    """The only one that has it, or the one that is named."""
     other = copied(plain.root, tmp_path / "other")
     shutil.rmtree(other / "backoffice")
     with pytest.raises(NotFound, match="solutions add"):
@@ -201,7 +199,7 @@ async def test_which_workspace_a_choice_means_must_be_clear(
 async def test_with_a_key_only_named_folders_can_be_added(
     database: Database, settings: Settings, anybody: Caller, plain: WorkspaceBuilder, tmp_path: Path
 ) -> None:
-    """Neither a link nor dots lead out of them; who has no key may add any."""
+    """Neither a link nor dots lead out of them; a caller without a key may add any folder."""
     keyed = replace(anybody, keyed=True)
     (tmp_path / "allowed").mkdir()
     (tmp_path / "allowed" / "link").symlink_to(plain.root)
@@ -218,10 +216,10 @@ async def test_with_a_key_only_named_folders_can_be_added(
     assert (added.path, free.path) == (str(inside), str(plain.root))
 
 
-async def test_a_user_sees_the_tenants_workspaces_and_its_own_alone(
+async def test_a_user_sees_only_the_tenants_workspaces_and_their_own(
     service: SolutionService, anybody: Caller, plain: WorkspaceBuilder, tmp_path: Path, told: Told
 ) -> None:
-    """Its own of the same name comes first; the tenant's can only be removed by who added it."""
+    """Its own of the same name comes first; only its owner can remove the tenant's."""
     second = copied(plain.root, tmp_path / "second")
     ann, bob = Caller(anybody.tenant, "ann"), Caller(anybody.tenant, "bob")
     await service.add_workspace(anybody, str(plain.root), "shop")
@@ -237,7 +235,7 @@ async def test_a_user_sees_the_tenants_workspaces_and_its_own_alone(
     assert (await service.workspace(ann, "shop")).path == str(plain.root)
 
 
-async def test_another_tenant_sees_nothing_even_by_queries_that_forgot_their_condition(
+async def test_another_tenant_sees_nothing_even_by_queries_without_their_condition(
     service: SolutionService,
     database: Database,
     clerk: Caller,
@@ -246,7 +244,7 @@ async def test_another_tenant_sees_nothing_even_by_queries_that_forgot_their_con
     plain: WorkspaceBuilder,
     tmp_path: Path,
 ) -> None:
-    """Every verb answers the same without `tenant_id = ...`; the other's rows stay as they are."""
+    """Every operation answers the same without `tenant_id = ...`; the other tenant's rows stay as they are."""
     other = Caller(other_tenant)
     theirs = copied(plain.root, tmp_path / "theirs")
     await service.add_workspace(other, str(theirs), "theirs")
@@ -273,7 +271,7 @@ async def test_another_tenant_sees_nothing_even_by_queries_that_forgot_their_con
 async def test_changes_are_undone_in_their_workspace(
     service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
 ) -> None:
-    """By id, as the answer and the list of changes have it; what was changed since is kept."""
+    """By the id in the answer and in the list of changes; later changes are kept."""
     before = files(plain.root)
     first = await service.update_relation(clerk, "order_lines_to_books", RelationChanges(comment="a"))
     second = await service.update_relation(clerk, "order_lines_to_books", RelationChanges(comment="b"))
@@ -289,10 +287,10 @@ async def test_changes_are_undone_in_their_workspace(
         await service.undo(clerk, "no-such-change")
 
 
-async def test_new_servers_are_told_of_when_the_workspace_is_looked_at(
+async def test_new_servers_are_announced_when_the_workspace_is_read(
     service: SolutionService, clerk: Caller, plain: WorkspaceBuilder, told: Told
 ) -> None:
-    """Once, until they change again; after a start they are told of anyway."""
+    """Once, until they change again; always after a start."""
     plain.write(
         "resources/datasources/crm/leads.dbi", (plain.root / "resources/datasources/shop/books.dbi").read_bytes()
     )
@@ -305,12 +303,12 @@ async def test_new_servers_are_told_of_when_the_workspace_is_looked_at(
     assert [sorted(folders) for _, folders in told.calls] == [["crm", "notes_db", "shop"]] * 2
 
 
-async def test_two_calls_at_once_make_one_relation(service: SolutionService, clerk: Caller) -> None:
-    """The other is told that it is there."""
+async def test_two_calls_at_once_create_one_relation(service: SolutionService, clerk: Caller) -> None:
+    """The other gets the existing one."""
     spec = RelationSpec(name="one", primary_datasource="shop/books", foreign_datasource="shop/authors")
-    wishes = [replace(spec, items=_items(n)) for n in range(2)]
+    specs = [replace(spec, items=_items(n)) for n in range(2)]
 
-    answers = await asyncio.gather(*(service.open_relation(clerk, one) for one in wishes), return_exceptions=True)
+    answers = await asyncio.gather(*(service.open_relation(clerk, one) for one in specs), return_exceptions=True)
 
     assert sorted(type(one).__name__ for one in answers) == ["Conflict", "RelationAnswer"]
 
@@ -319,10 +317,10 @@ def _items(number: int) -> tuple[RelationItem, ...]:
     return (RelationItem("author_id", "author_id", ("=", ">")[number]),)  # type: ignore[arg-type]
 
 
-async def test_tenants_that_share_a_folder_see_and_undo_their_own_changes_alone(
+async def test_tenants_that_share_a_folder_see_and_undo_only_their_own_changes(
     service: SolutionService, clerk: Caller, other_tenant: Tenant, plain: WorkspaceBuilder
 ) -> None:
-    """The other's is as if it never was; when a workspace is removed, only the changes of its tenant are forgotten."""
+    """The other's changes are invisible; removing a workspace drops only its own tenant's changes."""
     other = Caller(other_tenant, "olga")
     await service.add_workspace(other, str(plain.root), "same")
     await service.set_solution_context(other, "shop_data")
@@ -341,10 +339,10 @@ async def test_tenants_that_share_a_folder_see_and_undo_their_own_changes_alone(
     await service.undo(other, theirs.change.id)
 
 
-async def test_changes_are_kept_while_somebody_of_the_tenant_knows_the_folder(
+async def test_changes_are_kept_while_a_workspace_of_the_tenant_has_the_folder(
     service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
 ) -> None:
-    """A user's own workspace goes, the tenant's of the same folder stays."""
+    """A user's own workspace is removed, the tenant's of the same folder stays."""
     user = replace(clerk, user="olga")
     await service.add_workspace(user, str(plain.root), "own")
     done = await service.update_relation(clerk, "order_lines_to_books", RelationChanges(comment="a"))
@@ -354,10 +352,10 @@ async def test_changes_are_kept_while_somebody_of_the_tenant_knows_the_folder(
     assert [one.id for one in await service.backups(clerk, "shop")] == [done.change.id]
 
 
-async def test_a_solution_is_a_workspace_by_its_own_folder(
+async def test_a_single_solution_is_a_workspace(
     service: SolutionService, anybody: Caller, plain: WorkspaceBuilder, tmp_path: Path
 ) -> None:
-    """Its objects are shown, made, renamed with what names them, and taken back; nothing beside it is touched."""
+    """Its objects are shown, created, renamed with their references, and undone; nothing beside it is touched."""
     alone = copied(plain.root / "shop_data", tmp_path / "alone" / "shop_data")
     before = files(tmp_path / "alone")
     info = await service.add_workspace(anybody, str(alone), "alone")
@@ -380,7 +378,7 @@ async def test_a_solution_is_a_workspace_by_its_own_folder(
     assert files(tmp_path / "alone") == before
 
 
-async def test_the_folder_of_the_only_solution_stands_for_its_workspace(
+async def test_the_folder_of_the_only_solution_means_its_workspace(
     service: SolutionService, anybody: Caller, tmp_path: Path
 ) -> None:
     """So that the column information beside it is found."""
@@ -396,7 +394,7 @@ async def test_the_folder_of_the_only_solution_stands_for_its_workspace(
 async def test_with_a_key_a_solution_does_not_open_the_folder_above(
     database: Database, settings: Settings, anybody: Caller, plain: WorkspaceBuilder, tmp_path: Path
 ) -> None:
-    """What the owner named is one solution's folder, and that is all that is read."""
+    """The settings name one solution's folder, and nothing else is read."""
     named = settings.model_copy(update={"solution_folders": (plain.root / "bookshop",)})
     service = SolutionService(database, Storage(tmp_path / "data"), named)
 

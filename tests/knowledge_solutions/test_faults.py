@@ -1,4 +1,4 @@
-"""What can go wrong while files are written, provoked for real: nothing is lost, and the error says what to do."""
+"""Real failures while files are written: nothing is lost, and the error says what to do."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def storage(tmp_path: Path) -> Storage:
-    """With a journal beside the workspace, and little patience."""
+    """With a journal beside the workspace, and a short wait for the lock."""
     return Storage(tmp_path / "data", wait=0.2)
 
 
 def refused(root: Path, storage: Storage) -> ThresherError:
-    """The refusal of the change, after which every file is as it was."""
+    """The error of a change, after which every file is as it was."""
     before = contents(root)
     with pytest.raises(ThresherError) as caught:
         storage.apply(root, "rename old", plan())
@@ -48,7 +48,7 @@ def refused(root: Path, storage: Storage) -> ThresherError:
 
 
 def test_processes_that_write_one_file_at_once_lose_no_change(root: Path, tmp_path: Path) -> None:
-    """Each reads, adds one and writes; whoever comes second is told so, and reads again."""
+    """Each reads, adds one and writes; the second gets an error and reads again."""
     write(root, {"crm/forms/number.frm": b"0"})
     command = [*WRITER, "count", str(root), str(tmp_path / "data"), "25"]
     writers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
@@ -86,10 +86,8 @@ def test_threads_of_one_process_wait_for_each_other(root: Path, tmp_path: Path) 
     assert sum(path.startswith("crm/relations/r") for path in contents(root)) == 12
 
 
-def test_a_writer_that_does_not_end_is_named_and_not_waited_for_forever(
-    root: Path, storage: Storage, tmp_path: Path
-) -> None:
-    """The other process holds the workspace; nothing of it lies in the tree."""
+def test_waiting_for_another_writer_is_bounded(root: Path, storage: Storage, tmp_path: Path) -> None:
+    """The other process holds the workspace; it leaves nothing in the tree."""
     (tmp_path / "data").mkdir()
     command = [*WRITER, "hold", str(root), str(tmp_path / "data")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
@@ -99,13 +97,13 @@ def test_a_writer_that_does_not_end_is_named_and_not_waited_for_forever(
         holder.communicate(timeout=10)
 
     assert isinstance(error, Conflict)
-    assert f"Another process is writing to the workspace {root}" in error.message
+    assert f"Another process has been writing to the workspace {root}" in error.message
     assert storage.apply(root, "rename old", plan()).id
 
 
 @pytest.mark.parametrize("path", [OLD, "crm/forms/two.frm"])
 def test_a_file_that_changed_since_it_was_read_is_not_written(root: Path, storage: Storage, path: str) -> None:
-    """Not even the other files of the change are."""
+    """The other files of the change are not written either."""
     write(root, {path: b"somebody saved this"})
 
     error = refused(root, storage)
@@ -114,15 +112,15 @@ def test_a_file_that_changed_since_it_was_read_is_not_written(root: Path, storag
     assert error.message == f"Changed on disk since it was read: {path}."
 
 
-def test_a_file_that_went_since_it_was_read_is_not_written_again(root: Path, storage: Storage) -> None:
-    """Whoever removed it meant it."""
+def test_a_file_deleted_since_it_was_read_is_not_written_again(root: Path, storage: Storage) -> None:
+    """It was removed on purpose."""
     (root / OLD).unlink()
 
     assert isinstance(refused(root, storage), Conflict)
 
 
-def test_a_file_that_came_since_is_not_written_over(root: Path, storage: Storage) -> None:
-    """Somebody else made the file of this name."""
+def test_a_file_created_since_is_not_overwritten(root: Path, storage: Storage) -> None:
+    """Someone else created the file of this name."""
     write(root, {NEW: b"somebody's"})
 
     assert isinstance(refused(root, storage), Conflict)
@@ -132,7 +130,7 @@ def test_a_file_that_came_since_is_not_written_over(root: Path, storage: Storage
 def test_a_file_saved_between_comparing_and_replacing_stays_as_it_was_saved(
     root: Path, tmp_path: Path, path: str
 ) -> None:
-    """An editor does not know of our lock; what it saves in that moment is not lost, and all else is as before."""
+    """An editor ignores our lock; what it saves at that moment is kept, and everything else is as before."""
     write(root, {"crm/menus/deep/there.mnu": b"there"})
     command = [*WRITER, "meddle", str(root), str(tmp_path / "data"), path]
     said = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
@@ -145,7 +143,7 @@ def test_a_file_saved_between_comparing_and_replacing_stays_as_it_was_saved(
 
 @pytest.mark.parametrize("path", [OLD, "crm/forms/two.frm"], ids=["deleted", "edited"])
 def test_a_read_only_file_stays(root: Path, storage: Storage, path: str) -> None:
-    """A rename would replace it all the same, so its bits are asked; for root too."""
+    """A rename would replace it, so its permission bits are checked, for root too."""
     (root / path).chmod(0o444)
 
     error = refused(root, storage)
@@ -166,8 +164,8 @@ def test_nothing_is_put_into_a_read_only_folder(root: Path, storage: Storage, pa
     assert error.message == f"{path} is read-only."
 
 
-def test_a_folder_in_the_place_of_a_file_stays(root: Path, storage: Storage) -> None:
-    """Whoever made it meant it."""
+def test_a_folder_in_place_of_a_file_stays(root: Path, storage: Storage) -> None:
+    """It was made on purpose."""
     (root / NEW).mkdir()
 
     assert isinstance(refused(root, storage), Conflict)
@@ -175,13 +173,13 @@ def test_a_folder_in_the_place_of_a_file_stays(root: Path, storage: Storage) -> 
 
 
 def test_a_name_that_is_too_long_for_the_file_system_is_refused(root: Path, storage: Storage) -> None:
-    """In the system's own words."""
+    """With the system's own message."""
     with pytest.raises(Conflict, match="cannot be written: File name too long"):
         storage.apply(root, "create", [FileChange(f"crm/relations/{'x' * 300}.rel", None, b"x")])
 
 
-def test_a_file_that_a_second_name_leads_to_is_written(root: Path, storage: Storage) -> None:
-    """A hard link of another case is no sign of a file system that ignores case."""
+def test_a_file_with_a_second_name_is_written(root: Path, storage: Storage) -> None:
+    """A hard link that differs in case does not mean that the file system ignores case."""
     os.link(root / OLD, root / "crm/relations/OLD.REL")
     storage.apply(root, "update", [FileChange(OLD, BEFORE[OLD], b"new")])
 
@@ -190,7 +188,7 @@ def test_a_file_that_a_second_name_leads_to_is_written(root: Path, storage: Stor
 
 
 def test_without_a_journal_nothing_is_written(root: Path, tmp_path: Path) -> None:
-    """The data folder cannot be made, so that nothing could be undone."""
+    """The data folder cannot be created, so nothing could be undone."""
     (tmp_path / "data").write_text("a file in its place")
 
     error = refused(root, Storage(tmp_path / "data"))
@@ -201,7 +199,7 @@ def test_without_a_journal_nothing_is_written(root: Path, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("path", ["../out.rel", "/etc/out.rel", "crm/../../out.rel", "", "crm\\..\\out.rel", "a\0b"])
 def test_a_path_that_leaves_the_workspace_is_refused(root: Path, storage: Storage, path: str) -> None:
-    """Whatever way it takes."""
+    """However the path is written."""
     with pytest.raises(InvalidInput, match="not the path of a file below a workspace"):
         storage.apply(root, "create", [FileChange(path, None, b"x")])
 
@@ -220,9 +218,9 @@ def test_a_link_out_of_the_workspace_is_not_written_through(root: Path, storage:
     assert contents(tmp_path / "elsewhere") == {"relations/old.rel": b"theirs"}
 
 
-def test_a_workspace_that_went_is_named(storage: Storage, tmp_path: Path) -> None:
+def test_a_removed_workspace_is_named(storage: Storage, tmp_path: Path) -> None:
     """Its folder was removed or moved."""
-    with pytest.raises(ConfigurationError, match="is not there"):
+    with pytest.raises(ConfigurationError, match="does not exist"):
         storage.apply(tmp_path / "gone", "rename old", plan())
 
 
@@ -230,7 +228,7 @@ NAMESPACE = shutil.which("unshare")
 
 
 def mounted(tmp_path: Path, script: str, *arguments: str) -> dict[str, Any]:
-    """Run the writer where file systems of its own are mounted; skips where that is not allowed."""
+    """Run the writer with file systems of its own mounted; skips if that is not allowed."""
     root, data = tmp_path / "mounted/workspace", tmp_path / "mounted/data"
     for folder in (root, data):
         folder.mkdir(parents=True)
@@ -252,7 +250,7 @@ FULL = "mount -t tmpfs -o size=128k tmpfs {%s}; exec {writer}"
     ("full", "error"), [("workspace", "Conflict"), ("data", "ConfigurationError")], ids=["workspace", "data folder"]
 )
 def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, full: str, error: str) -> None:
-    """A real file system without room, of the workspace or of the data folder."""
+    """A real full file system, of the workspace or of the data folder."""
     said = mounted(tmp_path, FULL % ("root" if full == "workspace" else "data"), "starved", full)
 
     assert said["error"] == error
@@ -261,8 +259,8 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, full: str, erro
     assert "crm/menus" not in said["folders"]
 
 
-def test_a_file_system_that_only_reads_is_left_alone(tmp_path: Path) -> None:
-    """Mounted read-only: no bit tells of it."""
+def test_a_read_only_file_system_is_not_changed(tmp_path: Path) -> None:
+    """Mounted read-only, which no permission bit shows."""
     write(tmp_path / "mounted/workspace", BEFORE)
     script = "mount --bind {root} {root}; mount -o remount,ro,bind {root}; exec {writer}"
     shutil.move(tmp_path / "mounted/workspace", tmp_path / "kept")
@@ -275,7 +273,7 @@ def test_a_file_system_that_only_reads_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become somebody else")
-def test_files_of_others_keep_their_owner_and_their_rights(root: Path, storage: Storage) -> None:
+def test_files_of_others_keep_their_owner_and_permissions(root: Path, storage: Storage) -> None:
     """A writer that runs as root leaves files that their owner can still edit."""
     for path in [root, *root.rglob("*")]:
         os.chown(path, 1234, 1234)

@@ -1,4 +1,4 @@
-"""Writers that are killed with signal 9 at every step: all is done, or nothing; nothing is lost."""
+"""Writers killed with signal 9 at every step: all or nothing is done, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Killing:
         self.afresh()
 
     def afresh(self) -> None:
-        """The workspace as it was, and no journal."""
+        """The workspace as it was, without a journal."""
         for folder in (self.root, self.data):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
         write(self.root, BEFORE)
 
     def asks(self, spec: str) -> dict[str, Any]:
-        """What the process answers."""
+        """The answer of the process."""
         assert self.process.stdin
         assert self.process.stdout
         self.process.stdin.write(f"{spec}\n")
@@ -46,11 +46,11 @@ class Killing:
         return json.loads(self.process.stdout.readline())
 
     def steps(self, work: str) -> list[int]:
-        """Where to kill it: once in each state that the disk is in."""
+        """The steps at which to kill it: one for each state of the disk."""
         return self.asks(f"steps {work}")["steps"]
 
     def is_whole(self) -> bool:
-        """Whether every file of the workspace is one that was written on purpose, as a whole."""
+        """Whether every file of the workspace is complete."""
         found = {path: data for path, data in contents(self.root).items() if ".thresher-" not in path}
         return all(data in (BEFORE.get(path), AFTER.get(path)) for path, data in found.items()) and all(
             path in found for path in BEFORE.keys() & AFTER.keys()
@@ -59,7 +59,7 @@ class Killing:
 
 @pytest.fixture
 def killing(tmp_path: Path) -> Iterator[Killing]:
-    """A process to be asked."""
+    """The process that writes."""
     killing = Killing(tmp_path)
     yield killing
     killing.process.stdin.close()  # type: ignore[union-attr]
@@ -67,7 +67,7 @@ def killing(tmp_path: Path) -> Iterator[Killing]:
 
 
 def test_a_writer_killed_at_any_step_leaves_all_or_nothing(killing: Killing) -> None:
-    """Every file is whole at once; after recovery all are new, or all are old, and nothing else is left."""
+    """Every file is complete at once; after recovery all are new or all are old, and nothing else is left."""
     steps = killing.steps("apply")
     outcomes: list[str] = []
     for step in steps:
@@ -102,8 +102,8 @@ def test_what_was_completed_after_a_kill_can_be_undone(killing: Killing) -> None
         assert [backup.undone for backup in storage.backups(killing.root)] == [False, True]
 
 
-def test_a_recovery_killed_at_any_step_is_made_up_by_the_next(killing: Killing) -> None:
-    """The second process is killed too, wherever it is; the third makes it whole."""
+def test_a_recovery_killed_at_any_step_is_completed_by_the_next(killing: Killing) -> None:
+    """The second process is killed at any step too; the third completes it."""
     steps = killing.steps("apply")
     for first in (steps[len(steps) // 3], steps[len(steps) // 2], steps[-4]):
         killing.afresh()
@@ -120,7 +120,7 @@ def test_a_recovery_killed_at_any_step_is_made_up_by_the_next(killing: Killing) 
 
 
 def test_the_next_write_finishes_what_a_killed_writer_left(killing: Killing) -> None:
-    """Nobody has to ask for recovery."""
+    """No one has to ask for recovery."""
     extra = {"crm/relations/extra.rel": b'name:"extra"'}
     for step in killing.steps("apply")[-6:-1]:
         killing.afresh()
@@ -132,7 +132,7 @@ def test_the_next_write_finishes_what_a_killed_writer_left(killing: Killing) -> 
 
 
 def test_a_file_that_others_changed_after_a_kill_stays_as_they_left_it(killing: Killing) -> None:
-    """It is neither completed nor taken back; the journal keeps what its files held."""
+    """It is neither completed nor taken back; the journal keeps the former content."""
     steps = killing.steps("apply")
     left = 0
     for step in steps:
@@ -156,7 +156,7 @@ def test_a_file_that_others_changed_after_a_kill_stays_as_they_left_it(killing: 
 
 @contextmanager
 def little_room(size: int) -> Iterator[None]:
-    """No file may grow beyond so many bytes."""
+    """No file may grow beyond this number of bytes."""
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
@@ -166,8 +166,8 @@ def little_room(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_what_cannot_be_completed_now_is_completed_later(killing: Killing) -> None:
-    """There is no room for a large file after the kill: every write says so, until there is."""
+def test_a_change_that_cannot_be_completed_now_is_completed_later(killing: Killing) -> None:
+    """After the kill there is no room for a large file; every write says so until there is."""
     storage = Storage(killing.data)
     refusals: list[str] = []
     for step in killing.steps("apply"):

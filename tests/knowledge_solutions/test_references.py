@@ -1,4 +1,4 @@
-"""What names a relation or a value list, what surely means it, and what renaming rewrites."""
+"""References to a relation or value list: which are certain, and which renaming rewrites."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def script_says(builder: WorkspaceBuilder, body: str, name: str = NAME, kind: An
     return [certain for path, _, certain in places(builder.root, name, kind) if path.endswith("probe.js")]
 
 
-def test_forms_scripts_and_value_lists_are_looked_through(builder: WorkspaceBuilder) -> None:
-    """Each place with its line; words in scripts that could be something else are uncertain."""
+def test_forms_scripts_and_value_lists_are_searched(builder: WorkspaceBuilder) -> None:
+    """Each place with its line; words in scripts that may mean something else are uncertain."""
     found = places(builder.root)
 
     assert found == [
@@ -84,7 +84,7 @@ def test_a_reference_leads_to_its_line(builder: WorkspaceBuilder) -> None:
     [("orders_to_order_lines", 3), ("order_lines_to_books", 1), ("authors_to_books$in_print", 1), ("books$wanted", 0)],
 )
 def test_chains_and_selectors_of_foundsets_name_relations(builder: WorkspaceBuilder, name: str, count: int) -> None:
-    """Also a value list that is made by a relation."""
+    """Also a value list with the values of a relation."""
     workspace = ServoyWorkspace(builder.root)
     (one,) = workspace.find("relation", name, ["shop_data", "bookshop"])
     references = workspace.references(one)
@@ -95,7 +95,7 @@ def test_chains_and_selectors_of_foundsets_name_relations(builder: WorkspaceBuil
 
 @pytest.mark.parametrize(("name", "kind"), [("customers", "form"), ("rooms", "value list")])
 def test_a_value_list_is_named_by_its_uuid(builder: WorkspaceBuilder, name: str, kind: str) -> None:
-    """By fields of forms, and by lists that fall back to it; such a place stays right when it is renamed."""
+    """By form fields and by lists that fall back to it; such a place stays valid when it is renamed."""
     workspace = ServoyWorkspace(builder.root)
     references = workspace.references(stored(workspace, name, "value list"))
 
@@ -103,7 +103,7 @@ def test_a_value_list_is_named_by_its_uuid(builder: WorkspaceBuilder, name: str,
 
 
 def test_a_uuid_is_found_in_whatever_case_it_is_written(classic: WorkspaceBuilder) -> None:
-    """People write it in small letters."""
+    """People write it in lower case."""
     classic.form("shop_screens", "probe", [{"valuelistID": made_uuid("shop_data", "list", "stars").lower()}])
 
     assert len(places(classic.root, "stars", "value list")) == 1
@@ -134,10 +134,10 @@ def test_a_uuid_is_found_in_whatever_case_it_is_written(classic: WorkspaceBuilde
     ],
     ids=str,
 )
-def test_a_text_of_a_form_is_judged_by_what_it_is_for(
+def test_a_text_of_a_form_is_judged_by_its_property(
     classic: WorkspaceBuilder, json: dict[str, Any], certain: list[bool]
 ) -> None:
-    """Certain where the property holds a relation or a chain through one; else it is listed, or means another thing."""
+    """Certain if the property holds a relation or a chain through one; otherwise listed, or something else."""
     assert form_says(classic, **json) == certain
 
 
@@ -162,10 +162,10 @@ def test_a_text_of_a_form_is_judged_by_what_it_is_for(
     ],
     ids=str,
 )
-def test_a_word_of_a_script_is_judged_by_where_it_stands(
+def test_a_word_of_a_script_is_judged_by_its_context(
     classic: WorkspaceBuilder, script: str, certain: list[bool]
 ) -> None:
-    """Code that surely means the relation, code and texts that may, and comments, which mean nothing."""
+    """Code that certainly means the relation, code and strings that may, and comments, which mean nothing."""
     assert script_says(classic, script) == certain
 
 
@@ -180,12 +180,12 @@ def test_a_word_of_a_script_is_judged_by_where_it_stands(
     ids=str,
 )
 def test_a_text_of_a_script_may_be_a_value_list(classic: WorkspaceBuilder, script: str, certain: list[bool]) -> None:
-    """For sure where a function takes it that reads or sets the values of one."""
+    """Certain as an argument of a function that reads or sets the values of a list."""
     assert script_says(classic, script, "stars", "value list") == certain
 
 
-def test_many_objects_are_looked_for_at_once(builder: WorkspaceBuilder) -> None:
-    """With the answers that each has alone, also where a letter is written as a number."""
+def test_many_objects_are_searched_for_at_once(builder: WorkspaceBuilder) -> None:
+    """With the same results as one by one, also with escaped letters."""
     builder.write("shop_screens/forms/probe.js", "x = '\\u002e'; foundset.orders_to_order_lines.getSize();")
     workspace = ServoyWorkspace(builder.root)
     projects = [project.name for project in workspace.projects()]
@@ -198,7 +198,7 @@ def test_many_objects_are_looked_for_at_once(builder: WorkspaceBuilder) -> None:
 
 
 def test_another_object_of_the_name_has_references_of_its_own(classic: WorkspaceBuilder) -> None:
-    """Two solutions that share nothing each have a relation of this name."""
+    """Two separate solutions each have a relation of this name."""
     classic.project("apart")
     item = RelationItem("customer_id", "customer_id")
     classic.relation("apart", Relation(NAME, "db:/shop/reviews", "db:/shop/customers", (item,)))
@@ -211,8 +211,8 @@ def test_another_object_of_the_name_has_references_of_its_own(classic: Workspace
     assert {one.project for one in shared} == {"shop_screens"}
 
 
-def test_a_name_that_leads_nowhere_in_another_solution_is_not_certain(classic: WorkspaceBuilder) -> None:
-    """It may have been meant: a module is missing there. It is listed, and not rewritten."""
+def test_an_unresolved_name_in_another_solution_is_not_certain(classic: WorkspaceBuilder) -> None:
+    """A module may be missing there, so it is listed and not rewritten."""
     classic.project("apart")
     classic.form("apart", "own", [{"dataProviderID": f"{NAME}.city"}])
 
@@ -220,7 +220,7 @@ def test_a_name_that_leads_nowhere_in_another_solution_is_not_certain(classic: W
 
 
 def test_a_form_that_cannot_be_read_is_listed(classic: WorkspaceBuilder) -> None:
-    """Nobody knows what it means by the name."""
+    """It may name the object."""
     classic.write("shop_screens/forms/torn.frm", f'items:[\n{{dataProviderID:"{NAME}.city"')
 
     found = [one for one in places(classic.root) if one[0].endswith("torn.frm")]
@@ -231,7 +231,7 @@ def test_a_form_that_cannot_be_read_is_listed(classic: WorkspaceBuilder) -> None
 
 
 def test_renaming_rewrites_every_certain_place_and_no_script(builder: WorkspaceBuilder, tmp_path: Path) -> None:
-    """The file is moved; all other lines of all files stay, and undo brings everything back."""
+    """The file is moved; all other lines of all files stay, and undo restores everything."""
     workspace, storage = ServoyWorkspace(builder.root), Storage(tmp_path / "data")
     before = {path: path.read_bytes() for path in builder.root.rglob("*") if path.is_file()}
     old = stored(workspace, "orders_to_order_lines")
@@ -255,7 +255,7 @@ def test_renaming_rewrites_every_certain_place_and_no_script(builder: WorkspaceB
 
 
 def test_renaming_leaves_scripts_and_doubtful_places(classic: WorkspaceBuilder) -> None:
-    """They are for a person to look at."""
+    """They are for a person to check."""
     classic.form("shop_screens", "probe", [{"id": f"{NAME}.city", "dataprovider": f"{NAME}.city"}])
     workspace = ServoyWorkspace(classic.root)
     old = stored(workspace, NAME)
@@ -267,8 +267,8 @@ def test_renaming_leaves_scripts_and_doubtful_places(classic: WorkspaceBuilder) 
     assert f'id:"{NAME}.city"'.encode() in (changes["shop_screens/forms/probe.frm"] or b"")
 
 
-def test_a_relation_that_is_sorted_through_itself_is_renamed_within(classic: WorkspaceBuilder) -> None:
-    """A chain of its own name stands in its own file."""
+def test_a_relation_sorted_through_itself_is_renamed_within(classic: WorkspaceBuilder) -> None:
+    """Its own file contains a chain with its name."""
     item = RelationItem("manager_id", "clerk_id")
     chief = Relation("chief", "db:/shop/clerks", "db:/shop/clerks", (item,), initial_sort="chief.full_name asc")
     classic.relation("shop_data", chief)
@@ -278,7 +278,7 @@ def test_a_relation_that_is_sorted_through_itself_is_renamed_within(classic: Wor
     assert b'initialSort:"boss.full_name asc"' in (change.after or b"")
 
 
-def test_a_value_list_is_renamed_without_touching_what_holds_its_uuid(classic: WorkspaceBuilder) -> None:
+def test_renaming_a_value_list_leaves_references_by_uuid(classic: WorkspaceBuilder) -> None:
     """Only a component that names it is rewritten."""
     classic.form("shop_screens", "probe", [{"valuelist": "stars"}])
     workspace = ServoyWorkspace(classic.root)
@@ -292,7 +292,7 @@ def test_a_value_list_is_renamed_without_touching_what_holds_its_uuid(classic: W
     ]
 
 
-def test_renaming_stops_at_a_form_that_was_torn_meanwhile(classic: WorkspaceBuilder) -> None:
+def test_renaming_stops_at_a_form_that_broke_in_the_meantime(classic: WorkspaceBuilder) -> None:
     """A merge went wrong after the references were found."""
     workspace = ServoyWorkspace(classic.root)
     old = stored(workspace, NAME)
@@ -303,7 +303,7 @@ def test_renaming_stops_at_a_form_that_was_torn_meanwhile(classic: WorkspaceBuil
         workspace.renamed(old, "fresh", references)
 
 
-def test_a_file_whose_name_is_not_its_object_s_is_moved_to_the_new_name(classic: WorkspaceBuilder) -> None:
+def test_a_file_with_another_name_than_its_object_is_moved_to_the_new_name(classic: WorkspaceBuilder) -> None:
     """The property counts, as it does for Servoy."""
     classic.write("shop_data/valuelists/wrong.val", 'name:"right",\ntypeid:34,\nuuid:"' + made_uuid("right") + '"')
     workspace = ServoyWorkspace(classic.root)

@@ -1,4 +1,4 @@
-"""Relations: shown, made, changed, renamed, deleted, in both dialects, on real files."""
+"""Relations: shown, created, changed, renamed and deleted, in both dialects, on real files."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def on_disk(file: str) -> Relation:
     return relation_of(read_document(Path(file).read_bytes()))
 
 
-async def test_a_new_relation_stands_in_the_active_solution_under_the_tables_names(
+async def test_a_new_relation_is_in_the_active_solution_under_the_tables_names(
     service: SolutionService, caller: Caller, shop: WorkspaceBuilder
 ) -> None:
-    """Left outer, named by both tables, in the project's dialect; the answer says where, and shows the difference."""
+    """Left outer, named by both tables, in the project's dialect; the answer has the location and the diff."""
     before = files(shop.root)
 
     made = await service.open_relation(caller, BOOKS)
@@ -54,7 +54,7 @@ async def test_a_new_relation_stands_in_the_active_solution_under_the_tables_nam
 
 
 async def test_every_property_reaches_the_file(service: SolutionService, caller: Caller) -> None:
-    """What was said stands there; so does why the columns are these, in the answer."""
+    """Every given property is in it; the answer also says why these columns were chosen."""
     said: dict[str, Any] = {
         "join_type": "inner",
         "allow_creation": True,
@@ -90,10 +90,10 @@ async def test_every_property_reaches_the_file(service: SolutionService, caller:
     assert (made.reason, made.evidence) == ("a key", ("it is declared",))
 
 
-async def test_what_exists_is_shown_and_not_changed(
+async def test_an_existing_relation_is_returned_and_not_changed(
     service: SolutionService, caller: Caller, shop: WorkspaceBuilder
 ) -> None:
-    """By its name, and by the same data sources and columns in another order and way of writing."""
+    """By its name, and by the same data sources and columns in another order and spelling."""
     before = files(shop.root)
 
     shown = await service.open_relation(caller, RelationSpec(name="orders_to_customers"))
@@ -111,10 +111,10 @@ async def test_what_exists_is_shown_and_not_changed(
     assert files(shop.root) == before
 
 
-async def test_one_that_differs_is_neither_shown_nor_changed(
+async def test_an_object_that_differs_is_neither_returned_nor_changed(
     service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
 ) -> None:
-    """The refusal says what differs, and which tool changes it."""
+    """The error says what differs, and which tool changes it."""
     before = files(plain.root)
 
     with pytest.raises(Conflict, match=r"join_type is 'left outer', not 'inner'.*update_relation"):
@@ -143,13 +143,13 @@ def _odd() -> RelationItem:
     ("spec", "message", "hint"),
     [
         (RelationSpec(), "Neither a name nor primary_datasource and foreign_datasource", "server/table"),
-        (RelationSpec(name="nothing"), "primary_datasource and foreign_datasource must be said", "server/table"),
-        (RelationSpec(name="books_to_reviews"), "must be said", "from shop/books to shop/reviews"),
-        (RelationSpec(name="orders_to_costumers"), "must be said", "orders_to_customers"),
+        (RelationSpec(name="nothing"), "to create it, give primary_datasource and foreign_datasource", "server/table"),
+        (RelationSpec(name="books_to_reviews"), "to create it, give", "from shop/books to shop/reviews"),
+        (RelationSpec(name="orders_to_costumers"), "to create it, give", "orders_to_customers"),
         (RelationSpec(primary_datasource="shop/books"), "Neither a name nor foreign_datasource", "server/table"),
         (
             RelationSpec(primary_datasource="shop/books", foreign_datasource="shop/authors"),
-            "columns that join shop/books and shop/authors must be said",
+            "columns that join shop/books and shop/authors",
             "author_id (integer)",
         ),
         (
@@ -234,10 +234,10 @@ def _odd() -> RelationItem:
     ],
     ids=lambda value: "" if isinstance(value, RelationSpec) else str(value)[:30],
 )
-async def test_what_is_missing_or_wrong_is_said_with_what_there_is(
+async def test_missing_or_wrong_input_is_refused_with_suggestions(
     service: SolutionService, clerk: Caller, plain: WorkspaceBuilder, spec: RelationSpec, message: str, hint: str
 ) -> None:
-    """Nothing is guessed and nothing written."""
+    """Nothing is guessed, and nothing is written."""
     before = files(plain.root)
 
     with pytest.raises(InvalidInput) as refused:
@@ -248,8 +248,10 @@ async def test_what_is_missing_or_wrong_is_said_with_what_there_is(
     assert files(plain.root) == before
 
 
-async def test_what_cannot_be_checked_is_made_with_a_note(service: SolutionService, clerk: Caller) -> None:
-    """A server without column information, an in-memory table that nobody defines, types that hardly meet."""
+async def test_a_relation_that_cannot_be_checked_is_created_with_a_note(
+    service: SolutionService, clerk: Caller
+) -> None:
+    """A server without column information, an undefined in-memory table, types that are rarely equal."""
     unknown = await service.open_relation(
         clerk,
         RelationSpec(primary_datasource="crm/deals", foreign_datasource="mem:baskets", items=(RelationItem("a", "b"),)),
@@ -272,7 +274,7 @@ async def test_what_cannot_be_checked_is_made_with_a_note(service: SolutionServi
 async def test_calculations_and_memory_tables_are_sides_of_a_relation(
     service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
 ) -> None:
-    """A calculation stands on the primary side alone."""
+    """A calculation may only be on the primary side."""
     plain.write(
         "shop_data/datasources/shop/books_calculations.js",
         '/**\n * @properties={type:4,typeid:36,uuid:"62E0B3B5-2B1F-4B6B-9B0F-0A8E1C2D3E4F"}\n */\n'
@@ -299,8 +301,8 @@ async def test_calculations_and_memory_tables_are_sides_of_a_relation(
         )
 
 
-async def test_a_name_that_is_met_in_another_module_is_taken(service: SolutionService, clerk: Caller) -> None:
-    """In a module that uses this one, in one that is used beside it, in another case, and as a column of the table."""
+async def test_a_name_visible_in_another_module_is_taken(service: SolutionService, clerk: Caller) -> None:
+    """In a module that uses this one, in one used together with it, in another case, and as a column of the table."""
     spec = {"primary_datasource": "shop/books", "foreign_datasource": "shop/authors", "items": PAIR, "confirm": True}
 
     with pytest.raises(Conflict, match=r"'books\$wanted' in 'bookshop'"):
@@ -314,10 +316,10 @@ async def test_a_name_that_is_met_in_another_module_is_taken(service: SolutionSe
     assert made.project == "backoffice"  # nothing uses it together with `bookshop`
 
 
-async def test_outside_of_the_active_solution_somebody_must_agree(
+async def test_changes_outside_the_active_solution_need_confirmation(
     service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
 ) -> None:
-    """To make, change, rename and delete."""
+    """To create, change, rename and delete."""
     before = files(plain.root)
     name = "books$wanted"
     calls = [
@@ -344,7 +346,7 @@ def _fields(spec: RelationSpec) -> dict[str, Any]:
 async def test_an_update_touches_only_its_lines(
     service: SolutionService, caller: Caller, shop: WorkspaceBuilder
 ) -> None:
-    """Unknown properties stay, the answer's line is the first that changed, and what is equal is no change."""
+    """Unknown properties stay, the answer's line is the first that changed, and equal values are no change."""
     file = shop.root / "shop_data/relations/orders_to_order_lines.rel"
     text = file.read_bytes()
     odd = b'"zzz":1' if shop.dialect == "json" else b"zzz:1"
@@ -370,7 +372,7 @@ def _lines(text: bytes) -> set[str]:
 
 
 async def test_items_that_stay_keep_their_uuids(service: SolutionService, caller: Caller) -> None:
-    """A pair more is one more item; the data source can change with its columns alone."""
+    """A new pair is a new item; the data source can only change together with its columns."""
     before = (await service.open_relation(caller, RelationSpec(name="orders_to_order_lines"))).relation
     items = (RelationItem("order_id", "order_id"), RelationItem("LITERAL:1", "line_no", ">="))
 
@@ -382,10 +384,10 @@ async def test_items_that_stay_keep_their_uuids(service: SolutionService, caller
         await service.update_relation(caller, before.name, RelationChanges(foreign_datasource="shop/books"))
 
 
-async def test_what_an_update_does_not_name_may_stay_wrong(
+async def test_an_update_leaves_other_properties_even_if_they_are_wrong(
     service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
 ) -> None:
-    """A relation to a table that is gone can get a comment; not yet other columns."""
+    """A relation to a removed table can get a comment, but not other columns."""
     gone = Relation("lost", "db:/shop/books", "db:/shop/gone", (RelationItem("nope", "never"),))
     plain.relation("shop_data", gone)
 
@@ -394,16 +396,16 @@ async def test_what_an_update_does_not_name_may_stay_wrong(
     assert done.relation.comment == "why?"
     same = RelationSpec(name="lost", primary_datasource="shop/books", foreign_datasource="shop/GONE")
     assert (await service.open_relation(clerk, same)).change.action == "unchanged"
-    with pytest.raises(InvalidInput, match="Nothing is said"):
+    with pytest.raises(InvalidInput, match="No property is given"):
         await service.update_relation(clerk, "lost", RelationChanges())
     with pytest.raises(NotFound, match="lost"):
         await service.update_relation(clerk, "los", RelationChanges(comment=""))
 
 
-async def test_a_new_name_moves_the_file_and_rewrites_what_surely_means_it(
+async def test_renaming_moves_the_file_and_rewrites_certain_references(
     service: SolutionService, caller: Caller, shop: WorkspaceBuilder
 ) -> None:
-    """Forms and value lists follow; scripts are listed, and stop it unless it is forced."""
+    """Forms and value lists follow; scripts are listed, and prevent it without force."""
     before = files(shop.root)
     with pytest.raises(
         Conflict, match=r"(?s)would still say the old name.*helpers\.js:\d+.*force: true|force: true.*helpers\.js"
@@ -429,7 +431,7 @@ async def test_a_new_name_moves_the_file_and_rewrites_what_surely_means_it(
 async def test_a_relation_of_a_value_list_is_renamed_in_it(
     service: SolutionService, caller: Caller, shop: WorkspaceBuilder
 ) -> None:
-    """Everything that names it can be rewritten, so nothing needs force; and case alone is another name."""
+    """Everything that names it can be rewritten, so no force is needed; a change of case is a new name."""
     done = await service.rename_relation(caller, "authors_to_books$in_print", "Authors_to_books$in_print")
 
     assert b'"Authors_to_books$in_print"' in (shop.root / "shop_data/valuelists/books_in_print.val").read_bytes()
@@ -443,10 +445,10 @@ async def test_a_relation_of_a_value_list_is_renamed_in_it(
         await service.rename_relation(caller, done.relation.name, done.relation.name)
 
 
-async def test_what_is_referred_to_is_not_deleted_unless_it_is_forced(
+async def test_referenced_objects_are_not_deleted_without_force(
     service: SolutionService, caller: Caller, shop: WorkspaceBuilder
 ) -> None:
-    """All names or none; undo brings everything back, byte for byte."""
+    """All names or none; undo restores everything, byte for byte."""
     before = files(shop.root)
     with pytest.raises(Conflict, match=r"Nothing was deleted.*order\.frm"):
         await service.delete_relations(caller, ["authors_to_books$in_print", "orders_to_customers"])
@@ -466,8 +468,8 @@ async def test_what_is_referred_to_is_not_deleted_unless_it_is_forced(
     assert set(undone.files) == set(done.change.files)
 
 
-async def test_objects_that_go_together_do_not_hold_each_other(service: SolutionService, clerk: Caller) -> None:
-    """A free relation needs no force."""
+async def test_objects_deleted_together_do_not_count_as_references(service: SolutionService, clerk: Caller) -> None:
+    """A relation without references needs no force."""
     await service.open_relation(clerk, BOOKS)
 
     done = await service.delete_relations(clerk, ["books_to_publishers", "books_to_publishers"])
@@ -520,10 +522,10 @@ async def test_lists_show_a_scope_in_pages(service: SolutionService, clerk: Call
             await service.list_relations(clerk, **wrong)  # type: ignore[arg-type]
 
 
-async def test_one_that_stands_elsewhere_is_found_there(
+async def test_a_relation_elsewhere_is_found_there(
     service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
 ) -> None:
-    """In a module, in another solution; where several have it, it must be said which."""
+    """In a module, in another solution; if several have it, one must be named."""
     plain.relation("backoffice", Relation("audits", "db:/shop/books", "db:/shop/reviews", ()))
     plain.relation("bookshop", Relation("audits", "db:/shop/books", "db:/shop/reviews", ()))
     plain.table("shop", "audits", [Column("id", key=True)])
@@ -531,7 +533,7 @@ async def test_one_that_stands_elsewhere_is_found_there(
     found = await service.open_relation(clerk, RelationSpec(name="books$wanted"))
 
     assert found.project == "bookshop"
-    assert found.notes == ("It stands in 'bookshop', which 'shop_data' does not use.",)
+    assert found.notes == ("It is in 'bookshop', which 'shop_data' does not use.",)
     with pytest.raises(InvalidInput, match="'backoffice', 'bookshop'"):
         await service.open_relation(clerk, RelationSpec(name="audits"))
     said = await service.open_relation(clerk, RelationSpec(name="audits", solution="backoffice"))
@@ -548,7 +550,7 @@ ENUMERATION = (
 async def test_an_item_may_be_a_member_of_an_enumeration(
     service: SolutionService, clerk: Caller, plain: WorkspaceBuilder, primary: str
 ) -> None:
-    """Made, given again as it is, and changed to another."""
+    """Created, given again unchanged, and changed to another."""
     plain.write("shop_data/lists.js", ENUMERATION)
     spec = replace(BOOKS, name="kinds", items=(RelationItem(primary, "publisher_id"),))
 
@@ -566,7 +568,7 @@ async def test_an_item_may_be_a_member_of_an_enumeration(
 async def test_an_unknown_scope_is_refused_with_the_nearest(
     service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
 ) -> None:
-    """As an unknown column is; what a relation says already may stay."""
+    """Like an unknown column; what a relation already contains may stay."""
     plain.write("shop_data/lists.js", ENUMERATION)
     spec = replace(BOOKS, name="kinds", items=(RelationItem("scopes.list.kind.a", "publisher_id"),))
 
@@ -594,7 +596,7 @@ FORM_SCRIPT = (
 )
 
 
-async def test_a_name_is_not_that_of_a_method_of_a_form_on_the_table(
+async def test_the_name_of_a_method_of_a_form_on_the_table_is_refused(
     service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
 ) -> None:
     """In the form's script it would mean the method; forms that extend one on the table count, others do not."""

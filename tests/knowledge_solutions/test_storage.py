@@ -1,4 +1,4 @@
-"""Writing and undoing files of a workspace where nothing goes wrong."""
+"""Writing and undoing files of a workspace without failures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Clock:
         self.now = START
 
     def __call__(self) -> dt.datetime:
-        """What it shows."""
+        """The time that it is set to."""
         return self.now
 
 
@@ -51,12 +51,12 @@ def storage(tmp_path: Path, clock: Clock) -> Storage:
 
 
 def created(storage: Storage, root: Path, name: str) -> str:
-    """Makes one more file; the change's id."""
+    """Create one more file; return the id of the change."""
     return storage.apply(root, f"create {name}", [FileChange(f"crm/relations/{name}.rel", None, b"x")]).id
 
 
 def test_a_change_writes_all_its_files(root: Path, storage: Storage) -> None:
-    """It creates, edits, deletes and makes folders; nothing of its own is left in the tree."""
+    """It creates, edits and deletes files and creates folders; nothing temporary is left in the tree."""
     change = storage.apply(root, "rename old", plan())
 
     assert contents(root) == AFTER
@@ -64,7 +64,7 @@ def test_a_change_writes_all_its_files(root: Path, storage: Storage) -> None:
     assert sorted(change.files) == sorted(path for path in BEFORE.keys() | AFTER.keys() if "other" not in path)
 
 
-def test_what_stays_as_it_is_is_no_change(root: Path, storage: Storage) -> None:
+def test_unchanged_files_make_no_change(root: Path, storage: Storage) -> None:
     """Nothing is written, and there is nothing to undo."""
     change = storage.apply(root, "update", [FileChange(OLD, BEFORE[OLD], BEFORE[OLD])])
 
@@ -72,14 +72,14 @@ def test_what_stays_as_it_is_is_no_change(root: Path, storage: Storage) -> None:
     assert storage.backups(root) == ()
 
 
-def test_one_file_twice_in_a_change_is_refused(root: Path, storage: Storage) -> None:
-    """Nobody could say which of both is meant."""
+def test_a_change_with_one_file_twice_is_refused(root: Path, storage: Storage) -> None:
+    """It would be ambiguous."""
     with pytest.raises(InvalidInput, match="twice"):
         storage.apply(root, "update", [FileChange(OLD, BEFORE[OLD], b"1"), FileChange(OLD, BEFORE[OLD], b"2")])
 
 
 def test_undo_brings_back_every_byte(root: Path, storage: Storage) -> None:
-    """What was deleted too; folders that were made go."""
+    """Also of deleted files; created folders are removed."""
     (root / OLD).chmod(0o640)
     change = storage.apply(root, "rename old", plan())
     undone = storage.undo(root, change.id)
@@ -90,8 +90,8 @@ def test_undo_brings_back_every_byte(root: Path, storage: Storage) -> None:
     assert undone.action == "undo: rename old"
 
 
-def test_bytes_that_are_no_text_come_back_too(root: Path, storage: Storage) -> None:
-    """Whatever a file held."""
+def test_bytes_that_are_not_text_are_restored_too(root: Path, storage: Storage) -> None:
+    """Whatever a file contained."""
     data = bytes(range(256))
     write(root, {"crm/forms/odd.frm": data})
     change = storage.apply(root, "delete odd", [FileChange("crm/forms/odd.frm", data, None)])
@@ -101,7 +101,7 @@ def test_bytes_that_are_no_text_come_back_too(root: Path, storage: Storage) -> N
 
 
 def test_an_undo_can_be_undone(root: Path, storage: Storage) -> None:
-    """Which makes the change again."""
+    """This makes the change again."""
     change = storage.apply(root, "rename old", plan())
     undone = storage.undo(root, change.id)
     again = storage.undo(root, undone.id)
@@ -115,16 +115,16 @@ def test_an_undo_can_be_undone(root: Path, storage: Storage) -> None:
 
 
 def test_a_change_is_undone_once(root: Path, storage: Storage) -> None:
-    """The second time says so."""
+    """The second time fails."""
     change = storage.apply(root, "rename old", plan())
     storage.undo(root, change.id)
 
-    with pytest.raises(Conflict, match="was undone already"):
+    with pytest.raises(Conflict, match="has already been undone"):
         storage.undo(root, change.id)
 
 
 def test_undo_is_refused_where_a_file_changed_since(root: Path, storage: Storage) -> None:
-    """What was done later is not lost, and the file is named."""
+    """Later changes are not lost, and the file is named."""
     change = storage.apply(root, "rename old", plan())
     write(root, {"crm/forms/two.frm": b"later"})
 
@@ -133,8 +133,8 @@ def test_undo_is_refused_where_a_file_changed_since(root: Path, storage: Storage
     assert contents(root) == AFTER | {"crm/forms/two.frm": b"later"}
 
 
-def test_a_change_that_never_was_cannot_be_undone(root: Path, storage: Storage) -> None:
-    """The answer says where the changes are listed."""
+def test_an_unknown_change_cannot_be_undone(root: Path, storage: Storage) -> None:
+    """The error says where the changes are listed."""
     with pytest.raises(NotFound) as caught:
         storage.undo(root, "17-abcdef")
 
@@ -142,7 +142,7 @@ def test_a_change_that_never_was_cannot_be_undone(root: Path, storage: Storage) 
 
 
 def test_backups_are_listed_with_the_last_first(root: Path, storage: Storage) -> None:
-    """Each with what it was, when, and its files."""
+    """Each with its action, time and files."""
     change = storage.apply(root, "rename old", plan())
 
     assert [(one.id, one.workspace, one.action, one.when) for one in storage.backups(root)] == [
@@ -152,7 +152,7 @@ def test_backups_are_listed_with_the_last_first(root: Path, storage: Storage) ->
 
 
 def test_the_last_two_hundred_changes_are_kept(root: Path, storage: Storage) -> None:
-    """Of each workspace by itself."""
+    """Of each workspace separately."""
     ids = [created(storage, root, f"r{number}") for number in range(203)]
 
     assert [one.id for one in storage.backups(root)] == ids[:2:-1]
@@ -161,7 +161,7 @@ def test_the_last_two_hundred_changes_are_kept(root: Path, storage: Storage) -> 
 
 
 def test_changes_older_than_ninety_days_go_but_not_the_last(root: Path, storage: Storage, clock: Clock) -> None:
-    """They go with the next change."""
+    """They are deleted with the next change."""
     first = created(storage, root, "first")
     clock.now = dt.datetime.now(dt.UTC) + dt.timedelta(days=89)
     second = created(storage, root, "second")
@@ -174,14 +174,14 @@ def test_changes_older_than_ninety_days_go_but_not_the_last(root: Path, storage:
 
 
 def test_the_journal_is_closed_to_others(root: Path, storage: Storage, tmp_path: Path) -> None:
-    """It holds what the workspace's files held."""
+    """It contains the content of the workspace's files."""
     created(storage, root, "first")
 
     assert [path.stat().st_mode & 0o077 for path in (tmp_path / "data/undo").iterdir()] == [0]
 
 
 def test_a_name_can_change_in_case_alone(root: Path, storage: Storage) -> None:
-    """The old name goes first: a file system that ignores case has one place for both."""
+    """The old name is removed first: on a file system that ignores case both names are one."""
     changes = [FileChange(OLD, BEFORE[OLD], None), FileChange("crm/relations/Old.rel", None, b"new")]
     change = storage.apply(root, "rename old", changes)
     renamed = contents(root)
@@ -191,7 +191,7 @@ def test_a_name_can_change_in_case_alone(root: Path, storage: Storage) -> None:
     assert contents(root) == BEFORE
 
 
-def test_a_workspace_is_one_by_whatever_path_it_is_reached(root: Path, storage: Storage, tmp_path: Path) -> None:
+def test_a_workspace_is_the_same_by_any_path(root: Path, storage: Storage, tmp_path: Path) -> None:
     """Links to its folder lead to the same changes."""
     (tmp_path / "link").symlink_to(root)
     change = created(storage, tmp_path / "link", "first")
@@ -199,13 +199,13 @@ def test_a_workspace_is_one_by_whatever_path_it_is_reached(root: Path, storage: 
     assert [one.id for one in storage.backups(root)] == [change]
 
 
-def test_nothing_half_done_means_nothing_to_recover(root: Path, storage: Storage) -> None:
+def test_without_unfinished_changes_there_is_nothing_to_recover(root: Path, storage: Storage) -> None:
     """Also in a workspace where nothing was ever written."""
     assert storage.recover(root) == ()
 
 
 def test_a_diff_reads_like_one_of_git() -> None:
-    """Lines around a change, and the mark where the last line does not end."""
+    """Lines around a change, and the mark for a missing final line feed."""
     changes = [FileChange("a.rel", b"one\ntwo\nthree", b"one\n2\nthree"), FileChange("b.rel", None, b"new\n")]
 
     assert unified(changes).split("\n") == [
@@ -216,7 +216,7 @@ def test_a_diff_reads_like_one_of_git() -> None:
 
 
 def test_a_diff_counts_lines_from_the_beginning_of_the_file() -> None:
-    """What is alike before the change is not compared, but counted."""
+    """Equal lines before the change are counted but not compared."""
     lines = [f"line {number}" for number in range(1, 101)]
     after = [*lines[:49], "changed", *lines[50:]]
     shown = unified([FileChange("a.frm", "\n".join(lines).encode(), "\n".join(after).encode())])
@@ -226,7 +226,7 @@ def test_a_diff_counts_lines_from_the_beginning_of_the_file() -> None:
 
 
 def test_a_renamed_file_is_shown_as_one() -> None:
-    """With what changed in it."""
+    """With the changes in it."""
     shown = unified([FileChange("old.rel", b"a\nname", None), FileChange("new.rel", None, b"a\nname")])
     edited = unified([FileChange("old.rel", b"a\nold", None), FileChange("new.rel", None, b"a\nnew")])
 
@@ -244,7 +244,7 @@ def test_a_long_diff_says_how_much_is_missing() -> None:
 
 
 def test_each_tenant_has_its_own_changes(root: Path, storage: Storage, tmp_path: Path) -> None:
-    """Who made one is noted; many changes of one tenant push out none of another."""
+    """A change has an owner; many changes of one tenant displace none of another."""
     ours, theirs = ChangeOwner(1, "olga"), ChangeOwner(2)
     first = storage.apply(root, "ours", [FileChange("crm/a.rel", None, b"x")], ours)
     data = b""
@@ -262,8 +262,8 @@ def test_each_tenant_has_its_own_changes(root: Path, storage: Storage, tmp_path:
     assert [(head["tenant"], head["user"]) for head in heads] == [(1, "olga")]
 
 
-def test_nothing_is_forgotten_while_a_change_is_pending(root: Path, storage: Storage, tmp_path: Path) -> None:
-    """Whoever's it is, and anybody completes it; then the tenant's own go alone, and also where the folder is gone."""
+def test_nothing_is_dropped_while_a_change_is_pending(root: Path, storage: Storage, tmp_path: Path) -> None:
+    """Whatever its owner, anyone completes it; then only the tenant's own are dropped, even if the folder is gone."""
     ours, theirs = ChangeOwner(1), ChangeOwner(2)
     storage.apply(root, "rename old", plan(), ours)
     kept = storage.apply(root, "theirs", [FileChange("crm/b.rel", None, b"x")], theirs)

@@ -1,4 +1,4 @@
-"""Value lists of every kind: shown, made, changed, renamed, deleted, in both dialects, on real files."""
+"""Value lists of every kind: shown, created, changed, renamed and deleted, in both dialects, on real files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def raw(file: str) -> dict[str, Any]:
 
 
 async def test_a_custom_list_holds_its_lines(service: SolutionService, caller: Caller, shop: WorkspaceBuilder) -> None:
-    """Texts and records alike; types stand where the project's dialect says them."""
+    """Texts and records alike; types are in it if the project's dialect has them."""
     spec = ValueListSpec(name="states", custom_values=("New|1", CustomValue("Do|ne", "2"), "Old|30"))
 
     made = await service.open_value_list(caller, spec)
@@ -47,7 +47,7 @@ async def test_a_custom_list_holds_its_lines(service: SolutionService, caller: C
 async def test_a_table_list_shows_some_columns_and_stores_others(
     service: SolutionService, caller: Caller, shop: WorkspaceBuilder
 ) -> None:
-    """Bits of both, in the order in which they are shown; types follow the columns."""
+    """Flags of both, in the order in which they are shown; types follow the columns."""
     made = await service.open_value_list(
         caller,
         ValueListSpec(
@@ -75,10 +75,8 @@ async def test_a_table_list_shows_some_columns_and_stores_others(
     assert types == (("text", "integer") if shop.dialect == "json" else (None, None))
 
 
-async def test_a_related_list_takes_columns_of_where_its_relations_end(
-    service: SolutionService, caller: Caller
-) -> None:
-    """One relation, or several of which each begins where the one before it ends."""
+async def test_a_related_list_takes_columns_of_the_last_relation(service: SolutionService, caller: Caller) -> None:
+    """One relation, or a chain of which each starts where the one before it ends."""
     one = await service.open_value_list(
         caller, ValueListSpec(name="lines", relation="orders_to_order_lines", display=("line_no",))
     )
@@ -101,7 +99,7 @@ async def test_a_related_list_takes_columns_of_where_its_relations_end(
 
 
 async def test_a_list_by_a_method_holds_the_methods_uuid(service: SolutionService, caller: Caller) -> None:
-    """By its name in full or by its UUID."""
+    """By its full name or its UUID."""
     uuid = made_uuid("shop_screens", "helpers", "customerOf")
 
     named = await service.open_value_list(caller, ValueListSpec(name="one", global_method="scopes.helpers.customerOf"))
@@ -112,8 +110,8 @@ async def test_a_list_by_a_method_holds_the_methods_uuid(service: SolutionServic
 
 
 WRONG: list[tuple[ValueListSpec, str, str]] = [
-    (ValueListSpec(), "name of the value list is not said", ""),
-    (ValueListSpec(name="custommers"), "say what its values come from", "customers"),
+    (ValueListSpec(), "value list has no name", ""),
+    (ValueListSpec(name="custommers"), "give the origin of its values", "customers"),
     (ValueListSpec(name="x", datasource="shop/books"), "column of shop/books", "title (text)"),
     (ValueListSpec(name="x", datasource="shop/boks", display=("title",)), "no table 'boks'", "shop/books"),
     (ValueListSpec(name="x", datasource="menu:main", display=("title",)), "menu", ""),
@@ -126,7 +124,7 @@ WRONG: list[tuple[ValueListSpec, str, str]] = [
     (ValueListSpec(name="x", datasource="shop/books", display=("title", "title")), "twice", ""),
     (
         ValueListSpec(name="x", datasource="shop/books", display=("title", "price"), returns=("book_id", "in_print")),
-        "up to 3 columns, and 4 are said",
+        "up to 3 columns, and 4 are given",
         "",
     ),
     (
@@ -143,7 +141,7 @@ WRONG: list[tuple[ValueListSpec, str, str]] = [
     ),
     (
         ValueListSpec(name="x", relation="orders_to_customers.order_lines_to_books", display=("title",)),
-        "begins at db:/shop/order_lines",
+        "starts at db:/shop/order_lines",
         "",
     ),
     (ValueListSpec(name="x", global_method="scopes.helpers.costumerOf"), "no global method", "customerOf"),
@@ -164,10 +162,10 @@ WRONG: list[tuple[ValueListSpec, str, str]] = [
 
 
 @pytest.mark.parametrize(("spec", "message", "hint"), WRONG, ids=[message for _, message, _ in WRONG])
-async def test_what_is_missing_or_wrong_is_said_with_what_there_is(
+async def test_missing_or_wrong_input_is_refused_with_suggestions(
     service: SolutionService, clerk: Caller, plain: WorkspaceBuilder, spec: ValueListSpec, message: str, hint: str
 ) -> None:
-    """Nothing is guessed and nothing written."""
+    """Nothing is guessed, and nothing is written."""
     before = files(plain.root)
 
     with pytest.raises(InvalidInput) as refused:
@@ -178,10 +176,10 @@ async def test_what_is_missing_or_wrong_is_said_with_what_there_is(
     assert files(plain.root) == before
 
 
-async def test_one_that_differs_is_neither_shown_nor_changed(
+async def test_an_object_that_differs_is_neither_returned_nor_changed(
     service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
 ) -> None:
-    """In what its values are, or in a property; what is said as it is, is shown."""
+    """In the origin of its values, or in a property; equal properties are accepted."""
     before = files(plain.root)
 
     with pytest.raises(Conflict, match=r"custom values \(Hall, Cellar, Attic\), not custom values \(Hall\)"):
@@ -204,7 +202,7 @@ async def test_one_that_differs_is_neither_shown_nor_changed(
 async def test_an_update_touches_only_its_lines(
     service: SolutionService, caller: Caller, shop: WorkspaceBuilder
 ) -> None:
-    """Columns keep their places where the order allows it."""
+    """Columns keep their positions if the order allows it."""
     file = shop.root / "shop_data/valuelists/customers.val"
     before = file.read_text()
 
@@ -220,8 +218,8 @@ async def test_an_update_touches_only_its_lines(
     assert (properties["showDataProviders"], properties["returnDataProviders"]) == (5, 2)
 
 
-async def test_a_list_can_become_one_of_another_kind(service: SolutionService, caller: Caller) -> None:
-    """What belonged to the kind before is gone; the list stays the same one."""
+async def test_a_list_can_change_its_kind(service: SolutionService, caller: Caller) -> None:
+    """Properties of the former kind are removed; the list keeps its identity."""
     before = await service.open_value_list(caller, ValueListSpec(name="rooms"))
 
     table = await service.update_value_list(
@@ -240,8 +238,8 @@ async def test_a_list_can_become_one_of_another_kind(service: SolutionService, c
     assert custom.value_list.uuid == before.value_list.uuid
 
 
-async def test_types_follow_columns_where_the_file_says_types(service: SolutionService, clerk: Caller) -> None:
-    """A list that says none keeps to that, also of the classic dialect."""
+async def test_types_follow_columns_if_the_file_has_types(service: SolutionService, clerk: Caller) -> None:
+    """A list without types stays without them, also in the classic dialect."""
     said = await service.update_value_list(clerk, "stars", ValueListChanges(custom_values=("One|a", "Two|b")))
     silent = await service.update_value_list(clerk, "customers", ValueListChanges(returns=("city",)))
     told = await service.update_value_list(clerk, "customers", ValueListChanges(real_type="text"))
@@ -251,10 +249,10 @@ async def test_types_follow_columns_where_the_file_says_types(service: SolutionS
     assert told.value_list.real_type == "text"
 
 
-async def test_a_new_name_leaves_what_holds_the_uuid_right(
+async def test_renaming_keeps_references_by_uuid(
     service: SolutionService, caller: Caller, shop: WorkspaceBuilder
 ) -> None:
-    """Forms and fallbacks name a value list by its UUID: nothing has to be rewritten, nothing is left."""
+    """Forms and fallbacks refer to a value list by UUID, so nothing is rewritten or left."""
     form = (shop.root / "shop_screens/forms/order.frm").read_bytes()
 
     done = await service.rename_value_list(caller, "customers", "buyers")
@@ -267,10 +265,10 @@ async def test_a_new_name_leaves_what_holds_the_uuid_right(
         await service.rename_value_list(caller, "buyers", "rooms")
 
 
-async def test_what_is_referred_to_is_not_deleted_unless_it_is_forced(
+async def test_referenced_objects_are_not_deleted_without_force(
     service: SolutionService, caller: Caller, shop: WorkspaceBuilder
 ) -> None:
-    """A form that shows it, a list that falls back to it; one that goes along with it does not count."""
+    """A form that shows it, a list that falls back to it; an object deleted with it does not count."""
     before = files(shop.root)
     with pytest.raises(Conflict, match=r"order\.frm"):
         await service.delete_value_lists(caller, ["customers"])
@@ -284,7 +282,7 @@ async def test_what_is_referred_to_is_not_deleted_unless_it_is_forced(
     assert files(shop.root) == before
 
 
-async def test_outside_of_the_active_solution_somebody_must_agree(service: SolutionService, clerk: Caller) -> None:
+async def test_changes_outside_the_active_solution_need_confirmation(service: SolutionService, clerk: Caller) -> None:
     """As for relations."""
     with pytest.raises(Unconfirmed, match="'bookshop'"):
         await service.update_value_list(clerk, "years", ValueListChanges(comment="x"))
@@ -298,7 +296,7 @@ async def test_outside_of_the_active_solution_somebody_must_agree(service: Solut
     assert (done.project, done.value_list.method) == ("bookshop", made_uuid("bookshop", "globals", "years"))
 
 
-async def test_lists_say_what_values_there_are(service: SolutionService, clerk: Caller) -> None:
+async def test_lists_show_their_values(service: SolutionService, clerk: Caller) -> None:
     """In words, and as data."""
     listing = await service.list_value_lists(clerk, "all")
 
@@ -318,15 +316,13 @@ async def test_lists_say_what_values_there_are(service: SolutionService, clerk: 
     assert (listing.kind, listing.total, listing.workspace, listing.active) == ("value list", 5, "shop", "shop_data")
 
 
-async def test_lists_do_not_stand_in_for_each_other_in_a_circle(
-    service: SolutionService, clerk: Caller, plain: WorkspaceBuilder
-) -> None:
-    """The way round is named; a circle that somebody wrote by hand is noted, and nothing but it is in the way."""
+async def test_fallbacks_do_not_form_a_circle(service: SolutionService, clerk: Caller, plain: WorkspaceBuilder) -> None:
+    """The circle is named; one that was written by hand gives a note, and prevents nothing else."""
     await service.open_value_list(clerk, ValueListSpec(name="t7", custom_values=("a",)))
     first = await service.open_value_list(clerk, ValueListSpec(name="a1", custom_values=("b",), fallback="t7"))
     before = files(plain.root)
 
-    with pytest.raises(InvalidInput, match="in a circle: t7 -> a1 -> t7"):
+    with pytest.raises(InvalidInput, match="form a circle: t7 -> a1 -> t7"):
         await service.update_value_list(clerk, "t7", ValueListChanges(fallback="a1"))
     assert files(plain.root) == before
 
@@ -337,13 +333,13 @@ async def test_lists_do_not_stand_in_for_each_other_in_a_circle(
     noted = await service.open_value_list(clerk, ValueListSpec(name="b1", custom_values=("c",), fallback="a1"))
     again = await service.update_value_list(clerk, "t7", ValueListChanges(fallback="a1", comment="x"))
 
-    assert any("in a circle: b1 -> a1 -> t7 -> a1" in note for note in noted.notes)
-    assert any("in a circle: t7 -> a1 -> t7" in note for note in again.notes)
+    assert any("a circle: b1 -> a1 -> t7 -> a1" in note for note in noted.notes)
+    assert any("form a circle: t7 -> a1 -> t7" in note for note in again.notes)
     assert again.change.action == "updated"
 
 
-async def test_an_answer_names_what_it_holds_by_uuid(service: SolutionService, clerk: Caller) -> None:
-    """The method, and the list that stands in; a refusal, too."""
+async def test_an_answer_names_what_it_refers_to_by_uuid(service: SolutionService, clerk: Caller) -> None:
+    """The method and the fallback list; also in an error."""
     years = await service.open_value_list(clerk, ValueListSpec(name="years", solution="bookshop"))
     books = await service.open_value_list(clerk, ValueListSpec(name="books_in_print"))
     with pytest.raises(Conflict, match=r"fallback is 'rooms \(.*\)', not 'stars \("):

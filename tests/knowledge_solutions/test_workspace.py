@@ -63,7 +63,7 @@ def found(workspace: ServoyWorkspace, name: str, kind: Any = "relation") -> Stor
 
 
 def test_projects_are_the_solutions_and_modules(workspace: ServoyWorkspace, dialect: Dialect) -> None:
-    """With their kinds, their modules, those that are missing, and how much they hold."""
+    """With kinds, modules, missing modules, and counts."""
     projects = {project.name: project for project in workspace.projects()}
 
     assert list(projects) == ["backoffice", "bookshop", "shop_data", "shop_screens"]
@@ -76,7 +76,7 @@ def test_projects_are_the_solutions_and_modules(workspace: ServoyWorkspace, dial
 
 
 def test_modules_that_use_each_other_are_followed_once(workspace: ServoyWorkspace) -> None:
-    """Each is there once, the project itself is not, and neither are those that are missing."""
+    """Each appears once, without the project itself and missing ones."""
     assert workspace.modules("bookshop") == ("shop_data", "shop_screens")
     assert workspace.modules("shop_data") == ("shop_screens",)
     assert workspace.modules("backoffice") == ("shop_data", "shop_screens")
@@ -96,7 +96,7 @@ def test_objects_come_by_project_and_name(workspace: ServoyWorkspace) -> None:
 
 
 def test_a_file_is_read_again_when_it_changed(workspace: ServoyWorkspace, builder: WorkspaceBuilder) -> None:
-    """Also right after it was written, and one that came or went."""
+    """Also right after it was written, or when a file appears or disappears."""
     before = found(workspace, "orders_to_customers").record
     changed = replace(before, comment="Whose order")
     assert isinstance(changed, Relation)
@@ -109,7 +109,7 @@ def test_a_file_is_read_again_when_it_changed(workspace: ServoyWorkspace, builde
 
 
 def test_a_file_that_did_not_change_is_read_once(workspace: ServoyWorkspace, builder: WorkspaceBuilder) -> None:
-    """An old file of the same stamp is the same record; that makes long lists quick."""
+    """An old file with the same stamp gives the same record, which makes long lists fast."""
     for file in (builder.root / "shop_data/relations").iterdir():
         os.utime(file, (1, 1))
     first, _ = workspace.objects("relation", ["shop_data"])
@@ -121,7 +121,7 @@ def test_a_file_that_did_not_change_is_read_once(workspace: ServoyWorkspace, bui
 def test_a_file_with_conflict_markers_is_reported_with_its_place(
     workspace: ServoyWorkspace, builder: WorkspaceBuilder
 ) -> None:
-    """The others are read, it is not changed, and nothing is created in its place."""
+    """The others are read; it is not changed, and nothing is created in its place."""
     path = "shop_data/relations/torn.rel"
     builder.write(path, MARKERS)
     stored, broken = workspace.objects("relation", ["shop_data"])
@@ -137,8 +137,8 @@ def test_a_file_with_conflict_markers_is_reported_with_its_place(
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe", b"items:[", b"\0\0\0", b"", b"name:1"], ids=repr)
-def test_a_file_that_is_none_is_reported(workspace: ServoyWorkspace, builder: WorkspaceBuilder, data: bytes) -> None:
-    """Whatever stands in it."""
+def test_an_invalid_file_is_reported(workspace: ServoyWorkspace, builder: WorkspaceBuilder, data: bytes) -> None:
+    """Whatever its content."""
     builder.write("shop_data/valuelists/torn.val", data)
     stored, broken = workspace.objects("value list", ["shop_data"])
 
@@ -146,10 +146,10 @@ def test_a_file_that_is_none_is_reported(workspace: ServoyWorkspace, builder: Wo
     assert [one.path for one in broken] == ["shop_data/valuelists/torn.val"]
 
 
-def test_a_project_whose_metadata_are_torn_is_there_and_reported(
+def test_a_project_with_broken_metadata_is_listed_and_reported(
     workspace: ServoyWorkspace, builder: WorkspaceBuilder
 ) -> None:
-    """Its objects are read, but nothing is created in it: nobody knows its dialect."""
+    """Its objects are read, but nothing is created in it, since its dialect is unknown."""
     builder.write("shop_data/rootmetadata.obj", MARKERS)
     projects = {project.name: project.kind for project in workspace.projects()}
 
@@ -162,7 +162,7 @@ def test_a_project_whose_metadata_are_torn_is_there_and_reported(
 
 @pytest.mark.parametrize("what", ["file", "folder", "project"])
 def test_links_out_of_the_workspace_are_reported_and_not_followed(tmp_path: Path, what: str) -> None:
-    """Whatever they lead to, nothing of it is shown."""
+    """Nothing of their targets is shown."""
     builder = bookshop(tmp_path / "shop")
     other = bookshop(tmp_path / "other").root
     path = {"file": "shop_data/relations/far.rel", "folder": "shop_screens/relations", "project": "far"}[what]
@@ -181,15 +181,15 @@ def test_links_out_of_the_workspace_are_reported_and_not_followed(tmp_path: Path
 
 
 def test_a_link_inside_of_the_workspace_is_followed(tmp_path: Path) -> None:
-    """It leads to what belongs to it."""
+    """Its target belongs to the workspace."""
     builder = bookshop(tmp_path / "shop")
     (builder.root / "shop_screens/relations").symlink_to("../shop_data/relations")
 
     assert len(ServoyWorkspace(builder.root).objects("relation", ["shop_screens"])[0]) == 4
 
 
-def test_links_in_a_circle_end(tmp_path: Path) -> None:
-    """They are reported as leading nowhere."""
+def test_circles_of_links_are_reported(tmp_path: Path) -> None:
+    """They are reported as dead."""
     builder = bookshop(tmp_path / "shop")
     (builder.root / "shop_data/relations/round.rel").symlink_to("round.rel")
     (builder.root / "shop_data/forms").mkdir()
@@ -201,7 +201,7 @@ def test_links_in_a_circle_end(tmp_path: Path) -> None:
 
 
 def test_tables_are_read_from_column_information(workspace: ServoyWorkspace) -> None:
-    """Of each server, and those in memory."""
+    """Of each server, and in-memory tables."""
     tables, broken = workspace.tables()
     named = {(table.server, table.name): table for table in tables}
 
@@ -216,7 +216,7 @@ def test_tables_are_read_from_column_information(workspace: ServoyWorkspace) -> 
 
 
 def test_a_server_without_column_information_is_named(workspace: ServoyWorkspace) -> None:
-    """With a near one."""
+    """With a similar one."""
     with pytest.raises(NotFound) as caught:
         workspace.server_folder("shopp")
 
@@ -232,7 +232,7 @@ def test_a_broken_table_is_reported_beside_the_others(workspace: ServoyWorkspace
     assert [one.path for one in broken] == ["resources/datasources/shop/books.dbi"]
 
 
-def test_scripts_say_what_they_declare(workspace: ServoyWorkspace, builder: WorkspaceBuilder) -> None:
+def test_declarations_in_scripts_are_read(workspace: ServoyWorkspace, builder: WorkspaceBuilder) -> None:
     """Global methods, global variables, and calculations of tables."""
     builder.write("bookshop/basket.js", VARIABLE.format(name="filled", uuid=made_uuid("filled")))
     calculation = CALCULATION.format(name="full_title", uuid=made_uuid("full_title"))
@@ -250,7 +250,7 @@ def test_scripts_say_what_they_declare(workspace: ServoyWorkspace, builder: Work
 def test_a_new_relation_is_written_in_the_dialect_of_its_project(
     workspace: ServoyWorkspace, builder: WorkspaceBuilder, tmp_path: Path, dialect: Dialect
 ) -> None:
-    """Into a folder that need not be there, with UUIDs of its own; undone, the folder goes."""
+    """Into a folder that need not exist, with new UUIDs; undo removes the folder."""
     items = (RelationItem("book_id", "book_id"),)
     relation = Relation("reviews_to_books", "db:/shop/reviews", "db:/shop/books", items)
     change = workspace.created("backoffice", relation)
@@ -271,7 +271,7 @@ def test_a_new_relation_is_written_in_the_dialect_of_its_project(
 def test_a_new_value_list_is_written_in_the_dialect_of_its_project(
     workspace: ServoyWorkspace, dialect: Dialect
 ) -> None:
-    """As relations are."""
+    """Like a relation."""
     change = workspace.created("backoffice", ValueList("cities", "table", datasource="db:/shop/customers"))
 
     assert change.path == "backoffice/valuelists/cities.val"
@@ -279,8 +279,8 @@ def test_a_new_value_list_is_written_in_the_dialect_of_its_project(
 
 
 @pytest.mark.parametrize("name", ["2nd", "a-b", "class", "", "../up", "a/b"])
-def test_a_name_that_is_not_legal_makes_no_file(workspace: ServoyWorkspace, name: str) -> None:
-    """Neither a new one nor a renamed one."""
+def test_an_invalid_name_makes_no_file(workspace: ServoyWorkspace, name: str) -> None:
+    """Neither a new nor a renamed one."""
     stored = found(workspace, "orders_to_customers")
 
     with pytest.raises(InvalidInput):
@@ -290,8 +290,8 @@ def test_a_name_that_is_not_legal_makes_no_file(workspace: ServoyWorkspace, name
 
 
 @pytest.mark.parametrize("name", ["order_lines_to_books", "Order_Lines_To_Books"])
-def test_a_name_that_a_file_has_already_makes_no_file(workspace: ServoyWorkspace, name: str) -> None:
-    """Also where only its case differs: the next checkout on another system would lose one of both."""
+def test_a_taken_file_name_makes_no_file(workspace: ServoyWorkspace, name: str) -> None:
+    """Also if only the case differs: a checkout on another system would lose one of the two."""
     stored = found(workspace, "orders_to_customers")
 
     with pytest.raises(Conflict, match=r"order_lines_to_books\.rel"):
@@ -300,16 +300,16 @@ def test_a_name_that_a_file_has_already_makes_no_file(workspace: ServoyWorkspace
         workspace.renamed(stored, name, ())
 
 
-def test_a_project_that_is_not_there_is_named(workspace: ServoyWorkspace) -> None:
-    """With a near one."""
+def test_a_missing_project_is_named(workspace: ServoyWorkspace) -> None:
+    """With a similar one."""
     with pytest.raises(NotFound) as caught:
         workspace.created("bokshop", Relation("fresh", "db:/shop/books", "db:/shop/authors"))
 
     assert "bookshop" in caught.value.hint
 
 
-def test_a_change_touches_only_the_lines_that_it_must(workspace: ServoyWorkspace) -> None:
-    """A property that the record does not know of stays where it is."""
+def test_a_change_touches_only_its_lines(workspace: ServoyWorkspace) -> None:
+    """An unknown property stays where it is."""
     stored = found(workspace, "orders_to_order_lines")
     assert isinstance(stored.record, Relation)
     change = workspace.changed(stored, replace(stored.record, initial_sort="line_no desc"))

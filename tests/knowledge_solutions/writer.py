@@ -1,4 +1,4 @@
-"""A writer in a process of its own, so that it can be killed, starved of space, disturbed, or held up.
+"""A writer in its own process, so that it can be killed, starved of space, disturbed, or delayed.
 
 Run as `python -m tests.knowledge_solutions.writer VERB WORKSPACE DATA ...`; it prints one line of JSON for each answer.
 """
@@ -34,7 +34,7 @@ AFTER = {
     "crm/forms/other.frm": b"not of this change",
     "crm/menus/deep/new.mnu": b'name:"new"',
 }
-"""What a change does that creates, edits and deletes, and makes folders."""
+"""The result of a change that creates, edits and deletes files, and creates folders."""
 TRACED = ("storage.py", "file_writer.py", "journal.py")
 
 
@@ -70,7 +70,7 @@ class Steps:
         self._lines = 0
 
     def run(self, work: Callable[[], object]) -> None:
-        """Run it under the count."""
+        """Run something under the count."""
         sys.settrace(self._trace)
         try:
             work()
@@ -94,7 +94,7 @@ def distinct_steps(root: Path, data: Path, work: Callable[[], object]) -> list[i
 
 
 def killed_at(line: int, work: Callable[[], object]) -> None:
-    """Do something until a line; never comes back from there."""
+    """Do something until a line, at which the process is killed."""
 
     def each(now: int) -> None:
         if now == line:
@@ -125,7 +125,7 @@ def serve(root: Path, data: Path) -> None:
 
 
 def count(root: Path, data: Path, times: int) -> None:
-    """Add one to the number in a file so many times, with others doing the same."""
+    """Add one to the number in a file several times, while others do the same."""
     storage, path, done = Storage(data), "crm/forms/number.frm", 0
     while done < times:
         before = (root / path).read_bytes()
@@ -147,7 +147,7 @@ def hold(root: Path, data: Path) -> None:
 
 
 def meddle(root: Path, data: Path, path: str) -> None:
-    """Write while a person saves a file in an editor, after it was compared and before it is replaced."""
+    """Write while an editor saves a file, after it was compared and before it is replaced."""
     meddled: list[str] = []
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
@@ -160,7 +160,7 @@ def meddle(root: Path, data: Path, path: str) -> None:
 
 
 def answer(root: Path, data: Path) -> None:
-    """Write the change, and say what came of it and what is on disk."""
+    """Write the change, and report the outcome and what is on disk."""
     try:
         said = {"id": Storage(data).apply(root, "rename old", plan()).id}
     except ThresherError as error:
@@ -170,7 +170,7 @@ def answer(root: Path, data: Path) -> None:
 
 
 def starved(root: Path, data: Path, where: str) -> None:
-    """Write where a file system is full, or may only be read. It is this process's own; mounted before it began."""
+    """Write on a full or read-only file system of this process's own, mounted before it started."""
     write(root, BEFORE)
     filler = (root if where == "workspace" else data) / "filler"
     data.mkdir(exist_ok=True)
@@ -180,13 +180,13 @@ def starved(root: Path, data: Path, where: str) -> None:
                 pass
         except OSError:
             pass
-        # The drafts of the small files still find room: it ends in the middle.
+        # The drafts of the small files still fit, so it fails in the middle.
         file.truncate(max(0, file.tell() - 8192) if where == "workspace" else file.tell())
     answer(root, data)
 
 
 def say(value: object) -> None:
-    """One line of JSON."""
+    """Print one line of JSON."""
     os.write(1, json.dumps(value).encode() + b"\n")
 
 

@@ -1,4 +1,4 @@
-"""Runs the steps of a session by a real client on a git repository, and writes what each has changed as text."""
+"""Runs the steps of a session by a real client on a git repository, and records what each step changed."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _INDEX = re.compile(r"^index [0-9a-f]+\.\.[0-9a-f]+( \d+)?\n", re.MULTILINE)
 
 
 def number_uuids(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the chance in new UUIDs by a count: the last group says which it is, the first its place in an order.
+    """Number new UUIDs: the last group is the number, the first its position in an order.
 
-    Real UUIDs fall anywhere between those that are there, and items are sorted by them: the first group of these is
-    spread over all values (Fibonacci hashing), so that the place of a new item in its list is seen in a golden file.
+    Real UUIDs fall anywhere between existing ones, and items are sorted by them. The first group of these is spread
+    over all values (Fibonacci hashing), so that a golden file shows where a new item is in its list.
     """
     count = itertools.count(1)
 
@@ -49,7 +49,7 @@ class Repository:
     """A workspace under version control.
 
     Args:
-        root: Its folder; all that is there is committed.
+        root: Its folder; all its content is committed.
     """
 
     def __init__(self, root: Path) -> None:
@@ -63,7 +63,7 @@ class Repository:
         self._git("commit", "--quiet", "--allow-empty", "--message", message)
 
     def diff(self, since: str = "HEAD") -> str:
-        """What is different, new and moved files too, without the digests of contents."""
+        """The diff, including new and moved files, without content digests."""
         self._git("add", "--all")
         return _INDEX.sub("", self._git("diff", "--cached", "--find-renames=20%", "--no-color", since))
 
@@ -84,10 +84,10 @@ class Repository:
 
 
 class Clients:
-    """Clients of one gateway: one that nobody sits behind, and two whose person says yes, or no.
+    """Clients of one gateway: one without a person, and two whose person says yes or no.
 
     Attributes:
-        asked: The questions that were put to persons.
+        asked: The questions to persons.
     """
 
     def __init__(self, clients: Mapping[Person, Client[Any]], asked: list[str]) -> None:
@@ -127,7 +127,7 @@ def words(result: CallToolResult) -> str:
 
 
 async def taken_back(clients: Clients) -> int:
-    """Undo every change that still stands, the last one first; how many."""
+    """Undo every change that still stands, the last first; return their number."""
     made = (await clients.call("list_solution_changes", {})).structured_content["changes"]
     standing = [one["id"] for one in made if not one["undone"] and not one["action"].startswith("undo")]
     for change in standing:
@@ -137,7 +137,7 @@ async def taken_back(clients: Clients) -> int:
 
 
 def transcript(step: Step, result: CallToolResult, asked: Sequence[str], diff: str) -> str:
-    """A step as its golden file holds it: the call, what was asked and answered, and what git sees."""
+    """A step in the form of its golden file: the call, questions and answers, and the diff."""
     said = json.dumps(dict(step.arguments), indent=2, ensure_ascii=False) if step.arguments else ""
     back = f' change_id of "{step.takes_back}"' if step.takes_back else ""
     lines = [f"{step.tool}{back} {said}".rstrip(), *(f"asked: {one}" for one in asked)]
@@ -148,7 +148,7 @@ def transcript(step: Step, result: CallToolResult, asked: Sequence[str], diff: s
 
 
 def _answer(said: Mapping[str, Any]) -> list[str]:
-    """What is of interest in an answer and is the same in every run."""
+    """The parts of an answer that are the same in every run."""
     change = said.get("change") or said
     lines: list[str] = []
     if "action" in change:

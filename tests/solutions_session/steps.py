@@ -1,6 +1,6 @@
-"""What a developer asks for in one working day, as a client of MCP sends it: every tool, and every kind of object.
+"""A developer's requests in one working day, as an MCP client sends them: every tool and every kind of object.
 
-Invariant: a step names the earlier step whose change it takes back, so that nothing in it differs from run to run.
+Invariant: a step names the earlier step whose change it undoes, so that it is the same in every run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Literal
 from tests.support.servoy_workspace import made_uuid
 
 Person = Literal["absent", "agrees", "declines"]
-"""Behind the client: one that cannot be asked, or who says yes, or no."""
+"""The person behind the client: none, or one who says yes or no."""
 
 
 @dataclass(frozen=True)
@@ -20,12 +20,12 @@ class Step:
     """One call.
 
     Attributes:
-        title: Its own, which its golden file is called after.
-        tool: That is called.
-        arguments: Of the call.
-        person: Who is asked.
-        refused: Part of the refusal; empty: it is not refused.
-        takes_back: Title of the step whose change is meant by `change_id`.
+        title: Title of the step, and of its golden file.
+        tool: Name of the tool.
+        arguments: Arguments of the call.
+        person: The person behind the client.
+        refused: Part of the error; empty if the call succeeds.
+        takes_back: Title of the step whose change is `change_id`.
     """
 
     title: str

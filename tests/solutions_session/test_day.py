@@ -1,6 +1,6 @@
-"""A developer's day over MCP, with `git diff` after each step held against a golden file.
+"""A developer's day over MCP; after each step `git diff` is compared with a golden file.
 
-`THRESHER_WRITE_GOLDENS=1` writes the golden files anew instead; read every line that `git diff` then shows.
+`THRESHER_WRITE_GOLDENS=1` rewrites the golden files; read every line that `git diff` then shows.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ WRITES = os.environ.get("THRESHER_WRITE_GOLDENS") == "1"
 
 
 @pytest.mark.parametrize(("dialect", "mode"), [("classic", "legacy"), ("json", "auto")])
-async def test_each_step_of_a_day_changes_what_its_golden_file_shows_and_is_taken_back(
+async def test_each_step_of_a_day_changes_what_its_golden_file_shows_and_is_undone(
     services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dialect: Dialect, mode: Any
 ) -> None:
-    """Both dialects, clients of both eras; every file stays one that Servoy could have written."""
+    """Both dialects, clients of both eras; every file remains one that Servoy could have written."""
     number_uuids(monkeypatch)
     repository = Repository(bookshop(tmp_path / "books", dialect).root)
     await services.solutions.add_workspace(services.caller, str(repository.root))
@@ -45,7 +45,7 @@ async def test_each_step_of_a_day_changes_what_its_golden_file_shows_and_is_take
 
 
 async def lived(clients: Clients, repository: Repository) -> dict[str, str]:
-    """Take all steps; the transcript of each under the name of its golden file."""
+    """Take all steps; return the transcript of each by the name of its golden file."""
     changes: dict[str, str] = {}
     day: dict[str, str] = {}
     wrong: list[str] = []
@@ -64,7 +64,7 @@ async def lived(clients: Clients, repository: Repository) -> dict[str, str]:
 async def taken(
     clients: Clients, repository: Repository, step: Step, changes: dict[str, str]
 ) -> tuple[CallToolResult, str]:
-    """Take one step: its answer, and what git sees; notes the change that it made."""
+    """Take one step; return its answer and diff, and note its change."""
     back = {"change_id": changes[step.takes_back]} if step.takes_back else {}
     clients.asked.clear()
     result = await clients.call(step.tool, {**step.arguments, **back}, step.person)
@@ -74,7 +74,7 @@ async def taken(
 
 
 def expected(folder: Path, day: Mapping[str, str]) -> dict[str, str]:
-    """The golden files of a folder; written anew first where that is wanted."""
+    """The golden files of a folder, rewritten first on request."""
     if WRITES:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What goes wrong around a workspace while clients work in it: nothing is lost, and the answer says what to do."""
+"""Failures around a workspace while clients work in it: nothing is lost, and the answer says what to do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINES = "shop_data/relations/orders_to_order_lines.rel"
 
 @pytest.fixture
 def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Repository:
-    """A workspace under version control, in the classic dialect unless a test says another."""
+    """A workspace under version control, in the classic dialect by default."""
     return Repository(bookshop(tmp_path / "books", getattr(request, "param", "classic")).root)
 
 
@@ -28,7 +28,7 @@ both_dialects = pytest.mark.parametrize("shop", ["classic", "json"], indirect=Tr
 
 @pytest.fixture
 async def clients(services: Services, shop: Repository) -> AsyncIterator[Clients]:
-    """Clients that work in its module of data."""
+    """Clients that work in its data module."""
     await services.solutions.add_workspace(services.caller, str(shop.root))
     await services.solutions.set_solution_context(services.caller, "shop_data")
     async with clients_of(services, "auto") as clients:
@@ -36,7 +36,7 @@ async def clients(services: Services, shop: Repository) -> AsyncIterator[Clients
 
 
 async def refused(clients: Clients, tool: str, **arguments: Any) -> str:
-    """The refusal of a call."""
+    """The error of a call."""
     answer = await clients.call(tool, arguments)
     assert answer.is_error, words(answer)
     return words(answer)
@@ -49,8 +49,8 @@ async def done(clients: Clients, tool: str, **arguments: Any) -> dict[str, Any]:
     return answer.structured_content or {}
 
 
-async def test_a_read_only_file_is_named_and_left(clients: Clients, shop: Repository) -> None:
-    """Whether it would be changed, moved, rewritten as a reference, or deleted; the rest goes on."""
+async def test_a_read_only_file_is_named_and_not_changed(clients: Clients, shop: Repository) -> None:
+    """Whether it would be changed, moved, rewritten as a reference, or deleted; other calls work."""
     (shop.root / CUSTOMERS).chmod(0o444)
     updated = await refused(clients, "update_relation", name="orders_to_customers", comment="x")
     renamed = await refused(
@@ -73,8 +73,10 @@ async def test_a_read_only_file_is_named_and_left(clients: Clients, shop: Reposi
 
 
 @both_dialects
-async def test_a_file_with_conflict_markers_is_named_with_its_line_and_left(clients: Clients, shop: Repository) -> None:
-    """As a merge of git leaves it: shown as broken, never written, and all else goes on."""
+async def test_a_file_with_conflict_markers_is_named_with_its_line_and_not_changed(
+    clients: Clients, shop: Repository
+) -> None:
+    """As a git merge leaves it: reported as broken, never written; other calls work."""
     for branch, sort in (("theirs", "city asc"), ("ours", "full_name asc")):
         git(shop.root, "checkout", "--quiet", "-b", branch, shop.first())
         await done(clients, "update_relation", name="orders_to_customers", initial_sort=sort)
@@ -98,12 +100,12 @@ async def test_a_file_with_conflict_markers_is_named_with_its_line_and_left(clie
     assert "orders_to_customers" not in {one["name"] for one in listed["objects"]}
     for said in (shown, updated, deleted, made):
         assert f"{CUSTOMERS}:{line}:1: The file has conflict markers" in said
-        assert "Nothing is written to it. Settle the merge" in said
+        assert "It is never written. Resolve the merge" in said
     assert (shop.root / CUSTOMERS).read_bytes() == conflicted
 
 
 async def test_a_form_that_cannot_be_read_may_name_anything(clients: Clients, shop: Repository) -> None:
-    """So what it may name is neither renamed nor deleted unless somebody wants it all the same; it is never written."""
+    """What it may name is neither renamed nor deleted without force; it is never written."""
     form = shop.root / "shop_screens/forms/lines.frm"
     form.write_bytes(b"<<<<<<< HEAD\norders_to_customers\n=======\n>>>>>>> theirs\n")
     deleted = await refused(clients, "delete_relations", names=["orders_to_customers"])
@@ -113,10 +115,10 @@ async def test_a_form_that_cannot_be_read_may_name_anything(clients: Clients, sh
     assert form.read_bytes().startswith(b"<<<<<<< HEAD\norders_to_customers")
 
 
-async def test_a_folder_that_went_is_named_and_used_again_when_it_is_back(
+async def test_a_missing_folder_is_named_and_used_again_when_it_is_back(
     clients: Clients, shop: Repository, services: Services
 ) -> None:
-    """Nothing is made in its place, and what was chosen is kept."""
+    """Nothing is created in its place, and the choice is kept."""
     away = shop.root.with_name("away")
     shop.root.rename(away)
     said = [
@@ -145,7 +147,7 @@ async def test_a_folder_that_went_is_named_and_used_again_when_it_is_back(
 
 @both_dialects
 async def test_what_the_editor_saves_between_two_calls_stays(clients: Clients, shop: Repository) -> None:
-    """A change is made in what is on disk now: a new property, ends of lines of Windows, a property nobody knows."""
+    """A change applies to what is on disk now: a new property, Windows line ends, an unknown property."""
     await done(clients, "open_relation", name="orders_to_order_lines")
     text = (shop.root / LINES).read_text()
     saved = text.replace("line_no asc", "line_no desc").replace("\n", "\r\n")
@@ -165,7 +167,7 @@ async def test_what_the_editor_saves_between_two_calls_stays(clients: Clients, s
 
 
 async def test_what_the_editor_saved_since_is_not_undone(clients: Clients, shop: Repository) -> None:
-    """Nor what it deleted made anew, nor what it made overwritten."""
+    """What it deleted is not created again, and what it created is not overwritten."""
     changed = await done(clients, "update_relation", name="orders_to_order_lines", comment="x")
     made = await done(clients, "open_value_list", name="colours", custom_values=["red"])
     deleted = await done(clients, "delete_relations", names=["authors_to_books$in_print"], force=True)
@@ -187,7 +189,7 @@ async def test_what_the_editor_saved_since_is_not_undone(clients: Clients, shop:
 
 
 async def test_what_the_editor_deleted_is_not_found(clients: Clients, shop: Repository) -> None:
-    """A call with the old name says what there is, and the name is free again."""
+    """A call with the old name says what exists, and the name is free again."""
     await done(clients, "open_value_list", name="rooms")
     (shop.root / "shop_data/valuelists/rooms.val").unlink()
     shop.keep("the editor")
@@ -198,7 +200,7 @@ async def test_what_the_editor_deleted_is_not_found(clients: Clients, shop: Repo
 
 
 async def test_a_solution_that_cannot_be_read_stops_no_other(clients: Clients, shop: Repository) -> None:
-    """Its file is named where one works."""
+    """Its file is named in the context."""
     (shop.root / "backoffice/rootmetadata.obj").write_bytes(b"\xff\xfe broken")
     context = await done(clients, "get_solution_context")
     await done(clients, "open_value_list", name="colours", custom_values=["red"])

@@ -1,4 +1,4 @@
-"""Daemons that write to one workspace at once, and one that is killed in the middle of a write, as clients see them."""
+"""Daemons that write to one workspace at once, and one that is killed during a write, as clients see them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def hook(event, arguments):
 
 sys.addaudithook(hook)
 """
-"""Loaded by Python before the daemon: ends it before the step of a write that the number in a file means."""
+"""Loaded by Python before the daemon; kills it before the step of a write whose number is in a file."""
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def shop(tmp_path: Path) -> Repository:
 
 @pytest.fixture
 async def homes(open_folder: Path, databases: Databases, tmp_path: Path) -> AsyncIterator[tuple[Home, Home]]:
-    """Two data folders, each with a database of its own; a file `kill` in `tmp_path` orders when a daemon is killed."""
+    """Two data folders, each with its own database; a file `kill` in `tmp_path` says when to kill a daemon."""
     (tmp_path / "site").mkdir()
     (tmp_path / "site/sitecustomize.py").write_text(KILLING.format(order=str(tmp_path / "kill")))
     names = [await databases.create() for _ in range(2)]
@@ -69,14 +69,14 @@ async def homes(open_folder: Path, databases: Databases, tmp_path: Path) -> Asyn
 
 
 def greeted(home: Home) -> Client:
-    """A client that has introduced itself."""
+    """A client after the handshake."""
     client = home.client()
     client.greet()
     return client
 
 
 def working(home: Home, shop: Repository) -> Client:
-    """A client of a home that knows the workspace, and works in its module of data."""
+    """A client of a home that has the workspace and works in its data module."""
     home.json("solutions", "add", str(shop.root), "--name", "books")
     home.json("solutions", "use", "shop_data")
     return greeted(home)
@@ -88,7 +88,7 @@ def told(answer: dict[str, Any]) -> str:
 
 
 def writes(client: Client, who: str) -> list[str]:
-    """Make value lists of its own, and change a property of a file that others change; refusals that it met."""
+    """Create value lists, and change a property of a file that others change; return the errors."""
     refusals: list[str] = []
     for number in range(TIMES):
         made = client.call("open_value_list", name=f"{who}_{number}", custom_values=[who])
@@ -101,8 +101,8 @@ def writes(client: Client, who: str) -> list[str]:
     return refusals
 
 
-def test_two_daemons_lose_nothing_of_what_either_writes(homes: tuple[Home, Home], shop: Repository) -> None:
-    """The files of both are there, and so is what each wrote into the same file; whoever came too late was told so."""
+def test_two_daemons_lose_nothing_that_either_writes(homes: tuple[Home, Home], shop: Repository) -> None:
+    """The files of both exist, with what each wrote into the same file; the later one got an error."""
     with ThreadPoolExecutor() as pool:
         clients = list(pool.map(lambda home: working(home, shop), homes))
         refusals = [said for every in pool.map(writes, clients, ("comment", "deprecated")) for said in every]
@@ -117,7 +117,7 @@ def test_two_daemons_lose_nothing_of_what_either_writes(homes: tuple[Home, Home]
     assert [file.name for file in shop.root.rglob(".thresher-*")] == []
 
 
-def test_what_a_killed_daemon_left_half_done_is_completed_by_the_next(
+def test_a_change_of_a_killed_daemon_is_completed_by_the_next(
     homes: tuple[Home, Home], shop: Repository, tmp_path: Path
 ) -> None:
     """A rename of two files, between the first and the second; it can be undone like any other change."""

@@ -1,4 +1,4 @@
-"""A shorter day on two real workspaces: nothing of theirs is kept here, so what holds of every change is tested."""
+"""A shorter day on two real workspaces: their content is not stored here, so properties of every change are tested."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ UUID = re.compile(r"^\+.*\b[0-9A-F]{8}-[0-9A-F]{4}-4[0-9A-F]{3}-[89AB][0-9A-F]{3
 
 
 class Day:
-    """Calls that must succeed, each of which is committed.
+    """Calls that must succeed, each committed.
 
     Attributes:
-        lines: How many lines the last call changed.
-        diff: What git saw of it.
+        lines: Lines changed by the last call.
+        diff: Its diff.
     """
 
     def __init__(self, clients: Clients, repository: Repository) -> None:
@@ -46,16 +46,16 @@ class Day:
     params=[("example-solutions", "exampleDataModel"), ("ai-plugin", "Example_AI_Plugin")], ids=["classic", "json"]
 )
 def sample(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Repository, str]:
-    """A copy of a real workspace under version control, and a solution of it."""
+    """A copy of a real workspace under version control, and one of its solutions."""
     folder, solution = request.param
     shutil.copytree(sample_workspaces() / folder, tmp_path / "copy")
     for path in [tmp_path / "copy", *(tmp_path / "copy").rglob("*")]:
-        path.chmod(0o755 if path.is_dir() else 0o644)  # the data may be kept so that nobody changes it
+        path.chmod(0o755 if path.is_dir() else 0o644)  # the data may be stored read-only
     return Repository(tmp_path / "copy"), solution
 
 
 async def test_a_day_in_a_real_workspace(services: Services, sample: tuple[Repository, str]) -> None:
-    """What is shown changes nothing, a change is a few lines, what comes is in the dialect, and all can be undone."""
+    """Showing changes nothing, a change is a few lines, new files are in the dialect, and everything can be undone."""
     repository, solution = sample
     await services.solutions.add_workspace(services.caller, str(repository.root), "real")
     async with clients_of(services, "auto") as clients:
@@ -75,7 +75,7 @@ async def test_a_day_in_a_real_workspace(services: Services, sample: tuple[Repos
 
 
 async def relations(day: Day, name: str) -> None:
-    """Change, rename, delete and make relations like one that is there."""
+    """Change, rename, delete and create relations like an existing one."""
     known = (await day("open_relation", name=name))["relation"]
     await day("update_relation", name=name, comment="Seen")
     assert day.lines == 1
@@ -94,7 +94,7 @@ async def relations(day: Day, name: str) -> None:
 
 
 async def value_lists(day: Day, relation: str) -> None:
-    """Value lists of fixed values, a table and a relation; each is shown again as it was made."""
+    """Value lists of fixed values, a table and a relation; each is returned again as created."""
     known = (await day("open_relation", name=relation))["relation"]
     table, column = known["foreign_datasource"], known["items"][0]["foreign"]
     wishes: Mapping[str, Mapping[str, Any]] = {

@@ -68,7 +68,7 @@ class Contexts:
         """Return where the caller works."""
         known = await self._workspaces.known(caller)
         chosen = await queries.choices(self._database, caller) if known else []
-        one, said = workspace_of(tuple(known.values()), chosen, caller.project)
+        one, here = workspace_of(tuple(known.values()), chosen, caller.project)
         if one is None:
             return Selection(None, None, None, "", (), tuple(known))
         try:
@@ -76,7 +76,7 @@ class Contexts:
         except NotFound as error:
             return Selection(one, None, None, "", (str(error),), tuple(known))
         projects = await asyncio.to_thread(workspace.projects)
-        choice = said or next((choice for choice in chosen if choice.workspace == one.id), None)
+        choice = here or next((choice for choice in chosen if choice.workspace == one.id), None)
         active, source, notes = active_of(projects, choice, one.path, caller.project)
         return Selection(one, workspace, active, source, notes, tuple(known), tuple(projects))
 
@@ -138,10 +138,12 @@ class Contexts:
             return selection.known
         if len(having) > 1:
             names = ", ".join(one.name for one in having)
-            raise InvalidInput(f"Several workspaces have a solution '{active[:80]}': {names}.", hint="Say which.")
+            raise InvalidInput(
+                f"Several workspaces have a solution '{active[:80]}': {names}.", hint="Name the workspace."
+            )
         if having:
             return having[0]
-        raise NotFound(f"No workspace has a solution or module '{active[:80]}'.", hint="Say the workspace too.")
+        raise NotFound(f"No workspace has a solution or module '{active[:80]}'.", hint="Name the workspace too.")
 
     async def _has(self, known: KnownWorkspace, project: str) -> bool:
         try:

@@ -124,11 +124,13 @@ class Tables:
         """
         parsed = self._parsed(text, what)
         if parsed.kind not in ("db", "mem"):
-            return KnownSource(parsed, note=f"The columns of {parsed.text} cannot be checked: it is made at run time.")
+            return KnownSource(parsed, note=f"The columns of {parsed.text} cannot be checked: created at run time.")
         alike = self._by_name.get((parsed.server.casefold(), parsed.table.casefold()), [])
         exact = [one for one in alike if (one.server, one.name) == (parsed.server, parsed.table)] or alike
         if exact:  # the first definition, if several solutions define it
-            return KnownSource(_renamed(parsed, exact[0]), exact[0])
+            table = exact[0]
+            text = f"db:/{table.server}/{table.name}" if parsed.kind == "db" else f"{parsed.kind}:{table.name}"
+            return KnownSource(DataSource(parsed.kind, table.server, table.name, text), table)
         if parsed.kind == "mem":
             near = did_you_mean(nearest(parsed.table, [one.name for one in self.facts if not one.server]))
             note = f"No solution defines the in-memory table '{parsed.table}', so its columns were not checked."
@@ -216,7 +218,7 @@ def _sorted_by(part: str, source: KnownSource, relations: Sequence[str]) -> str:
     match = _SORT.fullmatch(part)
     if match is None:
         raise InvalidInput(
-            f"'{part.strip()[:80]}' is no part of a sort order.", hint="Write such as: name asc, id desc."
+            f"'{part.strip()[:80]}' is not a valid part of a sort order.", hint="Write for example: name asc, id desc."
         )
     column, direction = match[1], (match[2] or "asc").lower()
     first, dot, _ = column.partition(".")
@@ -224,7 +226,7 @@ def _sorted_by(part: str, source: KnownSource, relations: Sequence[str]) -> str:
         return f"{source.name_of(column)} {direction}"
     if first not in relations:
         near = did_you_mean(nearest(first[:80], relations))
-        raise InvalidInput(f"The sort order names a relation '{first[:80]}' that is not there.", hint=near)
+        raise InvalidInput(f"The sort order names a relation '{first[:80]}' that does not exist.", hint=near)
     return f"{column} {direction}"
 
 
@@ -234,11 +236,6 @@ def _alike(name: str, known: dict[str, _T]) -> _T | None:
         return known[name]
     alike = [value for key, value in known.items() if key.casefold() == name.casefold()]
     return alike[0] if len(alike) == 1 else None
-
-
-def _renamed(parsed: DataSource, table: TableFacts) -> DataSource:
-    text = f"db:/{table.server}/{table.name}" if parsed.kind == "db" else f"{parsed.kind}:{table.name}"
-    return DataSource(parsed.kind, table.server, table.name, text)
 
 
 def _family(column: ColumnFacts) -> str:

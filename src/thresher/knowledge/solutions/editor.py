@@ -100,8 +100,8 @@ class ObjectEditor:
         taken += [file.path.rsplit("/", 1)[-1].rsplit(".", 1)[0] for file in broken]
         if alike := [one for one in taken if one != former and one.casefold() == name.casefold()]:
             raise Conflict(
-                f"There is a {self.kind} '{alike[0]}' in '{project}', and file systems that ignore case take the "
-                "names for one.",
+                f"There is a {self.kind} '{alike[0]}' in '{project}', and file systems that ignore case "
+                "do not distinguish the names.",
                 hint="Choose another name.",
             )
         return name
@@ -124,15 +124,15 @@ class ObjectEditor:
         """Rename an object, and rewrite what certainly refers to it."""
         stored = context.get_object(self.kind, name, options.solution)
         if new_name == name:
-            raise InvalidInput(f"The {self.kind} is called '{name}' already.", hint="Say the new name.")
+            raise InvalidInput(f"The {self.kind} already has the name '{name}'.", hint="Give another name.")
         free = self.free_name(context, stored.project, new_name, former=name)
         references = [one for one in context.workspace.references(stored) if not one.by_uuid]
         rewritten = tuple(one for one in references if one.certain and one.rewritable)
         left = tuple(one for one in references if one not in rewritten)
         if left and not options.force:
             raise Conflict(
-                f"The {self.kind} '{name}' was not renamed: {_places(left)} would still say the old name.",
-                hint=f"Change them, or rename it all the same with force: true and change them then. {_named(left)}",
+                f"The {self.kind} '{name}' was not renamed: {_places(left)} would keep the old name.",
+                hint=f"Change them, or rename it anyway with force: true and change them afterwards. {_named(left)}",
             )
         done = f"renamed to '{free}'"
         context.check_confirmed(self.kind, [stored], done, options.solution, confirm=options.confirm, besides=rewritten)
@@ -143,10 +143,10 @@ class ObjectEditor:
 
     def deleted(self, context: WorkContext, names: Sequence[str], options: EditOptions) -> Deleted:
         """Delete objects, all or none."""
-        wanted = tuple(dict.fromkeys(names))
-        if not wanted or len(wanted) > _MOST_DELETED:
-            raise InvalidInput(f"Say 1 to {_MOST_DELETED} names.", hint=f"Each is the name of a {self.kind}.")
-        stored = [context.get_object(self.kind, name, options.solution) for name in wanted]
+        distinct = tuple(dict.fromkeys(names))
+        if not distinct or len(distinct) > _MOST_DELETED:
+            raise InvalidInput(f"Give 1 to {_MOST_DELETED} names.", hint=f"Each is the name of a {self.kind}.")
+        stored = [context.get_object(self.kind, name, options.solution) for name in distinct]
         context.check_confirmed(self.kind, stored, "deleted", options.solution, confirm=options.confirm)
         going = {one.path for one in stored}
         every_place = context.workspace.references_to(stored)
@@ -158,13 +158,13 @@ class ObjectEditor:
         if left and not options.force:
             named = "; ".join(f"'{name}': {_named(every)}" for name, every in references.items() if every)
             raise Conflict(
-                f"Nothing was deleted: {_places(left)} would name what is gone.",
-                hint=f"Change them first, or delete all the same with force: true. {named}",
+                f"Nothing was deleted: {_places(left)} would name a deleted object.",
+                hint=f"Change them first, or delete anyway with force: true. {named}",
             )
         files = [FileChange(one.path, one.data, None) for one in stored]
         projects = ", ".join(dict.fromkeys(one.project for one in stored))
-        change = self._written(context, "deleted", "', '".join(wanted), projects, files)
-        return Deleted(wanted, replace(change, left=left))
+        change = self._written(context, "deleted", "', '".join(distinct), projects, files)
+        return Deleted(distinct, replace(change, left=left))
 
     def _written(
         self, context: WorkContext, action: str, name: str, project: str, files: Sequence[FileChange]
@@ -179,7 +179,7 @@ class ObjectEditor:
         """Return an object as it is after a change."""
         found = context.workspace.find(self.kind, name, (project,))
         if not found:
-            raise Conflict(f"The {self.kind} '{name}' was removed meanwhile.", hint="List what there is.")
+            raise Conflict(f"The {self.kind} '{name}' was removed in the meantime.", hint="List the objects again.")
         place = location(context.workspace.root, found[0].path, line)
         return EditResult(found[0], change, place, tuple(dict.fromkeys(note for note in notes if note)))
 
@@ -187,7 +187,7 @@ class ObjectEditor:
 def _places(references: Sequence[Reference]) -> str:
     many = len(references)
     sure = sum(one.certain for one in references)
-    unsure = f", {many - sure} of them perhaps meaning something else," if sure < many else ""
+    unsure = f", {many - sure} of them uncertain," if sure < many else ""
     return f"{many} {'place' if many == 1 else 'places'}{unsure}"
 
 

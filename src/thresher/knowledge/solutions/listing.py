@@ -74,7 +74,7 @@ def _listed(one: StoredObject, names: Mapping[str, str]) -> ListedObject:
         words = relation_summary(record)
     else:
         held = {"method_name": record.method, "fallback_name": record.fallback}
-        facts |= {said: names[uuid.upper()] for said, uuid in held.items() if uuid.upper() in names}
+        facts |= {field: names[uuid.upper()] for field, uuid in held.items() if uuid.upper() in names}
         words = summary(record, names)
         words += f"; fallback {uuid_with_name(record.fallback, names)}" if record.fallback else ""
     marked = f"{words}; deprecated: {record.deprecated}" if record.deprecated else words
@@ -87,8 +87,8 @@ def _key(one: StoredObject) -> tuple[str, str]:
 
 def _after(cursor: str, question: tuple[str, ...]) -> tuple[str, str]:
     wrong = InvalidInput(
-        "The cursor belongs to another list, or a letter of it is wrong.",
-        hint="Copy it letter by letter and ask the same, or ask again without a cursor.",
+        "The cursor belongs to another list, or is not valid.",
+        hint="Repeat the same request with an exact copy, or without a cursor.",
     )
     try:
         padded = cursor.strip() + "=" * (-len(cursor.strip()) % 4)

@@ -63,11 +63,11 @@ class RelationService:
             expected, notes = RelationDraft(context, stored.project, relation).with_changes(spec)
             differing = differences(relation, expected)
         if differing:
-            hint = "update_relation changes it; another name makes another relation."
+            hint = "Change it with update_relation, or use another name."
             if not spec.name.strip():
-                hint = "Say a name for the new relation, or change this one with update_relation."
+                hint = "Name the new relation, or change this one with update_relation."
             raise Conflict(
-                f"There is a relation '{name}' in '{stored.project}', and it differs: {'; '.join(differing)}.",
+                f"There is a relation '{name}' in '{stored.project}', which differs: {'; '.join(differing)}.",
                 hint=hint,
             )
         return self._editor.shown(context, stored, *location_note(context, stored), *notes)
@@ -88,7 +88,7 @@ class RelationService:
     def update(self, context: WorkContext, name: str, changes: RelationChanges, options: EditOptions) -> EditResult:
         """Change properties of a relation."""
         if not properties_of(changes):
-            raise InvalidInput("Nothing is said that shall be changed.", hint="Say a property, such as join_type.")
+            raise InvalidInput("No property is given.", hint="Give a property, such as join_type.")
         stored = context.get_object("relation", name, options.solution)
         before = relation_of(stored)
         relation, notes = RelationDraft(context, stored.project, before).with_changes(changes)
@@ -128,7 +128,7 @@ class RelationDraft:
         values = {name: one for name, one in properties_of(changes).items() if not _same_source(before, name, one)}
         check_choices(values, {"join_type": get_args(JoinType), "encapsulation": get_args(Encapsulation)})
         if values.get("items") == ():
-            raise InvalidInput("A relation needs a pair of columns.", hint="Say items, or leave them away.")
+            raise InvalidInput("A relation needs a pair of columns.", hint="Give items, or leave them out.")
         moved = "primary_datasource" in values or "foreign_datasource" in values
         if not (moved or "items" in values or values.get("initial_sort")):
             return replace(before, **values), ()
@@ -151,11 +151,11 @@ class RelationDraft:
         self, items: Sequence[RelationItem], primary: KnownSource, foreign: KnownSource
     ) -> tuple[RelationItem, ...]:
         if len(items) > _MOST_ITEMS:
-            raise InvalidInput("That are too many pairs of columns.", hint=f"Say up to {_MOST_ITEMS}.")
+            raise InvalidInput("There are too many pairs of columns.", hint=f"Give up to {_MOST_ITEMS}.")
         checked = tuple(_item(one, primary, foreign) for one in items)
         pairs = [(one.primary, one.foreign, one.operator) for one in checked]
         if len(set(pairs)) < len(pairs):
-            raise InvalidInput("A pair of columns is said twice.", hint="Say each pair once.")
+            raise InvalidInput("A pair of columns is given twice.", hint="Give each pair once.")
         return checked
 
     def _check_variables(self, items: Sequence[RelationItem]) -> list[str]:
@@ -202,15 +202,15 @@ def default_name(context: WorkContext, spec: RelationSpec) -> str:
     missing = [one for one in _SOURCES if not getattr(spec, one)]
     if missing:
         raise InvalidInput(
-            f"Neither a name nor {' and '.join(missing)} of the relation is said.",
-            hint="Say the name of a relation that exists, or both data sources, as server/table.",
+            f"Neither a name nor {' and '.join(missing)} of the relation is given.",
+            hint="Give the name of an existing relation, or both data sources as server/table.",
         )
     primary, foreign = _sources(context, spec)
     name = f"{primary.source.table}_to_{foreign.source.table}"
     try:
         return checked_name(name, "relation")
     except InvalidInput as error:
-        raise InvalidInput(error.message, hint="Say a name for the relation.") from None
+        raise InvalidInput(error.message, hint="Give the relation a name.") from None
 
 
 def differences(relation: Relation, expected: Relation) -> list[str]:
@@ -229,7 +229,7 @@ def items_text(items: Sequence[RelationItem]) -> str:
 def relation_of(stored: StoredObject) -> Relation:
     """Return the relation in a file."""
     if not isinstance(stored.record, Relation):
-        raise InvalidInput(f"{stored.path} is no relation.", hint="Correct the file.")
+        raise InvalidInput(f"{stored.path} is not a relation.", hint="Correct the file.")
     return stored.record
 
 
@@ -238,8 +238,8 @@ def location_note(context: WorkContext, stored: StoredObject) -> tuple[str, ...]
     if context.active is None or stored.project == context.active:
         return ()
     if stored.project in context.reach(context.active):
-        return (f"It stands in '{stored.project}', a module of '{context.active}'.",)
-    return (f"It stands in '{stored.project}', which '{context.active}' does not use.",)
+        return (f"It is in '{stored.project}', a module of '{context.active}'.",)
+    return (f"It is in '{stored.project}', which '{context.active}' does not use.",)
 
 
 def _check_complete(context: WorkContext, spec: RelationSpec) -> None:
@@ -254,15 +254,15 @@ def _check_complete(context: WorkContext, spec: RelationSpec) -> None:
     missing = [one for one in _SOURCES if not getattr(spec, one)]
     if missing:
         raise InvalidInput(
-            f"There is no relation '{name}'; to make it, {' and '.join(missing)} must be said.",
+            f"There is no relation '{name}'; to create it, give {' and '.join(missing)}.",
             hint=f"Write server/table. {_name_guess(name, tables)} {context.near('relation', name)}".replace("  ", " "),
         )
     primary, foreign = _sources(context, spec)
     if not spec.items:
         there = " ".join(one.columns_there for one in dict.fromkeys((primary, foreign)))
         raise InvalidInput(
-            f"To make {called}, the columns that join {primary.label} and {foreign.label} must be said.",
-            hint=f"Say items, or primary_column and foreign_column. {there}".strip(),
+            f"To create {called}, give the columns that join {primary.label} and {foreign.label}.",
+            hint=f"Give items, or primary_column and foreign_column. {there}".strip(),
         )
 
 
@@ -318,14 +318,14 @@ def check_name_conflicts(context: WorkContext, relation: Relation) -> None:
     columns += context.workspace.calculations(source.source.server, source.source.table)
     if taken := [one for one in columns if one.casefold() == relation.name.casefold()]:
         raise Conflict(
-            f"{source.label} has a column '{taken[0]}': a relation of this name could not be told from it.",
+            f"{source.label} has a column '{taken[0]}': a relation cannot have the same name.",
             hint="Choose another name.",
         )
     if forms := context.workspace.forms_declaring(source.text, relation.name):
         more = f" and {len(forms) - 1} more" if len(forms) > 1 else ""
         raise Conflict(
-            f"The form '{forms[0]}'{more} on {source.label} has a method or variable '{relation.name}': in its script, "
-            "the name would mean that and not the relation.",
+            f"The form '{forms[0]}'{more} on {source.label} has a method or variable '{relation.name}': in its script "
+            "the name would not mean the relation.",
             hint="Choose another name.",
         )
 
@@ -346,16 +346,16 @@ def _item(item: RelationItem, primary: KnownSource, foreign: KnownSource) -> Rel
     """Return a pair of columns with the names as the tables write them."""
     left, right = item.primary.strip(), item.foreign.strip()
     if not left or not right:
-        raise InvalidInput("A pair of columns lacks a side.", hint="Say primary and foreign of each.")
+        raise InvalidInput("A pair of columns is incomplete.", hint="Give primary and foreign of each pair.")
     if left.startswith(LITERAL):
         left = item.primary.lstrip()  # trailing spaces are part of the value
     elif left.startswith(SCOPES) and not _VARIABLE.fullmatch(left):
         raise InvalidInput(
-            f"{left[:80]!r} is no variable.",
-            hint="Write scopes.NAME.variable or globals.variable, of an enumeration with its member behind it.",
+            f"{left[:80]!r} is not a variable.",
+            hint="Write scopes.NAME.variable or globals.variable, or a member of an enumeration.",
         )
     elif not (left.isprintable() and right.isprintable()):
-        raise InvalidInput(f"{left[:80]!r} or {right[:80]!r} is no name of a column.", hint="Say the name alone.")
+        raise InvalidInput(f"{left[:80]!r} or {right[:80]!r} is not a column name.", hint="Give only the name.")
     if item.operator not in _OFFERED:
         near = did_you_mean(nearest(item.operator[:40], _OFFERED))
         raise InvalidInput(

@@ -95,7 +95,7 @@ class ValueListDraft:
             called = {"display": "display_column", "returns": "return_column"}.get(wrong[0], wrong[0])
             raise InvalidInput(
                 f"{called} does not go with a {kind} value list.",
-                hint="It belongs to lists of a datasource or a relation: say which, or leave it away.",
+                hint="It belongs to lists of a datasource or relation: name one, or leave it out.",
             )
 
     def _of_kind(self, kind: ValueListKind, origin: str, properties: dict[str, Any]) -> ValueList:
@@ -135,7 +135,7 @@ class ValueListDraft:
     def _table(self, wanted: str | None, known: str) -> KnownSource:
         found = self._context.source(wanted, known, "datasource")
         if found.source.kind == "menu":
-            raise InvalidInput("A value list cannot show a menu.", hint="Say a table: server/table.")
+            raise InvalidInput("A value list cannot show a menu.", hint="Give a table: server/table.")
         self._notes.append(found.note if wanted is not None else "")
         return found
 
@@ -146,13 +146,13 @@ class ValueListDraft:
             found = self._relation(name)
             if last is not None and last.foreign_datasource != found.primary_datasource:
                 raise InvalidInput(
-                    f"The relation '{name}' begins at {found.primary_datasource}, and '{last.name}' ends at "
+                    f"The relation '{name}' starts at {found.primary_datasource}, and '{last.name}' ends at "
                     f"{last.foreign_datasource}.",
-                    hint="Say relations of which each begins where the one before it ends.",
+                    hint="Each relation must start where the one before it ends.",
                 )
             last = found
         if last is None:
-            raise InvalidInput("The relation is not said.", hint="Say its name.")
+            raise InvalidInput("No relation is given.", hint="Give its name.")
         chain = ".".join(part.strip() for part in chain.split("."))
         return chain, self._table(None, last.foreign_datasource)
 
@@ -164,7 +164,7 @@ class ValueListDraft:
         known = [one.record.name for one in self._context.workspace.objects("relation", reach)[0]]
         raise InvalidInput(
             f"Neither '{self._project}' nor a module that it uses has a relation '{name[:80]}'.",
-            hint=did_you_mean(nearest(name[:80], known)) or "Make it first, with open_relation.",
+            hint=did_you_mean(nearest(name[:80], known)) or "Create it first, with open_relation.",
         )
 
     def _columns(self, source: KnownSource, properties: dict[str, Any]) -> _Columns:
@@ -174,11 +174,11 @@ class ValueListDraft:
         shown = properties.get("display", before[0])
         if not shown:
             raise InvalidInput(
-                f"The column of {source.label} that the value list shows must be said.",
-                hint=f"Say display_column, and return_column where another is stored. {source.columns_there}".strip(),
+                f"The column of {source.label} to show is missing.",
+                hint=f"Give display_column, and return_column if another one is stored. {source.columns_there}".strip(),
             )
         if not all(name.strip() and name.strip().isprintable() for name in (*shown, *properties.get("returns", ()))):
-            raise InvalidInput("A column's name is empty, or has a line break.", hint="Say the names of columns.")
+            raise InvalidInput("A column name is empty or has a line break.", hint="Give column names.")
         shown = [source.name_of(name.strip()) for name in shown]
         stored = [source.name_of(name.strip()) for name in properties.get("returns", before[1] or shown)]
         stored = stored or shown
@@ -193,13 +193,13 @@ class ValueListDraft:
         if is_uuid(name):
             if name.upper() in {uuid.upper() for _, _, uuid in methods}:
                 return name.upper()
-            raise InvalidInput(f"No global method has the UUID {name}.", hint="Say its name: scopes.name.method.")
+            raise InvalidInput(f"No global method has the UUID {name}.", hint="Give its name: scopes.name.method.")
         full = f"scopes.{name}" if name.startswith("globals.") else name
         by_name = {method: uuid for _, method, uuid in methods}
         if full in by_name:
             return by_name[full]
         near = nearest(full[:120], by_name) or tuple(one for one in by_name if one.endswith(f".{name}"))[:3]
-        there = f"There are: {', '.join(list(by_name)[:20])}." if by_name else "There is none: write it first."
+        there = f"There are: {', '.join(list(by_name)[:20])}." if by_name else "There are none: write it first."
         raise InvalidInput(
             f"'{self._project}' and its modules have no global method '{name[:120]}'.", hint=did_you_mean(near) or there
         )
@@ -212,14 +212,14 @@ class ValueListDraft:
         lists = [value_list_of(one) for one in self._context.workspace.objects("value list", reach)[0]]
         found = [one for one in lists if one.name == text or (one.uuid and one.uuid.upper() == text.upper())]
         if found and found[0].name == self._list.name:
-            raise InvalidInput("A value list cannot stand in for itself.", hint="Say another value list.")
+            raise InvalidInput("A value list cannot be its own fallback.", hint="Name another value list.")
         if found:
             self._check_circle(found[0])
             return found[0].uuid
         near = did_you_mean(nearest(text[:80], [one.name for one in lists]))
         raise InvalidInput(
             f"fallback: '{self._project}' and its modules have no value list '{text[:80]}'.",
-            hint=near or "list_value_lists shows those there are.",
+            hint=near or "List them with list_value_lists.",
         )
 
     def _check_circle(self, first: ValueList) -> None:
@@ -243,10 +243,10 @@ class ValueListDraft:
         circle = " -> ".join((self._list.name, *names, back))
         if at == own and first.uuid.upper() != self._list.fallback.upper():
             raise InvalidInput(
-                f"The value lists would stand in for each other in a circle: {circle}.",
-                hint="Say another value list, or take the fallback of one of these away first.",
+                f"The fallbacks would form a circle: {circle}.",
+                hint="Name another value list, or remove the fallback of one of these first.",
             )
-        self._notes.append(f"These value lists stand in for each other in a circle: {circle}.")
+        self._notes.append(f"The fallbacks of these value lists form a circle: {circle}.")
 
     def _with_types(self, one: ValueList, properties: dict[str, Any]) -> ValueList:
         """Return the list with the types of its values, if its file has types; given types are kept."""
@@ -280,7 +280,7 @@ class ValueListDraft:
 def value_list_of(stored: StoredObject) -> ValueList:
     """Return the value list in a file."""
     if not isinstance(stored.record, ValueList):
-        raise InvalidInput(f"{stored.path} is no value list.", hint="Correct the file.")
+        raise InvalidInput(f"{stored.path} is not a value list.", hint="Correct the file.")
     return stored.record
 
 
@@ -325,28 +325,28 @@ def _origin(properties: dict[str, Any]) -> str:
     """Return the property that is the origin of the values; empty if none is given."""
     given = [name for name in _ORIGINS if properties.get(name) not in (None, "", ())]
     if len(given) > 1:
-        raise InvalidInput(f"A value list has either {' or '.join(given)}, not both.", hint="Say one of them.")
+        raise InvalidInput(f"A value list has either {' or '.join(given)}, not both.", hint="Give one of them.")
     if given:
         return given[0]
     if (empty := next((name for name in _ORIGINS if name in properties and name != "custom_values"), "")) != "":
-        raise InvalidInput(f"{empty} is empty.", hint="Say it, or leave it away.")
+        raise InvalidInput(f"{empty} is empty.", hint="Give a value, or leave it out.")
     return "custom_values" if "custom_values" in properties else ""
 
 
 def _values(given: Sequence[str | CustomValue]) -> tuple[CustomValue, ...]:
     """Return the values of a custom list as a file can hold them."""
     if len(given) > _MOST_VALUES:
-        raise InvalidInput("That are too many values.", hint=f"Say up to {_MOST_VALUES:,}, or use a table.")
+        raise InvalidInput("There are too many values.", hint=f"Give up to {_MOST_VALUES:,}, or use a table.")
     values = [one if isinstance(one, CustomValue) else _value(one) for one in given]
     for one in values:
         if any(mark in text for text in (one.display, one.real or "") for mark in "\r\n"):
-            raise InvalidInput(f"The value {one.display[:40]!r} has a line break.", hint="Say one value a line.")
+            raise InvalidInput(f"The value {one.display[:40]!r} has a line break.", hint="Give one value per line.")
     return custom_values(custom_values_text(values))  # if one line has a bar, all get one
 
 
 def _value(text: str) -> CustomValue:
     if any(mark in text for mark in "\r\n"):
-        raise InvalidInput(f"The value {text[:40]!r} has a line break.", hint="Say each value by itself.")
+        raise InvalidInput(f"The value {text[:40]!r} has a line break.", hint="Give each value separately.")
     return next(iter(custom_values(text)), CustomValue(""))
 
 
@@ -363,10 +363,10 @@ def _arranged(former: Sequence[str], shown: Sequence[str], stored: Sequence[str]
     """
     wanted = tuple(dict.fromkeys((*shown, *stored)))
     if len(set(shown)) < len(shown) or len(set(stored)) < len(stored):
-        raise InvalidInput("A column is said twice.", hint="Say each once.")
+        raise InvalidInput("A column is given twice.", hint="Give each column once.")
     if len(wanted) > _MOST_COLUMNS:
         raise InvalidInput(
-            f"A value list has up to {_MOST_COLUMNS} columns, and {len(wanted)} are said: {', '.join(wanted)}.",
+            f"A value list has up to {_MOST_COLUMNS} columns, and {len(wanted)} are given: {', '.join(wanted)}.",
             hint="Show fewer, or show a calculation.",
         )
     kept = tuple(name for name in former if name in wanted)
@@ -377,7 +377,7 @@ def _arranged(former: Sequence[str], shown: Sequence[str], stored: Sequence[str]
             return order
     raise InvalidInput(
         f"The columns {', '.join(shown)} cannot be shown, and {', '.join(stored)} be stored, in these orders.",
-        hint="Say the columns that are both shown and stored in the same order.",
+        hint="Give the columns that are both shown and stored in the same order.",
     )
 
 

@@ -43,7 +43,7 @@ class ValueListService:
         """Return the value list that a specification means, if it exists."""
         name = spec.name.strip()
         if not name:
-            raise InvalidInput("The name of the value list is not said.", hint="Say its name.")
+            raise InvalidInput("The value list has no name.", hint="Give its name.")
         properties = properties_of(spec)
         origins = [one for one in ("custom_values", "datasource", "relation", "global_method") if one in properties]
         stored = context.find_object("value list", name, spec.solution, near=bool(origins))
@@ -53,8 +53,8 @@ class ValueListService:
         expected, notes = ValueListDraft(context, stored.project, value_list).with_changes(spec)
         if differing := differences(value_list, expected, names_of(context, (value_list, expected))):
             raise Conflict(
-                f"There is a value list '{name}' in '{stored.project}', and it differs: {'; '.join(differing)}.",
-                hint="update_value_list changes it; another name makes another value list.",
+                f"There is a value list '{name}' in '{stored.project}', which differs: {'; '.join(differing)}.",
+                hint="Change it with update_value_list, or use another name.",
             )
         return self._editor.shown(context, stored, *location_note(context, stored), *notes)
 
@@ -66,9 +66,9 @@ class ValueListService:
         properties = properties_of(spec)
         if not any(one in properties for one in ("custom_values", "datasource", "relation", "global_method")):
             raise InvalidInput(
-                f"There is no value list '{name}'; to make it, say what its values come from.",
+                f"There is no value list '{name}'; to create it, give the origin of its values.",
                 hint=(
-                    "Say custom_values, or datasource and display_column, or relation and display_column, or "
+                    "Give custom_values, or datasource and display_column, or relation and display_column, or "
                     f"global_method. {context.near('value list', name)}"
                 ),
             )
@@ -81,7 +81,7 @@ class ValueListService:
     def update(self, context: WorkContext, name: str, changes: ValueListChanges, options: EditOptions) -> EditResult:
         """Change properties of a value list."""
         if not properties_of(changes):
-            raise InvalidInput("Nothing is said that shall be changed.", hint="Say a property, such as sort.")
+            raise InvalidInput("No property is given.", hint="Give a property, such as sort.")
         stored = context.get_object("value list", name, options.solution)
         value_list, notes = ValueListDraft(context, stored.project, value_list_of(stored)).with_changes(changes)
         context.check_confirmed("value list", [stored], "changed", options.solution, confirm=options.confirm)
@@ -119,5 +119,5 @@ def _origin_text(one: ValueList, names: Mapping[str, str]) -> str:
 
 def _quoted(value: object, names: Mapping[str, str]) -> str:
     if value is None:
-        return "not said"
+        return "not set"
     return str(value).lower() if isinstance(value, bool) else f"'{shortened(uuid_with_name(str(value), names), _SAID)}'"

@@ -153,8 +153,8 @@ class WorkContext:
         """
         if self.active is not None and project != self.active and not confirm:
             raise Unconfirmed(
-                f"'{self.active}' is the active solution, and {what} would be made in '{project}'.",
-                hint=f"Ask whether it shall go to '{project}', then call again with confirm: true.",
+                f"'{self.active}' is the active solution, and {what} would be created in '{project}'.",
+                hint=f"Ask the user whether to create it in '{project}', then call again with confirm: true.",
             )
 
     def check_confirmed(
@@ -180,9 +180,9 @@ class WorkContext:
         Raises:
             Unconfirmed: Some are outside, and no one agreed.
         """
-        said = {one.project for one in stored} if self.active is None and solution else set[str]()
-        outside = [one for one in stored if one.project not in (self.active, *said)]
-        others = [one for one in besides if one.project not in (self.active, *said)]
+        named_projects = {one.project for one in stored} if self.active is None and solution else set[str]()
+        outside = [one for one in stored if one.project not in (self.active, *named_projects)]
+        others = [one for one in besides if one.project not in (self.active, *named_projects)]
         if confirm or not (outside or others):
             return
         active = f"'{self.active}' is the active solution" if self.active else "No solution is active"
@@ -191,10 +191,10 @@ class WorkContext:
         where, also = _projects(outside), _projects(others)
         there = f" in {_listed(where)}" if where else ""
         rest = f", and {len(others)} {'place' if len(others) == 1 else 'places'} in {_listed(also)} with it"
+        changed = _listed(list(dict.fromkeys((*where, *also))))
         raise Unconfirmed(
             f"{active}, and the {named} would be {done}{there}{rest if others else ''}.",
-            hint=f"Ask whether {_listed(list(dict.fromkeys((*where, *also))))} shall be changed, then call again with "
-            "confirm: true.",
+            hint=f"Ask the user whether to change {changed}, then call again with confirm: true.",
         )
 
     def find_object(
@@ -219,12 +219,12 @@ class WorkContext:
             if len({one.project for one in found}) < len(found):
                 raise Conflict(
                     f"Several files hold a {kind} '{name}': {', '.join(one.path for one in found[:_MOST_FILES])}.",
-                    hint="Nothing is done to any of them. Remove the one that is wrong, or correct the name in it.",
+                    hint="None of them was changed. Remove the wrong one, or correct the name in it.",
                 )
             if len(found) > 1:
                 raise InvalidInput(
                     f"Several solutions have a {kind} '{name}': {_listed([one.project for one in found])}.",
-                    hint="Say which with `solution`.",
+                    hint="Name one with `solution`.",
                 )
             if found:
                 return found[0]
@@ -245,9 +245,7 @@ class WorkContext:
         """Return suggestions for a name that no object has."""
         known = [one.record.name for one in self.workspace.objects(kind, self.projects)[0]]
         verb = "list_relations" if kind == "relation" else "list_value_lists"
-        return (
-            did_you_mean(nearest(name[:80], dict.fromkeys(known))) or f"{verb} with scope `all` shows those there are."
-        )
+        return did_you_mean(nearest(name[:80], dict.fromkeys(known))) or f"List them all: {verb} with scope `all`."
 
     def _tiers(self, solution: str, *, near: bool) -> list[Sequence[str]]:
         if solution:

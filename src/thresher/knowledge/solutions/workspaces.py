@@ -86,12 +86,12 @@ class Workspaces:
         own = await queries.own_workspaces(link, caller)
         other = next((one.name for one in own.values() if one.path == folder and one.name != name), None)
         if other is not None:
-            raise Conflict(f"This folder is the workspace '{other}' already.", hint="Use it under that name.")
+            raise Conflict(f"This folder is already the workspace '{other}'.", hint="Use it under that name.")
         if await queries.add_workspace(link, caller, name, folder, FORMAT):
             return
         if (known := own.get(name)) is not None and known.path != folder and not replace:
             raise Conflict(
-                f"There is a workspace '{name}' already, in {known.path}.", hint="Choose another name, or replace it."
+                f"There is already a workspace '{name}', in {known.path}.", hint="Choose another name, or replace it."
             )
         await queries.replace_workspace(link, caller, name, folder, FORMAT)
 
@@ -118,8 +118,8 @@ class Workspaces:
         """
         if not await asyncio.to_thread(_is_there, known.path):
             raise NotFound(
-                f"The folder of the workspace '{known.name}', {known.path}, is not there.",
-                hint="Add it where it is now, with replace, or remove it.",
+                f"The folder of the workspace '{known.name}', {known.path}, does not exist.",
+                hint="Add its new folder with replace, or remove the workspace.",
             )
         return await asyncio.to_thread(self._open.workspace, known.path)
 
@@ -147,7 +147,7 @@ class Workspaces:
         """Remove a workspace."""
         known = await self.found(caller, name)
         if known.owner != caller.user:
-            raise NotAllowed(f"The workspace '{name}' is the tenant's.", hint="Ask who added it to remove it.")
+            raise NotAllowed(f"The workspace '{name}' belongs to the tenant.", hint="Ask its owner to remove it.")
         gone = await run_retrying(
             self._database, caller.tenant, lambda link: queries.delete_workspace(link, caller.tenant, known)
         )
@@ -223,10 +223,10 @@ def unknown_workspace(name: str, known: Sequence[str]) -> NotFound:
 def _folder(caller: Caller, path: str, settings: Settings) -> Path:
     """Return the folder that a caller names, without links."""
     if not path or clean(path) != path:
-        raise InvalidInput("That is no path of a folder.", hint="Say the folder that holds the solutions' folders.")
+        raise InvalidInput("The path is not valid.", hint="Give the folder that holds the solutions' folders.")
     named = Path(path).expanduser() if not caller.keyed else Path(path)
     if not named.is_absolute():
-        raise InvalidInput(f"'{path[:200]}' is no absolute path.", hint="Write it from the file system's root on.")
+        raise InvalidInput(f"'{path[:200]}' is not an absolute path.", hint="Start it at the root of the file system.")
     try:
         folder = named.resolve()
         check_may_add(caller, folder, settings)
@@ -253,8 +253,8 @@ def _workspace_folder(caller: Caller, folder: Path, settings: Settings) -> Path:
     except (NotAllowed, OSError):  # the parent is not accessible to the caller or to this process
         return folder
     if any((one / METADATA).is_file() for one in beside):
-        hint = f"It is a solution itself: add the folder above it, {folder.parent}."
-        raise InvalidInput(f"{folder} is one solution of several.", hint=hint)
+        hint = f"Add the folder above it: {folder.parent}."
+        raise InvalidInput(f"{folder} is one of several solutions.", hint=hint)
     return folder.parent if any((one / "datasources").is_dir() for one in beside) else folder
 
 
@@ -270,8 +270,8 @@ def _folder_hint(folder: Path) -> str:
     """Return where a workspace may be, for a folder that is not one."""
     below = sorted(one for one in folder.glob("*/*/rootmetadata.obj") if one.is_file())[:1]
     if below:
-        return f"Solutions lie in {below[0].parent.parent}: add that folder."
-    return "Add the folder whose folders hold a file rootmetadata.obj each."
+        return f"Add {below[0].parent.parent}, which holds solutions."
+    return "Add the folder whose subfolders each hold a file rootmetadata.obj."
 
 
 def _folders(workspace: Workspace) -> dict[str, Path]:
@@ -324,7 +324,7 @@ def check_may_add(caller: Caller, folder: Path, settings: Settings) -> None:
     allowed = [one.expanduser().resolve() for one in settings.solution_folders]
     if not any(folder.is_relative_to(one) for one in allowed):
         raise NotAllowed(
-            "With a key, workspaces can only be added below the folders that the server's owner named.",
+            "A caller with a key may add workspaces only below the folders that the settings name.",
             hint="Ask the owner to add the workspace, or to name its folder in THRESHER_SOLUTION_FOLDERS.",
         )
 

@@ -152,7 +152,7 @@ def changed_conflict(paths: Sequence[str]) -> Conflict:
     names = ", ".join(paths[:10]) + (f" and {len(paths) - 10} more" if len(paths) > 10 else "")
     return Conflict(
         f"Changed on disk since it was read: {names}.",
-        hint="Nothing was written. Look at the file as it is now, and ask again.",
+        hint="Nothing was written. Read the file again, and repeat the request.",
     )
 
 

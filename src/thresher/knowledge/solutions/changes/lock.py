@@ -93,7 +93,7 @@ def _wait(descriptor: int, folder: Path, seconds: float) -> None:
     while not _try(descriptor):
         if time.monotonic() >= deadline:
             raise Conflict(
-                f"Another process is writing to the workspace {folder}, for {seconds:g} seconds already.",
-                hint="Nothing was changed. Try again when it is done.",
+                f"Another process has been writing to the workspace {folder} for {seconds:g} seconds.",
+                hint="Nothing was changed. Try again when it has finished.",
             )
         never.wait(_POLL_SECONDS)  # no event signals that another process released a lock

@@ -99,7 +99,7 @@ def _check_writable(name: str, target: Path) -> None:
         return
     found = target.lstat()
     if stat.S_ISLNK(found.st_mode):
-        raise NotAllowed(f"{name} is a symbolic link, which is not written.", hint="Change the file that it leads to.")
+        raise NotAllowed(f"{name} is a symbolic link, which is never written.", hint="Change its target.")
     # Checked by bits too: root may write anything, but whoever removed the bits wants the file unchanged.
     if not found.st_mode & 0o222 or not os.access(target, os.W_OK):
         raise NotAllowed(f"{name} is read-only.", hint="Nothing was changed. Make it writable, or choose another.")

@@ -103,13 +103,13 @@ class Storage:
             entry, state = journal.entry(change_id, owner.tenant)
             if change_id in _undone(journal, owner):
                 raise Conflict(
-                    f"The change {change_id} was undone already.",
-                    hint="Undo the change that undid it to have it again.",
+                    f"The change {change_id} has already been undone.",
+                    hint="To redo it, undo the change that undid it.",
                 )
             if state == "left":
                 raise Conflict(
                     f"The change {change_id} was interrupted, and its files were changed before it could be completed.",
-                    hint=f"What they held before stands in {journal.path_of(change_id)}.",
+                    hint=f"Their former content is in {journal.path_of(change_id)}.",
                 )
             steps = [FileStep(step.path, step.after, step.before, step.mode) for step in entry.steps]
             plan = ChangePlan(f"undo: {entry.head.action}", steps, owner, undoes=change_id, emptied=entry.head.folders)
@@ -288,7 +288,9 @@ def _undone(journal: Journal, owner: ChangeOwner) -> set[str]:
 def _resolved(root: Path) -> Path:
     place = root.resolve()
     if not place.is_dir():
-        raise ConfigurationError(f"The workspace {root} is not there, or is no folder.", hint="Add it where it is.")
+        raise ConfigurationError(
+            f"The workspace {root} does not exist, or is not a folder.", hint="Add its new folder."
+        )
     return place
 
 
@@ -311,7 +313,7 @@ def _workspace_errors(root: Path) -> Generator[None]:
             ) from error
         raise Conflict(
             f"{name} in {root} cannot be written: {error.strerror}.",
-            hint="Nothing was changed. Look at it, and try again.",
+            hint="Nothing was changed. Check it, and try again.",
         ) from error
 
 
@@ -322,6 +324,6 @@ def _journal_errors(folder: Path) -> Generator[None]:
         yield
     except OSError as error:
         raise ConfigurationError(
-            f"What is changed cannot be noted in {folder}: {error.strerror}.",
+            f"The change cannot be recorded in {folder}: {error.strerror}.",
             hint="Nothing was changed. Free some space, make it writable, or set THRESHER_DATA_DIR to another folder.",
         ) from error

@@ -25,7 +25,7 @@ Stamp: TypeAlias = "tuple[int, int, int, int]"
 """Times of the last change of content and entry, size, and inode; a different stamp means different content."""
 SETTLED_NANOSECONDS: Final = 2_000_000_000
 """A file that changed less than this before it was read may change again within a tick of the file system's clock."""
-_UNSPEAKABLE: Final = "Its name has characters that cannot be shown, or is not UTF-8; it is left alone."
+_UNSPEAKABLE: Final = "Its name has characters that cannot be shown, or is not UTF-8; it is skipped."
 _OUTSIDE: Final = "A symbolic link that leads out of the workspace, or nowhere; it is not followed."
 
 
@@ -111,7 +111,7 @@ class Files:
             return read_file(self._root / path)
         except OSError as error:
             raise BrokenFile(
-                f"{path} cannot be read: {error.strerror}.", hint="Correct its rights, or remove it."
+                f"{path} cannot be read: {error.strerror}.", hint="Correct its permissions, or remove it."
             ) from error
 
     def _entries(self, path: str, ending: str = "") -> tuple[list[tuple[str, os.DirEntry[str]]], list[UnreadableFile]]:
@@ -203,7 +203,7 @@ def read_file(path: Path) -> bytes:
             raise BrokenFile("It is a pipe or device, which is not read.", hint="Remove it.")
         if entry.st_size > LARGEST:
             raise BrokenFile(
-                f"The file has {entry.st_size:,} bytes; {LARGEST:,} are read.", hint="It can hardly be meant."
+                f"The file has {entry.st_size:,} bytes; the limit is {LARGEST:,}.", hint="Remove it from the workspace."
             )
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read(LARGEST + 1)

@@ -60,7 +60,7 @@ SOLUTION_KINDS: Final = {
 }
 """`solutionType` in words; an unknown number is shown as it is."""
 _MODULES: Final = {2, 512, 2048}
-_BY_HAND: Final = "Nothing is written to it. Settle the merge, correct it by hand, or take it from version control."
+_BY_HAND: Final = "It is never written. Resolve the merge, correct it by hand, or restore it from version control."
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,8 +334,8 @@ class ServoyWorkspace:
         for one in listed:
             if one.path.casefold() == path.casefold():
                 raise Conflict(
-                    f"There is a file {one.path} already.",
-                    hint=f"Choose another name than {wanted.rpartition('.')[0]}, or change what is there.",
+                    f"There is already a file {one.path}.",
+                    hint=f"Choose another name than {wanted.rpartition('.')[0]}, or change the existing file.",
                 )
 
     def _server_paths(self) -> dict[str, str]:
@@ -354,7 +354,7 @@ class ServoyWorkspace:
     def _server_path(self, server: str) -> str:
         paths = self._server_paths()
         if server not in paths:
-            hint = did_you_mean(nearest(server, paths)) or f"There is of: {', '.join(sorted(paths)) or 'none'}."
+            hint = did_you_mean(nearest(server, paths)) or f"Known servers: {', '.join(sorted(paths)) or 'none'}."
             raise NotFound(f"{self._root} holds no column information of a server '{server}'.", hint=hint)
         return paths[server]
 
