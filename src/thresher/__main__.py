@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command.
 
     Args:
-        arguments: The command line without the program's name; the process's own unless given.
+        arguments: The command line without the program's name; the process's own by default.
 
     Returns:
         The exit code (docs/reference/cli.md).

@@ -154,7 +154,7 @@ async def test_without_development_a_change_waits_for_a_refresh(opened: Opener, 
         await settled(app)
         put(folder, tools_numbers=REGISTERED)
         before = await names(app)
-        report = await app.components.load(anew=True)
+        report = await app.components.load(again=True)
 
         assert before == {"forecast"}
         assert await names(app) == {"forecast", "add_numbers"}
@@ -261,8 +261,8 @@ async def test_reports_of_former_versions_are_removed(opened: Opener, folder: Pa
     put(folder, tools_weather=FORECAST)
     async with opened() as app:
         await settled(app)
-        await app.components.load(anew=True)
-        await app.components.load(anew=True)
+        await app.components.load(again=True)
+        await app.components.load(again=True)
         kept = list(app.services.settings.data_dir.glob("components-serve-*"))
 
         assert len(kept) == 1

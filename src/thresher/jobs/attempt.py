@@ -73,7 +73,7 @@ class AttemptRunner:
         Args:
             tenant: Id of the job's tenant.
             job: Number of the job.
-            ended_by: Returns who cancelled the attempt: a person, the worker that ends, or nobody.
+            ended_by: Returns who cancelled the attempt: a person, the worker that ends; or that it was not cancelled.
 
         Raises:
             RetryLater: The job must be attempted again.

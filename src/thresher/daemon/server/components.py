@@ -37,6 +37,6 @@ def component_verbs(app: App, *, is_owner: bool) -> Mapping[str, Verb]:
         if app.rehearsal:
             tell({"checked": "no module is run in a dry run; `thresher components list` shows how they stand"})
             return plain(await app.components.report())
-        return plain(await app.components.load(anew=True))
+        return plain(await app.components.load(again=True))
 
     return {"list_components": list_components, "refresh_components": refresh_components}

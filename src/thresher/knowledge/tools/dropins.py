@@ -92,17 +92,17 @@ class DropIns:
         self._problem = ""
         self._server = ""
 
-    async def load(self, *, anew: bool = False) -> DropInReport:
+    async def load(self, *, again: bool = False) -> DropInReport:
         """Load the folder as it is now.
 
         Args:
-            anew: Whether its modules are run again though none has changed.
+            again: Whether to run its modules again even if none has changed.
         """
         async with self._turn:
             folder = self._folder = await asyncio.to_thread(look, self._path)
             self._problem = folder.problem
             if not folder.problem:
-                self._version = folder.version + (f".{secrets.token_hex(2)}" if anew else "")
+                self._version = folder.version + (f".{secrets.token_hex(2)}" if again else "")
                 self._problem = await self._take_up(folder)
                 await asyncio.to_thread(self._tidy)
         report = await self.report()

@@ -1,4 +1,4 @@
-"""Tells which sentences of a model's text are in its sources.
+"""Finds which sentences of a model's text are in its sources.
 
 A sentence is in a source if a whole sentence, list item, table row or line of the source has the same words. A part of
 a sentence does not count: "it is safe" is contained in "nobody says that it is safe". White space, case, emphasis,
