@@ -18,7 +18,6 @@ from thresher.api.audit import audit_router
 from thresher.api.bodies import Bounded
 from thresher.api.chat import chat_router, models_router
 from thresher.api.context import context_router
-from thresher.api.documents import documents_router, repositories_router
 from thresher.api.errors import explain_errors
 from thresher.api.health import Watch, health_router
 from thresher.api.intents import intents_router
@@ -86,8 +85,6 @@ def http_api(services: Services, assistant: Assistant, threads: Threads, convers
     application.include_router(intents_router(services.intents))
     application.include_router(jobs_router(services.jobs))
     application.include_router(audit_router(services.audit))
-    application.include_router(documents_router(services.documents))
-    application.include_router(repositories_router(services.documents, services.context.readiness))
     for kind, routes in ROUTES:
         application.include_router(verbs_router(services, kind, routes))
     application.include_router(providers_router(services.apis, services.context.readiness))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 
 from thresher.api.verbs import Route
-from thresher.verbs import DATABASES, Kind
+from thresher.verbs import DATABASES, DOCUMENTS, Kind
 
 _DATABASES = (
     Route("sql_connection_list", "GET", "/v1/connections"),
@@ -26,5 +26,17 @@ _DATABASES = (
     Route("sql_query", "POST", "/v1/sql_query"),
     Route("sql_explain", "POST", "/v1/sql_explain"),
 )
-ROUTES: Sequence[tuple[Kind, Sequence[Route]]] = ((DATABASES, _DATABASES),)
+_DOCUMENTS = (
+    Route("retrieve_document", "POST", "/v1/retrieve_document"),
+    Route("search_documents", "POST", "/v1/search_documents"),
+    Route("read_document", "POST", "/v1/read_document"),
+    Route("list_repositories", "GET", "/v1/repositories"),
+    Route("index_documents", "POST", "/v1/repositories", HTTPStatus.ACCEPTED),
+    Route("show_repository", "GET", "/v1/repositories/{name}"),
+    Route("skipped_files", "GET", "/v1/repositories/{name}/skipped"),
+    Route("refresh_repository", "POST", "/v1/repositories/{name}/refresh", HTTPStatus.ACCEPTED),
+    Route("set_guide", "POST", "/v1/repositories/{name}/guide"),
+    Route("remove_repository", "DELETE", "/v1/repositories/{name}", HTTPStatus.NO_CONTENT),
+)
+ROUTES: Sequence[tuple[Kind, Sequence[Route]]] = ((DATABASES, _DATABASES), (DOCUMENTS, _DOCUMENTS))
 """By kind."""

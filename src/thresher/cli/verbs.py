@@ -85,8 +85,8 @@ def _argument(parameter: Parameter, words: str) -> Argument:
 def _option(parameter: Parameter, flags: str) -> Argument:
     long = f"--{parameter.name.replace('_', '-')}"
     names = flags.split() if "--" in flags else [long, *flags.split()]
-    default = "" if parameter.default in ("", None, (), False, True) else f"; {parameter.default} by default"
-    place = typer.Option(*names, help=f"{parameter.description}{default}.")
+    default = "" if parameter.default in ("", None, (), False, True) else f"{parameter.default} by default"
+    place = typer.Option(*names, help=f"{'; '.join(filter(None, (parameter.description, default)))}.")
     return Argument(parameter.name, Argument.KEYWORD_ONLY, default=None, annotation=Annotated[_kind(parameter), place])
 
 

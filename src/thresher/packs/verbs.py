@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from inspect import Parameter as Argument
-from inspect import Signature
+from inspect import Signature, signature
 from typing import Annotated, Any
 
 from fastmcp.tools import FunctionTool, ToolResult
@@ -23,7 +23,7 @@ Adjust = Callable[[dict[str, Any]], dict[str, Any]]
 
 def tool_of(
     verb: Verb,
-    text: Callable[[Any], str],
+    text: Callable[..., str],
     *,
     without: Sequence[str] = (),
     adjust: Adjust = lambda arguments: arguments,
@@ -32,16 +32,18 @@ def tool_of(
 
     Args:
         verb: The verb.
-        text: What a model reads of an answer.
+        text: What a model reads of an answer. Its further parameters are arguments of the call, by name.
         without: Parameters that a model is not to decide about.
         adjust: Changes the arguments before the verb runs: what the text takes of a budget, for example.
     """
+    read = [name for name in [*signature(text).parameters][1:] if name in verb.parameters]
 
     async def run(**given: Any) -> ToolResult:
         request = current()
-        asked = Request(request.services, request.caller, request.client, request.caller.client)
+        asked = Request(request.services, request.caller, request.client, request.caller.client, request.chat)
         answer = await verb.run(asked, adjust(given))
-        return result({verb.key: answer} if verb.key else answer, text(answer))
+        said = text(answer, **{name: given[name] for name in read})
+        return result({verb.key: answer} if verb.key else answer, said)
 
     run.__name__, run.__doc__ = verb.name, verb.summary
     offered = [one for name, one in verb.parameters.items() if name not in without]

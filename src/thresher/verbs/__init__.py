@@ -6,7 +6,7 @@ commands themselves.
 Invariant: a declaration is light. It imports nothing that a command does not need to print its help; records and
 validation are loaded when a face asks for them.
 
-Uses: core, knowledge, services.
+Uses: core, knowledge, llm, services.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ from typing import TYPE_CHECKING
 
 from thresher.verbs.databases import DATABASES
 from thresher.verbs.declaration import Access, Kind, Parameter, Request, Verb
+from thresher.verbs.documents import DOCUMENTS
 
 if TYPE_CHECKING:
     from thresher.verbs.arguments import BoundedBody, RequestBody, arguments_model, checked, values_of
 
 _HEAVY = ("BoundedBody", "RequestBody", "arguments_model", "checked", "values_of")
-KINDS = (DATABASES,)
+KINDS = (DATABASES, DOCUMENTS)
 """All kinds of verbs."""
 
 __all__ = [
     "DATABASES",
+    "DOCUMENTS",
     "KINDS",
     "Access",
     "BoundedBody",

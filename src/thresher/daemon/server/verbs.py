@@ -40,7 +40,6 @@ from thresher.daemon.server.components import component_verbs
 from thresher.daemon.server.control import Progress, Verb
 from thresher.daemon.server.conversing import conversing_verbs
 from thresher.daemon.server.databases import database_verbs
-from thresher.daemon.server.documents import document_verbs
 from thresher.daemon.server.enriching import enriching_verbs
 from thresher.daemon.server.intents import intent_verbs
 from thresher.daemon.server.jobs import job_verbs
@@ -106,7 +105,7 @@ def build_verbs(
     mine |= enriching_verbs(app, asking)
     mine |= {**asking_verbs(app, asking), **conversing_verbs(app, asking)}
     mine |= measuring_chat_verbs(app, asking)
-    mine |= {**measuring_verbs(app, asking), **job_verbs(app, asking), **document_verbs(app, asking)}
+    mine |= {**measuring_verbs(app, asking), **job_verbs(app, asking)}
     mine |= auditing_verbs(app, verbs.of_tenant, is_owner=is_owner)
     mine |= {
         **declared_verbs(app, asking),
