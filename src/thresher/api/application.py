@@ -12,7 +12,6 @@ from fastapi import FastAPI
 
 from thresher import __version__
 from thresher.agent import Assistant, Conversations, Threads
-from thresher.api.apis import operations_router, providers_router
 from thresher.api.assistant import assistant_router
 from thresher.api.audit import audit_router
 from thresher.api.bodies import Bounded
@@ -22,7 +21,7 @@ from thresher.api.errors import explain_errors
 from thresher.api.health import Watch, health_router
 from thresher.api.intents import intents_router
 from thresher.api.jobs import jobs_router
-from thresher.api.models import Problem
+from thresher.api.models import ProblemDocument
 from thresher.api.prompts import prompts_router
 from thresher.api.routes import ROUTES
 from thresher.api.settings import registered_models_router, settings_router
@@ -41,9 +40,9 @@ class _API(FastAPI):
         made = self.openapi_schema is not None
         document = super().openapi()
         if not made:
-            problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+            problem = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
             schemas = document["components"]["schemas"]
-            schemas |= {**problem.pop("$defs"), "Problem": problem}
+            schemas |= {**problem.pop("$defs"), "ProblemDocument": problem}
             for schema in schemas.values():
                 _describe_fields(schema)
         return document
@@ -87,8 +86,6 @@ def http_api(services: Services, assistant: Assistant, threads: Threads, convers
     application.include_router(audit_router(services.audit))
     for kind, routes in ROUTES:
         application.include_router(verbs_router(services, kind, routes))
-    application.include_router(providers_router(services.apis, services.context.readiness))
-    application.include_router(operations_router(services.apis))
     application.include_router(workspaces_router(services))
     application.include_router(solution_context_router(services))
     application.include_router(relations_router(services))

@@ -6,8 +6,19 @@ from collections.abc import Sequence
 from http import HTTPStatus
 
 from thresher.api.verbs import Route
-from thresher.verbs import DATABASES, DOCUMENTS, Kind
+from thresher.verbs import APIS, DATABASES, DOCUMENTS, Kind
 
+_APIS = (
+    Route("list_api_providers", "GET", "/v1/apis"),
+    Route("add_api", "POST", "/v1/apis", HTTPStatus.ACCEPTED),
+    Route("sync_api", "POST", "/v1/apis/{name}/sync", HTTPStatus.ACCEPTED),
+    Route("set_api_active", "PATCH", "/v1/apis/{name}"),
+    Route("remove_api", "DELETE", "/v1/apis/{name}", HTTPStatus.NO_CONTENT),
+    Route("search_api_docs", "POST", "/v1/search_api_docs"),
+    Route("get_api_endpoint", "POST", "/v1/get_api_endpoint"),
+    Route("analyze_api_usage", "POST", "/v1/analyze_api_usage"),
+    Route("suggest_api_improvements", "POST", "/v1/suggest_api_improvements"),
+)
 _DATABASES = (
     Route("sql_connection_list", "GET", "/v1/connections"),
     Route("add_connection", "POST", "/v1/connections", HTTPStatus.CREATED),
@@ -38,5 +49,5 @@ _DOCUMENTS = (
     Route("set_guide", "POST", "/v1/repositories/{name}/guide"),
     Route("remove_repository", "DELETE", "/v1/repositories/{name}", HTTPStatus.NO_CONTENT),
 )
-ROUTES: Sequence[tuple[Kind, Sequence[Route]]] = ((DATABASES, _DATABASES), (DOCUMENTS, _DOCUMENTS))
+ROUTES: Sequence[tuple[Kind, Sequence[Route]]] = ((APIS, _APIS), (DATABASES, _DATABASES), (DOCUMENTS, _DOCUMENTS))
 """By kind."""

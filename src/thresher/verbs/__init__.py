@@ -14,6 +14,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from thresher.verbs.apis import APIS
 from thresher.verbs.databases import DATABASES
 from thresher.verbs.declaration import Access, Kind, Parameter, Request, Verb
 from thresher.verbs.documents import DOCUMENTS
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from thresher.verbs.arguments import BoundedBody, RequestBody, arguments_model, checked, values_of
 
 _HEAVY = ("BoundedBody", "RequestBody", "arguments_model", "checked", "values_of")
-KINDS = (DATABASES, DOCUMENTS)
+KINDS = (APIS, DATABASES, DOCUMENTS)
 """All kinds of verbs."""
 
 __all__ = [
+    "APIS",
     "DATABASES",
     "DOCUMENTS",
     "KINDS",

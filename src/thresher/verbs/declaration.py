@@ -48,6 +48,7 @@ class Request:
         client: Name and version of the caller's client; empty if unknown.
         thread: The caller's conversation or session; empty if unknown.
         chat: The model of the caller's own client; None if it offers none.
+        longest: Most characters of a text that a face can do without, such as a patch.
     """
 
     services: Services
@@ -55,6 +56,7 @@ class Request:
     client: str = ""
     thread: str = ""
     chat: Chat | None = None
+    longest: int = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,6 @@ from thresher.core import (
     plain,
     problems_of,
 )
-from thresher.daemon.server.apis import api_verbs
 from thresher.daemon.server.approving import approving_verbs
 from thresher.daemon.server.asking import asking_verbs
 from thresher.daemon.server.auditing import auditing_verbs
@@ -58,6 +57,8 @@ from thresher.verbs import KINDS, Request, checked
 from thresher.verbs import Verb as DeclaredVerb
 
 _SERVER = TypeAdapter(ServerConfig)
+_ANY_LENGTH = 64 * 1024 * 1024
+"""Characters of a patch: the command that asks is on this machine, and writes it into a file."""
 _NAMED = 4
 """Servers that are named while they are waited for."""
 _SPEED_TEXTS = [f"list the open issues of project {number}" for number in range(10)]
@@ -110,7 +111,6 @@ def build_verbs(
     mine |= {
         **declared_verbs(app, asking),
         **database_verbs(app, asking),
-        **api_verbs(app, asking),
         **solution_verbs(app, asking),
     }
     mine |= {**component_verbs(app, is_owner=is_owner), **prompt_verbs(app, asking)}
@@ -124,7 +124,7 @@ def declared_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
 
     def served(verb: DeclaredVerb) -> Verb:
         async def run(arguments: Mapping[str, Any], _tell: Progress) -> Any:
-            request = Request(app.services, caller, client="thresher command")
+            request = Request(app.services, caller, client="thresher command", longest=_ANY_LENGTH)
             answer = plain(await verb.run(request, checked(verb, arguments)))
             return {verb.key: answer} if verb.key else answer
 

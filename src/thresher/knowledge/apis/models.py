@@ -292,6 +292,7 @@ class Improvements:
         worded_by: `rules`, or the model's name.
         left_out: What was cut, and how to get it.
         cursor: Of the next page of findings; empty on the last.
+        markdown: The same for people, if that was asked for.
     """
 
     provider: str
@@ -306,3 +307,4 @@ class Improvements:
     worded_by: str = "rules"
     left_out: tuple[str, ...] = ()
     cursor: str = ""
+    markdown: str = ""
