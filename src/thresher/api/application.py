@@ -20,7 +20,6 @@ from thresher.api.context import context_router
 from thresher.api.errors import explain_errors
 from thresher.api.health import Watch, health_router
 from thresher.api.intents import intents_router
-from thresher.api.jobs import jobs_router
 from thresher.api.models import ProblemDocument
 from thresher.api.prompts import prompts_router
 from thresher.api.routes import ROUTES
@@ -82,7 +81,6 @@ def http_api(services: Services, assistant: Assistant, threads: Threads, convers
     application.include_router(context_router(services.context))
     application.include_router(tools_router(services.tools))
     application.include_router(intents_router(services.intents))
-    application.include_router(jobs_router(services.jobs))
     application.include_router(audit_router(services.audit))
     for kind, routes in ROUTES:
         application.include_router(verbs_router(services, kind, routes))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 
 from thresher.api.verbs import Route
-from thresher.verbs import APIS, DATABASES, DOCUMENTS, Kind
+from thresher.verbs import APIS, DATABASES, DOCUMENTS, JOBS, Kind
 
 _APIS = (
     Route("list_api_providers", "GET", "/v1/apis"),
@@ -49,5 +49,15 @@ _DOCUMENTS = (
     Route("set_guide", "POST", "/v1/repositories/{name}/guide"),
     Route("remove_repository", "DELETE", "/v1/repositories/{name}", HTTPStatus.NO_CONTENT),
 )
-ROUTES: Sequence[tuple[Kind, Sequence[Route]]] = ((APIS, _APIS), (DATABASES, _DATABASES), (DOCUMENTS, _DOCUMENTS))
+_JOBS = (
+    Route("list_jobs", "GET", "/v1/jobs"),
+    Route("show_job", "GET", "/v1/jobs/{job}"),
+    Route("cancel_job", "POST", "/v1/jobs/{job}/cancel"),
+)
+ROUTES: Sequence[tuple[Kind, Sequence[Route]]] = (
+    (APIS, _APIS),
+    (DATABASES, _DATABASES),
+    (DOCUMENTS, _DOCUMENTS),
+    (JOBS, _JOBS),
+)
 """By kind."""

@@ -43,6 +43,7 @@ class Job:
         started_at: When it began first; None: it did not yet.
         updated_at: When it last told something.
         ended_at: When it ended; None: it has not.
+        ended: Whether nothing more happens to it.
     """
 
     id: int
@@ -62,11 +63,10 @@ class Job:
     started_at: datetime | None
     updated_at: datetime
     ended_at: datetime | None
+    ended: bool = field(default=False, init=False)
 
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more happens to it."""
-        return self.state not in OPEN
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ended", self.state not in OPEN)
 
 
 @dataclass(frozen=True, slots=True)

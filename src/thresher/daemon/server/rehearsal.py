@@ -84,7 +84,7 @@ LOOKS: Final = frozenset(
     {
         *("find_tools", "describe_tools", "list_tools", "list_servers", "held_tools", "list_consents"),
         *("stats", "status"),
-        *("measure_encoder", "list_keys", "list_jobs", "show_job", "follow_job"),
+        *("measure_encoder", "list_keys", "follow_job"),
         *(verb.name for kind in KINDS for verb in kind if verb.access in ("read", "call")),
         *("list_workspaces", "show_workspace", "get_solution_context"),
         *("list_relations", "list_value_lists", "list_solution_changes", "list_models", "check_model"),
