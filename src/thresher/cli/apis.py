@@ -208,7 +208,12 @@ add_command(
     APIS["search_api_docs"],
     found_endpoints,
     arguments={"query": "QUERY: What shall be done, in any words; '' lists the tags of an API"},
-    flags={"providers": "--api -a", "methods": "--method -m", "tags": "--tag -t", "limit": "-n", "rerank": "--rerank"},
+    flags={
+        "providers": "--api -a: Only this API; repeatable",
+        "methods": "--method -m: Only this HTTP method; repeatable",
+        "tags": "--tag -t: Only this tag; repeatable",
+        "limit": "--limit -n: Most operations",
+    },
 )
 add_command(
     commands,
@@ -216,5 +221,5 @@ add_command(
     APIS["analyze_api_usage"],
     usage_report,
     arguments={"provider": "NAME: An API; all unless given"},
-    flags={"time_range": "--range -r", "metrics": "--metric"},
+    flags={"time_range": "--range -r: How far back", "metrics": "--metric: Only this figure; repeatable"},
 )

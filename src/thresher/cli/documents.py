@@ -113,6 +113,7 @@ def _given(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
 
 
+_SEARCH_TYPE = "--search-type -t: How passages are found"
 _NAME = {"repository": "NAME: A repository, as `docs list` names it"}
 
 add_command(commands, "list", DOCUMENTS["list_repositories"], repository_list)
@@ -123,7 +124,7 @@ add_command(
     DOCUMENTS["retrieve_document"],
     retrieved,
     arguments=_NAME | {"query": "QUERY"},
-    flags={"budget": "-b", "search_type": "-t", "rerank": "--rerank"},
+    flags={"budget": "-b", "search_type": _SEARCH_TYPE, "mode": "--mode: How the answer comes about"},
 )
 add_command(
     commands,
@@ -131,7 +132,11 @@ add_command(
     DOCUMENTS["search_documents"],
     passages,
     arguments={"query": "QUERY: Any words"},
-    flags={"repository": "--repository -r", "search_type": "-t"},
+    flags={
+        "repository": "--repository -r: Only this one; those that the query means by default",
+        "search_type": _SEARCH_TYPE,
+        "limit": "--limit: Most passages",
+    },
 )
 add_command(
     commands,

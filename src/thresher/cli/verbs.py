@@ -46,7 +46,8 @@ def add_command(
         verb: What it asks the daemon for.
         view: How people see the answer. Its further parameters are arguments of the call, by name.
         arguments: Parameters that stand without a name, in order, each with what help calls it: `NAME: Which one`.
-        flags: Options that are not called by their parameter's name, or have a short form: `-n`, `--connection -c`.
+        flags: Options that are not called by their parameter's name, have a short form, or another text in help: `-n`,
+            `--connection -c`, `--api -a: Only this API`.
         read: Parameters whose text is read first, from standard input for example.
         hidden: Parameters that the command does not offer.
         check: Ends the command with an exit code of its own, after the answer is shown.
@@ -85,11 +86,12 @@ def _argument(parameter: Parameter, words: str) -> Argument:
     return Argument(parameter.name, Argument.KEYWORD_ONLY, default=default, annotation=Annotated[kind, place])
 
 
-def _option(parameter: Parameter, flags: str) -> Argument:
+def _option(parameter: Parameter, words: str) -> Argument:
+    flags, _, about = words.partition(": ")
     long = f"--{parameter.name.replace('_', '-')}"
     names = flags.split() if "--" in flags else [long, *flags.split()]
     default = "" if parameter.default in ("", None, (), False, True) else f"{parameter.default} by default"
-    place = typer.Option(*names, help=f"{'; '.join(filter(None, (parameter.description, default)))}.")
+    place = typer.Option(*names, help=f"{'; '.join(filter(None, (about or parameter.description, default)))}.")
     return Argument(
         parameter.name, Argument.KEYWORD_ONLY, default=None, annotation=Annotated[_kind(parameter) | None, place]
     )

@@ -83,7 +83,13 @@ suggest_api_improvements = tool_of(
 )
 add_api = tool_of(APIS["add_api"], _changed_text, without=("replace",))
 sync_api = tool_of(APIS["sync_api"], _changed_text)
-remove_api = tool_of(APIS["remove_api"], _removed_text)
+
+
+async def _switched(provider: str, *, active: bool) -> ToolResult:
+    request = current()
+    asked = Request(request.services, request.caller)
+    switched = await APIS["set_api_active"].run(asked, {"provider": provider, "active": active})
+    return result(switched, _changed_text(switched))
 
 
 @tool(annotations=SETS, tags={"admin"})
@@ -98,8 +104,4 @@ async def disable_api(provider: str) -> ToolResult:
     return await _switched(provider, active=False)
 
 
-async def _switched(provider: str, *, active: bool) -> ToolResult:
-    request = current()
-    asked = Request(request.services, request.caller)
-    switched = await APIS["set_api_active"].run(asked, {"provider": provider, "active": active})
-    return result(switched, _changed_text(switched))
+remove_api = tool_of(APIS["remove_api"], _removed_text)
