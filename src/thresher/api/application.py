@@ -12,18 +12,15 @@ from fastapi import FastAPI
 
 from thresher import __version__
 from thresher.agent import Assistant, Conversations, Threads
-from thresher.api.apis import operations_router, providers_router
 from thresher.api.assistant import assistant_router
 from thresher.api.audit import audit_router
 from thresher.api.bodies import Bounded
 from thresher.api.chat import chat_router, models_router
 from thresher.api.context import context_router
-from thresher.api.documents import documents_router, repositories_router
 from thresher.api.errors import explain_errors
 from thresher.api.health import Watch, health_router
 from thresher.api.intents import intents_router
-from thresher.api.jobs import jobs_router
-from thresher.api.models import Problem
+from thresher.api.models import ProblemDocument
 from thresher.api.prompts import prompts_router
 from thresher.api.routes import ROUTES
 from thresher.api.settings import registered_models_router, settings_router
@@ -42,9 +39,9 @@ class _API(FastAPI):
         made = self.openapi_schema is not None
         document = super().openapi()
         if not made:
-            problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+            problem = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
             schemas = document["components"]["schemas"]
-            schemas |= {**problem.pop("$defs"), "Problem": problem}
+            schemas |= {**problem.pop("$defs"), "ProblemDocument": problem}
             for schema in schemas.values():
                 _describe_fields(schema)
         return document
@@ -84,14 +81,9 @@ def http_api(services: Services, assistant: Assistant, threads: Threads, convers
     application.include_router(context_router(services.context))
     application.include_router(tools_router(services.tools))
     application.include_router(intents_router(services.intents))
-    application.include_router(jobs_router(services.jobs))
     application.include_router(audit_router(services.audit))
-    application.include_router(documents_router(services.documents))
-    application.include_router(repositories_router(services.documents, services.context.readiness))
     for kind, routes in ROUTES:
         application.include_router(verbs_router(services, kind, routes))
-    application.include_router(providers_router(services.apis, services.context.readiness))
-    application.include_router(operations_router(services.apis))
     application.include_router(workspaces_router(services))
     application.include_router(solution_context_router(services))
     application.include_router(relations_router(services))

@@ -90,7 +90,7 @@ def _endpoint(services: Services, verb: Verb, route: Route) -> Callable[..., Cor
         *(_in_path(alias, verb.parameters[name]) for alias, name in in_path.items()),
     ]
     if route.method in _WITHOUT_BODY:
-        arguments += [_in_query(one) for one in others]
+        arguments += [_in_query(one, narrows=verb.destroys) for one in others]
     elif others:
         model = arguments_model(verb, *in_path.values())
         default = Argument.empty if any(one.required for one in others) else None
@@ -105,8 +105,9 @@ def _in_path(alias: str, parameter: Parameter) -> Argument:
     return Argument(parameter.name, Argument.KEYWORD_ONLY, annotation=Annotated[parameter.annotation, place])
 
 
-def _in_query(parameter: Parameter) -> Argument:
-    place = Query(description=parameter.description or None)
+def _in_query(parameter: Parameter, *, narrows: bool) -> Argument:
+    """An argument in the query; one that narrows what is removed is not empty, which would stand for all."""
+    place = Query(min_length=1 if narrows else None, description=parameter.description or None)
     return Argument(
         parameter.name,
         Argument.KEYWORD_ONLY,

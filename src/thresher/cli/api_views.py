@@ -82,12 +82,12 @@ def endpoint_text(answer: Row) -> RenderableType:
     return Group(_text(answer["content"].strip()), told, *(_text(f"({one})", "dim") for one in answer["left_out"]))
 
 
-def usage_report(answer: Row, wanted: Sequence[str] = ()) -> RenderableType:
+def usage_report(answer: Row, metrics: Sequence[str] = ()) -> RenderableType:
     """Figures, then lists; what there is no data for is said once, and what nobody wanted is not said."""
     of = f" of {answer['provider']}" if answer["provider"] else ""
     head = _text(f"Use{of} in {answer['time_range']}, since {_moment(answer['since'])}", "bold")
     no_data = [_text(f"(no data: {', '.join(answer['no_data'])})", "dim")] if answer["no_data"] else []
-    return Group(head, *_figures(answer, wanted), *_query_lists(answer), *_read(answer), *_by(answer), *no_data)
+    return Group(head, *_figures(answer, metrics), *_query_lists(answer), *_read(answer), *_by(answer), *no_data)
 
 
 def improvements(answer: Row) -> RenderableType:

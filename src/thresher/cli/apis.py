@@ -21,26 +21,17 @@ from thresher.cli.client import ask, follow_job
 from thresher.cli.dry_run import writes
 from thresher.cli.files import placed
 from thresher.cli.output import AsJson, export, progress_bar, show
+from thresher.cli.verbs import add_command
+from thresher.verbs import APIS
 
 commands = typer.Typer(help="Ask and manage descriptions of APIs.", no_args_is_help=True, rich_markup_mode=None)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="An API, as `apis list` names it.")]
-Some = Annotated[str | None, typer.Argument(metavar="NAME", help="An API; all unless given.")]
 Version = Annotated[str | None, typer.Option("--version", help="One of its versions.")]
 Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until everything is indexed.")]
-Cursor = Annotated[str | None, typer.Option(help="Of the last answer: what it left out.")]
 
 FAILED = 1
 """Exit code where a description that was waited for could not be read."""
-
-
-class TimeRange(StrEnum):
-    """How far back use is counted."""
-
-    day = "1d"
-    week = "7d"
-    month = "30d"
-    quarter = "90d"
 
 
 class Feedback(StrEnum):
@@ -98,55 +89,25 @@ def add(
     _finish(ask("add_api", _given(arguments | more)), wait, as_json)
 
 
-@commands.command("list")
-def list_apis(as_json: AsJson = False) -> None:
-    """List the APIs: versions, how many operations, how they stand."""
-    show(ask("list_api_providers"), as_json, provider_list)
-
-
 @commands.command("sync")
 @writes
 def sync(name: Name, version: Version = None, wait: Wait = True, as_json: AsJson = False) -> None:
     """Read an API's descriptions again; what did not change is kept as it is."""
-    _finish(ask("sync_api", _given({"name": name, "version": version})), wait, as_json)
+    _finish(ask("sync_api", _given({"provider": name, "version": version})), wait, as_json)
 
 
 @commands.command("enable")
 @writes
 def enable(name: Name, as_json: AsJson = False) -> None:
     """Let an API be found again."""
-    show(ask("set_api_active", {"name": name, "active": True}), as_json, provider_card)
+    show(ask("set_api_active", {"provider": name, "active": True}), as_json, provider_card)
 
 
 @commands.command("disable")
 @writes
 def disable(name: Name, as_json: AsJson = False) -> None:
     """Keep an API, but let nobody find it."""
-    show(ask("set_api_active", {"name": name, "active": False}), as_json, provider_card)
-
-
-@commands.command("remove")
-@writes
-def remove(name: Name, version: Version = None, as_json: AsJson = False) -> None:
-    """Forget an API, or one of its versions; its description is left alone."""
-    show(ask("remove_api", _given({"name": name, "version": version})), as_json, removed)
-
-
-@commands.command("search")
-def search(
-    query: Annotated[str, typer.Argument(help="What shall be done, in any words; '' lists the tags of an API.")] = "",
-    api: Annotated[list[str] | None, typer.Option("--api", "-a", help="Only this API; repeatable.")] = None,
-    method: Annotated[list[str] | None, typer.Option("--method", "-m", help="Only this method; repeatable.")] = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only this tag; repeatable.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", help="Operations at most, 1 to 50.")] = None,
-    rerank: Annotated[bool, typer.Option("--rerank", help="Read the best candidates closely; slower.")] = False,
-    cursor: Cursor = None,
-    as_json: AsJson = False,
-) -> None:
-    """Find the operations that do something, best first."""
-    arguments = {"query": query, "providers": api, "methods": method, "tags": tag, "limit": limit}
-    more = {"rerank": rerank or None, "cursor": cursor}
-    show(ask("search_api_docs", _given(arguments | more)), as_json, found_endpoints)
+    show(ask("set_api_active", {"provider": name, "active": False}), as_json, provider_card)
 
 
 @commands.command("show")
@@ -164,21 +125,9 @@ def show_endpoint(
     show(ask("get_api_endpoint", _given(arguments)), as_json, endpoint_text)
 
 
-@commands.command("usage")
-def usage(
-    name: Some = None,
-    time_range: Annotated[TimeRange, typer.Option("--range", "-r", help="How far back.")] = TimeRange.week,
-    metric: Annotated[list[str] | None, typer.Option(help="Only this figure; repeatable.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Print what was searched and read, what found nothing, how fast answers were."""
-    arguments = {"provider": name, "time_range": time_range.value, "metrics": metric}
-    show(ask("analyze_api_usage", _given(arguments)), as_json, lambda answer: usage_report(answer, metric or ()))
-
-
 @commands.command("improve")
 def improve(
-    name: Some = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="An API; all unless given.")] = None,
     endpoint: Annotated[str | None, typer.Option(help="op_...: only this operation.")] = None,
     version: Version = None,
     kind: Annotated[Feedback, typer.Option("--type", "-t", help="Only findings of this kind.")] = Feedback.all,
@@ -186,7 +135,7 @@ def improve(
     patch: Annotated[PatchForm | None, typer.Option(help="Print the change that mends what it can.")] = None,
     form: Annotated[Format | None, typer.Option("--format", "-f", help="markdown for a page; json as --json.")] = None,
     limit: Annotated[int | None, typer.Option("--limit", "-n", help="Findings at most; 50 unless told.")] = None,
-    cursor: Cursor = None,
+    cursor: Annotated[str | None, typer.Option(help="Of the last answer: what it left out.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print what is wrong with a description, worst first, or the patch that mends it."""
@@ -211,7 +160,7 @@ def _finish(provider: dict[str, Any], wait: bool, as_json: bool) -> None:
     if wait and jobs:
         for job in dict.fromkeys(jobs):
             follow_job(job, "Indexing", as_json=as_json)
-        named = [one for one in ask("list_api_providers") if one["name"] == provider["name"]]
+        named = [one for one in ask("list_api_providers")["providers"] if one["name"] == provider["name"]]
         provider = named[0] if named else provider
     show(provider, as_json, provider_card)
     if any(version["failure"] for version in provider["versions"]):
@@ -243,3 +192,34 @@ def _export(text: str) -> None:
 
 def _given(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
+
+
+add_command(commands, "list", APIS["list_api_providers"], provider_list)
+add_command(
+    commands,
+    "remove",
+    APIS["remove_api"],
+    removed,
+    arguments={"provider": "NAME: An API, as `apis list` names it"},
+)
+add_command(
+    commands,
+    "search",
+    APIS["search_api_docs"],
+    found_endpoints,
+    arguments={"query": "QUERY: What shall be done, in any words; '' lists the tags of an API"},
+    flags={
+        "providers": "--api -a: Only this API; repeatable",
+        "methods": "--method -m: Only this HTTP method; repeatable",
+        "tags": "--tag -t: Only this tag; repeatable",
+        "limit": "--limit -n: Most operations",
+    },
+)
+add_command(
+    commands,
+    "usage",
+    APIS["analyze_api_usage"],
+    usage_report,
+    arguments={"provider": "NAME: An API; all unless given"},
+    flags={"time_range": "--range -r: How far back", "metrics": "--metric: Only this figure; repeatable"},
+)

@@ -119,9 +119,9 @@ def _running(settings: Settings, place: Place) -> Iterator[Check]:
     yield _measured(lambda: ask("measure_encoder"))
     yield _servers(ask("list_servers"))
     yield _packs(ask("list_packs"))
-    yield _documents(ask("list_repositories"), settings.workers)
+    yield _documents(ask("list_repositories")["repositories"], settings.workers)
     yield _databases(ask("sql_connection_list")["connections"])
-    yield _apis(ask("list_api_providers"), settings.workers)
+    yield _apis(ask("list_api_providers")["providers"], settings.workers)
     yield _solutions(ask("list_workspaces"))
     yield _components()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,34 +21,16 @@ from thresher.cli.document_views import (
 from thresher.cli.dry_run import writes
 from thresher.cli.files import given_path, placed, text_of
 from thresher.cli.output import AsJson, show
+from thresher.cli.verbs import add_command
+from thresher.verbs import DOCUMENTS
 
 commands = typer.Typer(help="Ask and manage repositories of documents.", no_args_is_help=True, rich_markup_mode=None)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A repository, as `docs list` names it.")]
 Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until everything is indexed.")]
-Budget = Annotated[int | None, typer.Option("--budget", "-b", help="Tokens at most.")]
-Cursor = Annotated[str | None, typer.Option(help="Of the last answer: what it left out.")]
 
 FAILED = 1
 """Exit code where the indexing that was waited for did not end well."""
-
-
-class SearchType(StrEnum):
-    """How chunks are found."""
-
-    hybrid = "hybrid"
-    text = "text"
-    semantic = "semantic"
-
-
-class Mode(StrEnum):
-    """How an answer comes about."""
-
-    extractive = "extractive"
-    abstractive = "abstractive"
-
-
-Search = Annotated[SearchType | None, typer.Option("--search-type", "-t", help="hybrid unless told.")]
 
 
 def register(index: typer.Typer) -> None:
@@ -71,16 +52,10 @@ def index_docs(
     _finish(ask("index_documents", _given(arguments)), wait, as_json)
 
 
-@commands.command("list")
-def list_repositories(as_json: AsJson = False) -> None:
-    """List the repositories: what each is about, how much is in it, and how it stands."""
-    show(ask("list_repositories"), as_json, repository_list)
-
-
 @commands.command("show")
 def show_repository(name: Name, as_json: AsJson = False) -> None:
     """Show one repository: source, counts, files that were not read and why, guide."""
-    show(ask("show_repository", {"name": name}), as_json, repository_card)
+    show(_shown(name), as_json, repository_card)
 
 
 @commands.command("guide")
@@ -98,9 +73,9 @@ def guide(
     if rebuild and file is not None:
         raise typer.BadParameter("Give --set or --rebuild, not both.")
     if rebuild or file is not None:
-        answer = ask("set_guide", {"name": name, "text": None if file is None else text_of(file)})
+        answer = ask("set_guide", {"repository": name, "text": None if file is None else text_of(file)})
     else:
-        answer = ask("show_repository", {"name": name})
+        answer = ask("show_repository", {"repository": name})
     show({key: answer[key] for key in ("name", "guide", "guide_by")}, as_json, guide_text)
 
 
@@ -108,62 +83,7 @@ def guide(
 @writes
 def refresh(name: Name, wait: Wait = True, as_json: AsJson = False) -> None:
     """Take in what has changed at a repository's source."""
-    _finish(ask("refresh_repository", {"name": name}), wait, as_json)
-
-
-@commands.command("remove")
-@writes
-def remove(name: Name, as_json: AsJson = False) -> None:
-    """Forget a repository and all that was indexed of it; its source is left alone."""
-    show(ask("remove_repository", {"name": name}), as_json, removed)
-
-
-@commands.command("retrieve")
-def retrieve(
-    name: Name,
-    query: Annotated[str, typer.Argument(help="The question, in any words.")],
-    budget: Budget = None,
-    search_type: Search = None,
-    context: Annotated[str | None, typer.Option(help="What the conversation is about.")] = None,
-    document: Annotated[str | None, typer.Option(help="A path: only this document.")] = None,
-    rerank: Annotated[bool, typer.Option("--rerank", help="Read the best candidates closely; slower.")] = False,
-    mode: Annotated[Mode | None, typer.Option(help="extractive unless told.")] = None,
-    cursor: Cursor = None,
-    as_json: AsJson = False,
-) -> None:
-    """Print the text that answers a question: a document, or the passages of it that fit the budget."""
-    arguments = {"repository": name, "query": query, "budget": budget, "search_type": search_type, "context": context}
-    more = {"document": document, "rerank": rerank or None, "mode": mode, "cursor": cursor}
-    show(ask("retrieve_document", _given(arguments | more)), as_json, retrieved)
-
-
-@commands.command("search")
-def search(
-    query: Annotated[str, typer.Argument(help="Any words.")],
-    name: Annotated[str | None, typer.Option("--repository", "-r", help="Only this one.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Passages at most, 1 to 50 (8).")] = None,
-    search_type: Search = None,
-    cursor: Cursor = None,
-    as_json: AsJson = False,
-) -> None:
-    """Print the passages that fit best, of one repository or of those that the query means."""
-    arguments = {"query": query, "repository": name, "limit": limit, "search_type": search_type, "cursor": cursor}
-    show(ask("search_documents", _given(arguments)), as_json, passages)
-
-
-@commands.command("read")
-def read(
-    name: Name,
-    path: Annotated[str, typer.Argument(help="Of the document inside the repository.")],
-    lines: Annotated[str | None, typer.Option(help="Such as 210-233, 210- or 210.")] = None,
-    section: Annotated[str | None, typer.Option(help="A heading.")] = None,
-    budget: Budget = None,
-    cursor: Cursor = None,
-    as_json: AsJson = False,
-) -> None:
-    """Print a document page by page, or some lines or a section of it."""
-    arguments = {"repository": name, "path": path, "lines": lines, "section": section}
-    show(ask("read_document", _given(arguments | {"budget": budget, "cursor": cursor})), as_json, page_text)
+    _finish(ask("refresh_repository", {"repository": name}), wait, as_json)
 
 
 def _finish(repository: dict[str, Any], wait: bool, as_json: bool) -> None:
@@ -171,10 +91,16 @@ def _finish(repository: dict[str, Any], wait: bool, as_json: bool) -> None:
     job: dict[str, Any] = {}
     if wait and repository["job"]:
         job = follow_job(repository["job"], "Indexing", as_json=as_json)
-        repository = ask("show_repository", {"name": repository["name"]})
+        repository = _shown(repository["name"])
     show(repository, as_json, indexed)
     if job and job["state"] != "done":
         raise typer.Exit(FAILED)
+
+
+def _shown(name: str) -> dict[str, Any]:
+    """A repository with the files that were not read."""
+    repository, skipped = (ask(verb, {"repository": name}) for verb in ("show_repository", "skipped_files"))
+    return {**repository, "skipped_files": skipped["files"]}
 
 
 def _placed(source: str) -> str:
@@ -185,3 +111,38 @@ def _placed(source: str) -> str:
 
 def _given(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
+
+
+_SEARCH_TYPE = "--search-type -t: How passages are found"
+_NAME = {"repository": "NAME: A repository, as `docs list` names it"}
+
+add_command(commands, "list", DOCUMENTS["list_repositories"], repository_list)
+add_command(commands, "remove", DOCUMENTS["remove_repository"], removed, arguments=_NAME)
+add_command(
+    commands,
+    "retrieve",
+    DOCUMENTS["retrieve_document"],
+    retrieved,
+    arguments=_NAME | {"query": "QUERY"},
+    flags={"budget": "-b", "search_type": _SEARCH_TYPE, "mode": "--mode: How the answer comes about"},
+)
+add_command(
+    commands,
+    "search",
+    DOCUMENTS["search_documents"],
+    passages,
+    arguments={"query": "QUERY: Any words"},
+    flags={
+        "repository": "--repository -r: Only this one; those that the query means by default",
+        "search_type": _SEARCH_TYPE,
+        "limit": "--limit: Most passages",
+    },
+)
+add_command(
+    commands,
+    "read",
+    DOCUMENTS["read_document"],
+    page_text,
+    arguments=_NAME | {"path": "PATH: Of the document inside the repository"},
+    flags={"budget": "-b"},
+)

@@ -7,8 +7,9 @@ leaves out is not sent, so that the declaration's default holds.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from inspect import Parameter as Argument
-from inspect import Signature
+from inspect import Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
 import typer
@@ -29,7 +30,7 @@ def add_command(
     commands: typer.Typer,
     name: str,
     verb: Verb,
-    view: Callable[[Any], RenderableType],
+    view: Callable[..., RenderableType],
     *,
     arguments: Mapping[str, str] = NO_WORDS,
     flags: Mapping[str, str] = NO_WORDS,
@@ -43,9 +44,10 @@ def add_command(
         commands: The group that it belongs to.
         name: Of the command.
         verb: What it asks the daemon for.
-        view: How people see the answer.
+        view: How people see the answer. Its further parameters are arguments of the call, by name.
         arguments: Parameters that stand without a name, in order, each with what help calls it: `NAME: Which one`.
-        flags: Options that are not called by their parameter's name, or have a short form: `-n`, `--connection -c`.
+        flags: Options that are not called by their parameter's name, have a short form, or another text in help: `-n`,
+            `--connection -c`, `--api -a: Only this API`.
         read: Parameters whose text is read first, from standard input for example.
         hidden: Parameters that the command does not offer.
         check: Ends the command with an exit code of its own, after the answer is shown.
@@ -58,18 +60,19 @@ def add_command(
         answer = ask(verb.name, sent)
         if verb.key and isinstance(answer[verb.key], list):
             answer = answer[verb.key]
-        show(answer, as_json, view)
+        viewed = {key: sent[key] for key in [*signature(view).parameters][1:] if key in sent}
+        show(answer, as_json, partial(view, **viewed))
         check(answer)
 
     offered = [one for one in verb.parameters.values() if one.name not in hidden]
     ordered = [verb.parameters[key] for key in arguments] + [one for one in offered if one.name not in arguments]
-    signature = [
+    parameters = [
         _argument(one, arguments[one.name]) if one.name in arguments else _option(one, flags.get(one.name, ""))
         for one in ordered
     ]
-    signature.append(Argument("as_json", Argument.KEYWORD_ONLY, default=False, annotation=AsJson))
-    command.__signature__ = Signature(signature)  # pyright: ignore[reportFunctionMemberAccess] - what Typer reads
-    command.__annotations__ = {one.name: one.annotation for one in signature}
+    parameters.append(Argument("as_json", Argument.KEYWORD_ONLY, default=False, annotation=AsJson))
+    command.__signature__ = Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess] - what Typer reads
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
     command.__doc__ = verb.summary
     commands.command(name)(command if verb.access == "read" else writes(command))
 
@@ -78,19 +81,23 @@ def _argument(parameter: Parameter, words: str) -> Argument:
     metavar, _, about = words.partition(": ")
     about = about or parameter.description
     place = typer.Argument(metavar=metavar, help=f"{about}.")
-    kind, default = (str, Argument.empty) if parameter.required else (str | None, None)
+    kind = _kind(parameter)
+    kind, default = (kind, Argument.empty) if parameter.required else (kind | None, None)
     return Argument(parameter.name, Argument.KEYWORD_ONLY, default=default, annotation=Annotated[kind, place])
 
 
-def _option(parameter: Parameter, flags: str) -> Argument:
+def _option(parameter: Parameter, words: str) -> Argument:
+    flags, _, about = words.partition(": ")
     long = f"--{parameter.name.replace('_', '-')}"
     names = flags.split() if "--" in flags else [long, *flags.split()]
-    default = "" if parameter.default in ("", None, (), False, True) else f"; {parameter.default} by default"
-    place = typer.Option(*names, help=f"{parameter.description}{default}.")
-    return Argument(parameter.name, Argument.KEYWORD_ONLY, default=None, annotation=Annotated[_kind(parameter), place])
+    default = "" if parameter.default in ("", None, (), False, True) else f"{parameter.default} by default"
+    place = typer.Option(*names, help=f"{'; '.join(filter(None, (about or parameter.description, default)))}.")
+    return Argument(
+        parameter.name, Argument.KEYWORD_ONLY, default=None, annotation=Annotated[_kind(parameter) | None, place]
+    )
 
 
 def _kind(parameter: Parameter) -> Any:
-    """The type of an option, of which None means that it is left out."""
+    """The type of an argument or option that is given."""
     bare = parameter.annotation.__origin__ if get_origin(parameter.annotation) is Annotated else parameter.annotation
-    return (list[str] if get_origin(bare) is tuple else bare) | None
+    return list[str] if get_origin(bare) is tuple else bare

@@ -43,6 +43,7 @@ class Job:
         started_at: When it first began; None if it has not.
         updated_at: When it last reported something.
         ended_at: When it ended; None if it has not.
+        ended: Whether it has ended.
     """
 
     id: int
@@ -62,11 +63,10 @@ class Job:
     started_at: datetime | None
     updated_at: datetime
     ended_at: datetime | None
+    ended: bool = field(default=False, init=False)
 
-    @property
-    def ended(self) -> bool:
-        """Whether the job has ended."""
-        return self.state not in OPEN
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ended", self.state not in OPEN)
 
 
 @dataclass(frozen=True, slots=True)

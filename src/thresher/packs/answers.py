@@ -82,7 +82,7 @@ def choice_line(found: Passages) -> str:
     return f"(searched: {taken}. Left out: {others}{f' and {more:,} more' if more else ''}.)"
 
 
-def page_text(page: DocumentPage, room: int) -> str:
+def page_text(page: DocumentPage, budget: int) -> str:
     """A page between the lines that say where it lies and how to go on, as far as so many tokens have room for them."""
     following = f"next: cursor {page.cursor}" if page.cursor else ""
     lines = f"lines {page.part.first_line}-{page.part.last_line} of {page.total_lines}"
@@ -93,7 +93,7 @@ def page_text(page: DocumentPage, room: int) -> str:
         f"{mark} [{lines}]\n{page.content}{end}",
         f"{page.content}{end}",
     )
-    return next((form for form in forms if count_tokens(form) <= room), page.content)
+    return next((form for form in forms if count_tokens(form) <= budget), page.content)
 
 
 def place(part: DocumentPart, repository: str = "", *, of: int = 0) -> str:

@@ -74,8 +74,8 @@ def providers_text(providers: Sequence[Provider]) -> str:
     return _block(_many(len(providers), "API"), (told(_given(_provider(one))) for one in providers))
 
 
-def usage_text(report: UsageReport, wanted: Sequence[str] = (), budget: int = SEARCH_BUDGET) -> str:
-    """One line a metric that is wanted (all without any), and which there is no data for."""
+def usage_text(report: UsageReport, metrics: Sequence[str] = (), budget: int = SEARCH_BUDGET) -> str:
+    """One line a metric that is asked for (all without any), and which there is no data for."""
     of = f" of {one_line(report.provider)}" if report.provider else ""
     title = f"use{of} in {report.time_range}, since {report.since:%Y-%m-%d %H:%M}"
     figures: dict[str, Any] = {"searches": report.searches, "reads": report.reads, "read_rate": report.read_rate}
@@ -89,7 +89,7 @@ def usage_text(report: UsageReport, wanted: Sequence[str] = (), budget: int = SE
         ("per_provider", report.per_provider),
         ("per_day", report.per_day),
     )
-    left_out = {*report.no_data, *({"searches", "reads"} - {*wanted} if wanted else ())}
+    left_out = {*report.no_data, *({"searches", "reads"} - {*metrics} if metrics else ())}
     lines = [told({name: value}) for name, value in figures.items() if value is not None and name not in left_out]
     lines += [told({name: value}) for name, value in lists if value]
     notes = [f"no data: {', '.join(report.no_data)}"] if report.no_data else []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from inspect import Parameter as Argument
-from inspect import Signature
+from inspect import Signature, signature
 from typing import Annotated, Any
 
 from fastmcp.tools import FunctionTool, ToolResult
@@ -18,33 +18,41 @@ from thresher.packs.request import current
 from thresher.packs.results import result
 from thresher.verbs import Parameter, Request, Verb
 
+_LONGEST = 60_000
+"""Characters of a patch in an answer to a model; a longer one is for a program or a person."""
 Adjust = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def tool_of(
     verb: Verb,
-    text: Callable[[Any], str],
+    text: Callable[..., str | ToolResult],
     *,
     without: Sequence[str] = (),
+    instead: Sequence[Parameter] = (),
     adjust: Adjust = lambda arguments: arguments,
 ) -> FunctionTool:
     """The tool that a verb is.
 
     Args:
         verb: The verb.
-        text: What a model reads of an answer.
+        text: What a model reads of an answer, or the whole result. Its further parameters are arguments of the call,
+            by name.
         without: Parameters that a model is not to decide about.
+        instead: Parameters with other bounds or another default for a model.
         adjust: Changes the arguments before the verb runs: what the text takes of a budget, for example.
     """
+    read = [name for name in [*signature(text).parameters][1:] if name in verb.parameters]
 
     async def run(**given: Any) -> ToolResult:
         request = current()
-        asked = Request(request.services, request.caller, request.client, request.caller.client)
+        asked = Request(request.services, request.caller, request.client, request.caller.client, request.chat, _LONGEST)
         answer = await verb.run(asked, adjust(given))
-        return result({verb.key: answer} if verb.key else answer, text(answer))
+        said = text(answer, **{name: given[name] for name in read})
+        return said if isinstance(said, ToolResult) else result({verb.key: answer} if verb.key else answer, said)
 
     run.__name__, run.__doc__ = verb.name, verb.summary
-    offered = [one for name, one in verb.parameters.items() if name not in without]
+    changed = {one.name: one for one in instead}
+    offered = [changed.get(name, one) for name, one in verb.parameters.items() if name not in without]
     run.__signature__ = Signature([_argument(one) for one in offered], return_annotation=ToolResult)  # pyright: ignore[reportFunctionMemberAccess] - what FastMCP reads
     run.__annotations__ = {one.name: _annotation(one) for one in offered} | {"return": ToolResult}
     return FunctionTool.from_function(

@@ -6,7 +6,7 @@ commands themselves.
 Invariant: a declaration is light. It imports nothing that a command does not need to print its help; records and
 validation are loaded when a face asks for them.
 
-Uses: core, knowledge, services.
+Uses: core, jobs, knowledge, llm, services.
 """
 
 from __future__ import annotations
@@ -14,18 +14,24 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from thresher.verbs.apis import APIS
 from thresher.verbs.databases import DATABASES
 from thresher.verbs.declaration import Access, Kind, Parameter, Request, Verb
+from thresher.verbs.documents import DOCUMENTS
+from thresher.verbs.jobs import JOBS
 
 if TYPE_CHECKING:
     from thresher.verbs.arguments import BoundedBody, RequestBody, arguments_model, checked, values_of
 
 _HEAVY = ("BoundedBody", "RequestBody", "arguments_model", "checked", "values_of")
-KINDS = (DATABASES,)
+KINDS = (APIS, DATABASES, DOCUMENTS, JOBS)
 """All kinds of verbs."""
 
 __all__ = [
+    "APIS",
     "DATABASES",
+    "DOCUMENTS",
+    "JOBS",
     "KINDS",
     "Access",
     "BoundedBody",

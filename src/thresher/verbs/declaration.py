@@ -29,6 +29,7 @@ from typing_extensions import Doc
 
 if TYPE_CHECKING:
     from thresher.core import Caller
+    from thresher.llm import Chat
     from thresher.services import Services
 
 Access: TypeAlias = Literal["read", "call", "write", "admin"]
@@ -46,12 +47,16 @@ class Request:
         caller: The tenant and user it works for.
         client: Name and version of the caller's client; empty if unknown.
         thread: The caller's conversation or session; empty if unknown.
+        chat: The model of the caller's own client; None if it offers none.
+        longest: Most characters of a text that a face can do without, such as a patch.
     """
 
     services: Services
     caller: Caller
     client: str = ""
     thread: str = ""
+    chat: Chat | None = None
+    longest: int = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,6 @@ from thresher.core import (
     plain,
     problems_of,
 )
-from thresher.daemon.server.apis import api_verbs
 from thresher.daemon.server.approving import approving_verbs
 from thresher.daemon.server.asking import asking_verbs
 from thresher.daemon.server.auditing import auditing_verbs
@@ -40,7 +39,6 @@ from thresher.daemon.server.components import component_verbs
 from thresher.daemon.server.control import Progress, Verb
 from thresher.daemon.server.conversing import conversing_verbs
 from thresher.daemon.server.databases import database_verbs
-from thresher.daemon.server.documents import document_verbs
 from thresher.daemon.server.enriching import enriching_verbs
 from thresher.daemon.server.intents import intent_verbs
 from thresher.daemon.server.jobs import job_verbs
@@ -60,6 +58,8 @@ from thresher.verbs import KINDS, Kind, Request, checked
 from thresher.verbs import Verb as DeclaredVerb
 
 _SERVER = TypeAdapter(ServerConfig)
+_ANY_LENGTH = 64 * 1024 * 1024
+"""Characters of a patch: the command that asks is on this machine, and writes it into a file."""
 _NAMED = 4
 """Servers that are named while they are waited for."""
 _SPEED_TEXTS = [f"list the open issues of project {number}" for number in range(10)]
@@ -107,12 +107,11 @@ def build_verbs(
     mine |= enriching_verbs(app, asking)
     mine |= {**asking_verbs(app, asking), **conversing_verbs(app, asking)}
     mine |= measuring_chat_verbs(app, asking)
-    mine |= {**measuring_verbs(app, asking), **job_verbs(app, asking), **document_verbs(app, asking)}
+    mine |= {**measuring_verbs(app, asking), **job_verbs(app, asking)}
     mine |= auditing_verbs(app, verbs.of_tenant, is_owner=is_owner)
     mine |= {
         **declared_verbs(app.services, asking),
         **database_verbs(app, asking),
-        **api_verbs(app, asking),
         **solution_verbs(app, asking),
     }
     mine |= {**component_verbs(app, is_owner=is_owner), **prompt_verbs(app, asking)}
@@ -126,7 +125,7 @@ def declared_verbs(services: Services, caller: Caller, kinds: Sequence[Kind] = K
 
     def served(verb: DeclaredVerb) -> Verb:
         async def run(arguments: Mapping[str, Any], _tell: Progress) -> Any:
-            request = Request(services, caller, client="thresher command")
+            request = Request(services, caller, client="thresher command", longest=_ANY_LENGTH)
             answer = plain(await verb.run(request, checked(verb, arguments)))
             return {verb.key: answer} if verb.key else answer
 

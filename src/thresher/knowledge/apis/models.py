@@ -292,6 +292,7 @@ class Improvements:
         worded_by: `rules`, or the name of the model.
         left_out: What was left out, and how to get it.
         cursor: Cursor of the next page of findings; empty on the last.
+        markdown: The same for people, if that was requested.
     """
 
     provider: str
@@ -306,3 +307,4 @@ class Improvements:
     worded_by: str = "rules"
     left_out: tuple[str, ...] = ()
     cursor: str = ""
+    markdown: str = ""

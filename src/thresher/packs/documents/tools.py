@@ -1,18 +1,16 @@
-"""The tools of documents: thin functions around the verbs of the documents kind.
+"""The tools of documents: the verbs of the documents kind, and how their answers read for a model.
 
 Invariant: what a model reads never costs more than the budget; programs find the whole record as structured content.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from fastmcp.tools import ToolResult, tool
-from pydantic import Field
+from collections.abc import Callable
+from typing import Any
 
 from thresher.context import Situation
 from thresher.core import one_line
-from thresher.knowledge.documents import MOST_PASSAGES, PASSAGES, Repository, origin_of
+from thresher.knowledge.documents import Repository
 from thresher.packs import current
 from thresher.packs.answers import (
     BORDERS,
@@ -23,21 +21,14 @@ from thresher.packs.answers import (
     repositories_text,
     retrieval_text,
 )
-from thresher.packs.results import result
+from thresher.packs.verbs import tool_of
+from thresher.verbs import DOCUMENTS
 
 PREFIX = False
 LISTED = (
     *("retrieve_document", "search_documents", "read_document", "list_repositories"),
     *("index_documents", "refresh_repository", "remove_repository"),
 )
-
-_READS = {"readOnlyHint": True, "openWorldHint": False}
-_WRITES = {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": True}
-_REMOVES = {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": False}
-
-Search = Literal["hybrid", "text", "semantic"]
-Budget = Annotated[int, Field(ge=1, le=200_000, description="Most tokens of the answer")]
-Cursor = Annotated[str, Field(description="Of the last answer: what it left out")]
 
 
 async def READY(situation: Situation) -> bool:  # noqa: N802 - the name that packs use
@@ -53,117 +44,24 @@ async def _repositories(situation: Situation) -> str | None:
 VARIABLES = {"REPOSITORIES": _repositories}
 
 
-@tool(annotations=_READS)
-async def retrieve_document(
-    query: Annotated[str, Field(description="The question, in any words")],
-    repository: str,
-    search_type: Search = "hybrid",
-    budget: Budget = 8000,
-    context: Annotated[str, Field(description="What the conversation is about")] = "",
-    cursor: Cursor = "",
-    rerank: Annotated[bool, Field(description="Slower, reads the best candidates closely")] = False,
-    document: Annotated[str, Field(description="Path: only this document")] = "",
-    mode: Literal["extractive", "abstractive"] = "extractive",
-) -> ToolResult:
-    """The text that answers a question, verbatim, from the best document of a repository, within a token budget."""
-    request = current()
-    answer = await request.services.documents.retrieve_document(
-        request.caller,
-        query,
-        repository,
-        search_type=search_type,
-        budget=max(budget - BORDERS, budget // 2, 1),
-        context=context or None,
-        cursor=cursor or None,
-        rerank=rerank,
-        document=document or None,
-        mode=mode,
-        chat=request.chat,
-    )
-    return result(answer, retrieval_text(answer, budget))
+def _room_for(lines: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Leaves so many tokens of a budget to the lines of ours around a text."""
+    return lambda given: {**given, "budget": max(given["budget"] - lines, given["budget"] // 2, 1)}
 
 
-@tool(annotations=_READS)
-async def search_documents(
-    query: str,
-    repository: Annotated[str, Field(description="Else those that the query means")] = "",
-    search_type: Search = "hybrid",
-    limit: Annotated[int, Field(ge=1, le=MOST_PASSAGES, description="Of all together")] = PASSAGES,
-    cursor: Cursor = "",
-) -> ToolResult:
-    """Ranked passages, each with its place, of one document repository or of those that it chooses, and says why."""
-    request = current()
-    found = await request.services.documents.search_documents(
-        request.caller,
-        query,
-        repository=repository or None,
-        search_type=search_type,
-        limit=limit,
-        cursor=cursor or None,
-    )
-    return result(found, passages_text(found))
+def _begun_text(repository: Repository) -> str:
+    name = one_line(repository.name)
+    return f"'{name}' is being indexed (job {repository.job}); what is read can be found at once."
 
 
-@tool(annotations=_READS)
-async def read_document(
-    repository: str,
-    path: str,
-    lines: Annotated[str, Field(description="Such as 120-180")] = "",
-    section: Annotated[str, Field(description="A heading")] = "",
-    cursor: Annotated[str, Field(description="Of the last page: the next")] = "",
-    budget: Budget = 8000,
-) -> ToolResult:
-    """A document page by page, or some lines or a section of it, verbatim."""
-    request = current()
-    page = await request.services.documents.read_document(
-        request.caller,
-        repository,
-        path,
-        lines=lines or None,
-        section=section or None,
-        cursor=cursor or None,
-        budget=max(budget - PAGE_MARK, budget // 2, 1),
-    )
-    return result(page, page_text(page, budget))
+def _removed_text(name: str) -> str:
+    return f"Removed '{one_line(name)}'."
 
 
-@tool(annotations=_READS)
-async def list_repositories() -> ToolResult:
-    """The document repositories: name, description, guide to what is in it, counts, embedding model, version, date."""
-    request = current()
-    found = await request.services.documents.list_repositories(request.caller)
-    return result({"repositories": found}, repositories_text(found))
-
-
-@tool(annotations=_WRITES, tags={"admin"})
-async def index_documents(
-    name: Annotated[str, Field(description="Of the repository")],
-    source: Annotated[str, Field(description="Absolute path or git URL")],
-    ref: Annotated[str, Field(description="Branch, tag or commit")] = "",
-    include: Annotated[list[str], Field(description="Globs; all files unless given")] = [],  # noqa: B006 - never changed
-    exclude: Annotated[list[str], Field(description="Globs")] = [],  # noqa: B006 - as above
-) -> ToolResult:
-    """Make a folder, file or git repository searchable; goes on in the background."""
-    request = current()
-    origin = origin_of(source, ref=ref, include=include, exclude=exclude, caller=request.caller)
-    return _begun(await request.services.documents.index(request.caller, name, origin))
-
-
-@tool(annotations=_WRITES, tags={"admin"})
-async def refresh_repository(repository: str) -> ToolResult:
-    """Take in what has changed at a repository's source; goes on in the background."""
-    request = current()
-    return _begun(await request.services.documents.refresh(request.caller, repository))
-
-
-@tool(annotations=_REMOVES, tags={"admin"})
-async def remove_repository(repository: str) -> ToolResult:
-    """Forget a repository and everything that was indexed of it; its source is left alone."""
-    request = current()
-    await request.services.documents.remove_repository(request.caller, repository)
-    return result({"removed": repository}, f"Removed '{one_line(repository)}'.")
-
-
-def _begun(repository: Repository) -> ToolResult:
-    text = f"'{one_line(repository.name)}' is being indexed (job {repository.job}); what is read can be found at once."
-    return result(repository, text)
+retrieve_document = tool_of(DOCUMENTS["retrieve_document"], retrieval_text, adjust=_room_for(BORDERS))
+search_documents = tool_of(DOCUMENTS["search_documents"], passages_text)
+read_document = tool_of(DOCUMENTS["read_document"], page_text, adjust=_room_for(PAGE_MARK))
+list_repositories = tool_of(DOCUMENTS["list_repositories"], repositories_text)
+index_documents = tool_of(DOCUMENTS["index_documents"], _begun_text)
+refresh_repository = tool_of(DOCUMENTS["refresh_repository"], _begun_text)
+remove_repository = tool_of(DOCUMENTS["remove_repository"], _removed_text)

@@ -1,0 +1,196 @@
+"""The verbs of documents: repositories, and answers out of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+from annotated_types import Ge, Le
+from typing_extensions import Doc
+
+from thresher.verbs.declaration import Kind, Request
+
+if TYPE_CHECKING:
+    from thresher.knowledge.documents import DocumentPage, Passages, Repository, Retrieval, Skipped
+
+DOCUMENTS = Kind("documents", "thresher.knowledge.documents")
+
+SearchType: TypeAlias = Literal["hybrid", "text", "semantic"]
+Budget: TypeAlias = Annotated[int, Ge(1), Le(200_000), Doc("Most tokens of the answer")]
+Cursor: TypeAlias = Annotated[str, Doc("Of the last answer: what it left out")]
+
+
+@DOCUMENTS.verb("read")
+async def retrieve_document(
+    request: Request,
+    query: Annotated[str, Doc("The question, in any words")],
+    repository: str,
+    search_type: SearchType = "hybrid",
+    budget: Budget = 8000,
+    context: Annotated[str, Doc("What the conversation is about")] = "",
+    cursor: Cursor = "",
+    rerank: Annotated[bool, Doc("Slower, reads the best candidates closely")] = False,
+    document: Annotated[str, Doc("Path: only this document")] = "",
+    mode: Literal["extractive", "abstractive"] = "extractive",
+) -> Retrieval:
+    """The text that answers a question, verbatim, from the best document of a repository, within a token budget.
+
+    Raises:
+        InvalidInput: An argument is out of bounds, or the cursor belongs to another question.
+        NotFound: There is no such repository or document.
+    """
+    return await request.services.documents.retrieve_document(
+        request.caller,
+        query,
+        repository,
+        search_type=search_type,
+        budget=budget,
+        context=context or None,
+        cursor=cursor or None,
+        rerank=rerank,
+        document=document or None,
+        mode=mode,
+        chat=request.chat,
+    )
+
+
+@DOCUMENTS.verb("read")
+async def search_documents(
+    request: Request,
+    query: str,
+    repository: Annotated[str, Doc("Else those that the query means")] = "",
+    search_type: SearchType = "hybrid",
+    limit: Annotated[int, Ge(1), Le(50), Doc("Of all together")] = 8,
+    cursor: Cursor = "",
+) -> Passages:
+    """Ranked passages, each with its place, of one document repository or of those that it chooses, and says why.
+
+    Raises:
+        InvalidInput: An argument is out of bounds, or the cursor belongs to another search.
+        NotFound: There is no such repository.
+    """
+    return await request.services.documents.search_documents(
+        request.caller, query, repository or None, search_type=search_type, limit=limit, cursor=cursor or None
+    )
+
+
+@DOCUMENTS.verb("read")
+async def read_document(
+    request: Request,
+    repository: str,
+    path: str,
+    lines: Annotated[str, Doc("Such as 120-180")] = "",
+    section: Annotated[str, Doc("A heading")] = "",
+    cursor: Annotated[str, Doc("Of the last page: the next")] = "",
+    budget: Budget = 8000,
+) -> DocumentPage:
+    """A document page by page, or some lines or a section of it, verbatim.
+
+    Raises:
+        InvalidInput: The lines or the cursor are not valid, or more than one of lines, section and cursor is given.
+        NotFound: There is no such repository, document, line or section.
+    """
+    return await request.services.documents.read_document(
+        request.caller,
+        repository,
+        path,
+        lines=lines or None,
+        section=section or None,
+        cursor=cursor or None,
+        budget=budget,
+    )
+
+
+@DOCUMENTS.verb("read", key="repositories")
+async def list_repositories(request: Request) -> tuple[Repository, ...]:
+    """The document repositories: name, description, guide to what is in it, counts, embedding model, version, date."""
+    return await request.services.documents.list_repositories(request.caller)
+
+
+@DOCUMENTS.verb("read")
+async def show_repository(request: Request, repository: str) -> Repository:
+    """One repository.
+
+    Raises:
+        NotFound: There is no such repository.
+    """
+    return await request.services.documents.repository(request.caller, repository)
+
+
+@DOCUMENTS.verb("read", key="files")
+async def skipped_files(request: Request, repository: str) -> tuple[Skipped, ...]:
+    """Files that the last run did not read, and why; of very many the first.
+
+    Raises:
+        NotFound: There is no such repository.
+    """
+    return await request.services.documents.skipped_files(request.caller, repository)
+
+
+@DOCUMENTS.verb("admin")
+async def index_documents(
+    request: Request,
+    name: Annotated[str, Doc("Of the repository")],
+    source: Annotated[str, Doc("Absolute path or git URL")],
+    ref: Annotated[str, Doc("Branch, tag or commit")] = "",
+    include: Annotated[tuple[str, ...], Doc("Globs; all files unless given")] = (),
+    exclude: Annotated[tuple[str, ...], Doc("Globs")] = (),
+) -> Repository:
+    """Make a folder, file or git repository searchable; goes on in the background.
+
+    Raises:
+        InvalidInput: The name, the source or a pattern is not valid.
+        NotFound: There is nothing at this path.
+        Conflict: The name stands for another source.
+        NotAllowed: The caller may not index this source.
+    """
+    import asyncio  # noqa: PLC0415 - `--help` does without
+
+    from thresher.knowledge.documents import origin_of  # noqa: PLC0415 - as above
+
+    # To look where a source lies costs a few accesses to the disk.
+    origin = await asyncio.to_thread(
+        origin_of, source, ref=ref, include=include, exclude=exclude, caller=request.caller
+    )
+    repository = await request.services.documents.index(request.caller, name, origin)
+    request.services.context.readiness.look_again()
+    return repository
+
+
+@DOCUMENTS.verb("admin")
+async def refresh_repository(request: Request, repository: str) -> Repository:
+    """Take in what has changed at a repository's source; goes on in the background.
+
+    Raises:
+        NotFound: There is no such repository.
+        NotAllowed: It belongs to the tenant and the caller is a user.
+    """
+    return await request.services.documents.refresh(request.caller, repository)
+
+
+@DOCUMENTS.verb("write")
+async def set_guide(
+    request: Request,
+    repository: str,
+    text: Annotated[str | None, Doc("Markdown; null: the guide that is made from the documents")],
+) -> Repository:
+    """Write a repository's guide by hand, or have it made from the documents again.
+
+    Raises:
+        InvalidInput: The text is empty or too long.
+        NotFound: There is no such repository.
+        NotAllowed: It belongs to the tenant and the caller is a user.
+    """
+    return await request.services.documents.set_guide(request.caller, repository, text)
+
+
+@DOCUMENTS.verb("admin", key="removed", destroys=True)
+async def remove_repository(request: Request, repository: str) -> str:
+    """Forget a repository and everything that was indexed of it; its source is left alone.
+
+    Raises:
+        NotFound: There is no such repository.
+        NotAllowed: It belongs to the tenant and the caller is a user.
+    """
+    await request.services.documents.remove_repository(request.caller, repository)
+    request.services.context.readiness.look_again()
+    return repository
