@@ -24,7 +24,7 @@ from thresher.core import Tool
 from thresher.demo.catalogue import read_catalogue
 from thresher.scanner import classifier
 from thresher.scanner.hidden_text import folded
-from thresher.scanner.texts import DefinitionText, texts
+from thresher.scanner.texts import ScanText, texts
 
 ROOT: Final = Path(__file__).parents[1]
 LINES: Final = Path(__file__).with_name("scanner_lines.jsonl")
@@ -110,7 +110,7 @@ def gathered() -> Material:
     for row in rows(LINES):
         role = "value" if row["place"] == "value" else "prose"
         name = row["name"] if row["place"] in ("parameter", "value") else ""
-        text = DefinitionText("/title" if row["place"] == "title" else "", "", role, name)
+        text = ScanText("/title" if row["place"] == "title" else "", "", role, name)
         if "poison" in row:
             material.add(classifier.features(text, folded(row["poison"])), 1.0, _WHOLE)
         if "clean" in row:

@@ -36,28 +36,22 @@ _HOLDS: Final = frozenset(
 Pair: TypeAlias = tuple[Json, Json]
 
 
-class Costs:
-    """Counts the visits that a validation needs.
+def _cost(schema: Json, value: Json) -> int:
+    """Return the visits needed to validate a value; more than `MOST` if it would take too long.
 
     Args:
         schema: JSON Schema whose references are `#/$defs/NAME`.
+        value: The value.
     """
-
-    def __init__(self, schema: Json) -> None:
-        self._schema = schema
-        self._name_of = mapped(mapped(schema).get("$defs"))
-
-    def of(self, value: Json) -> int:
-        """Return the visits needed to validate a value; more than `MOST` if it would take too long."""
-        try:
-            return _Count(self._name_of).of(self._schema, value)
-        except RecursionError:
-            return MOST + 1
+    try:
+        return _Count(mapped(mapped(schema).get("$defs"))).of(schema, value)
+    except RecursionError:
+        return MOST + 1
 
 
 class _Count:
     def __init__(self, named: Mapping[str, Json]) -> None:
-        self._name_of = named
+        self._definitions = named
         self._known: dict[tuple[int, int], int] = {}
 
     def of(self, schema: Json, value: Json) -> int:
@@ -80,7 +74,7 @@ class _Count:
         """Yield the schemas that a schema holds, each with the part of the value that it applies to."""
         ref = fields.get("$ref")
         if isinstance(ref, str):
-            yield self._name_of.get(ref.rpartition("/")[2]), value
+            yield self._definitions.get(ref.rpartition("/")[2]), value
         for keyword in _SEVERAL:
             branches = listed(fields.get(keyword))
             parts = listed(value) if keyword == "prefixItems" else [value] * len(branches)
@@ -137,12 +131,12 @@ class SchemaCheck:
 
     def __init__(self, description: Description, schema: Json, direction: Direction) -> None:
         plain = standalone(description, schema, direction)
-        self._costs = Costs(plain)
+        self._schema = plain
         self._validator = _compiled(plain)
 
     def fails_at(self, value: Json) -> tuple[str | int, ...] | None:
         """Return the deepest place where a value is invalid; None if it is valid or cannot be checked."""
-        looks = self._costs.of(value)
+        looks = _cost(self._schema, value)
         if self._validator is None or looks > MOST or self._validator.is_valid(value):
             return None
         if looks > _LOOKS:
@@ -151,7 +145,7 @@ class SchemaCheck:
 
     def fits(self, value: Json) -> bool:
         """Return whether a value is valid; a schema that cannot be checked accepts every value."""
-        return self._validator is None or self._costs.of(value) > MOST or self._validator.is_valid(value)
+        return self._validator is None or _cost(self._schema, value) > MOST or self._validator.is_valid(value)
 
 
 def _first(validator: jsonschema_rs.Draft202012Validator, value: Json) -> tuple[str | int, ...] | None:

@@ -20,7 +20,7 @@ from typing import Final
 from zlib import crc32
 
 from thresher.scanner.sentences import sentences
-from thresher.scanner.texts import DefinitionText
+from thresher.scanner.texts import ScanText
 
 SIZE: Final = 1 << 16
 """Number of weights; features that hash to the same one share it."""
@@ -41,12 +41,12 @@ _RUNS: Final = (3, 5, 7)
 """Lengths of n-grams: parts of words, words, and words with their neighbours."""
 
 
-def is_read(text: DefinitionText) -> bool:
+def is_read(text: ScanText) -> bool:
     """Return whether a text has enough words to be judged; Chinese and Japanese have no blanks between them."""
     return text.role != "name" and (" " in text.text or not text.text.isascii())
 
 
-def poisoned(text: DefinitionText, plain: str) -> tuple[float, str]:
+def poisoned(text: ScanText, plain: str) -> tuple[float, str]:
     """Judge the worst sentence of a text.
 
     Args:
@@ -60,7 +60,7 @@ def poisoned(text: DefinitionText, plain: str) -> tuple[float, str]:
     return max(((log_odds(found), part) for found, part in parts(text, plain)), default=(-math.inf, ""))
 
 
-def parts(text: DefinitionText, plain: str) -> Iterator[tuple[set[str], str]]:
+def parts(text: ScanText, plain: str) -> Iterator[tuple[set[str], str]]:
     """Yield the features of each sentence, alone and together with the previous one."""
     former = set[str]()
     for sentence in sentences(plain):
@@ -78,7 +78,7 @@ def log_odds(found: set[str]) -> float:
     return STEP * (total / math.sqrt(max(1, len(found))) + weights[SIZE])
 
 
-def features(text: DefinitionText, words: str) -> set[str]:
+def features(text: ScanText, words: str) -> set[str]:
     """Return the features of a sentence: its n-grams, the role of its text, and the parameter's name.
 
     Args:

@@ -21,7 +21,7 @@ from thresher.scanner.lexicon import ADDRESS, PRIVATE_PLACE, vocabulary, words
 from thresher.scanner.phrases import CHINESE, ENGLISH, FRENCH, GERMAN, JAPANESE, RUSSIAN, SPANISH, Phrases
 from thresher.scanner.records import PeerTools
 from thresher.scanner.sentences import Reason, Sentence, sentences
-from thresher.scanner.texts import DefinitionText
+from thresher.scanner.texts import ScanText
 
 Terms: TypeAlias = dict[str, re.Pattern[str]]
 _ADDRESS: Final = words(ADDRESS)
@@ -254,7 +254,7 @@ _TALK_BY_NAME: Final = words(
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceContext:
+class RequestCase:
     """A sentence that may ask for something, with its context.
 
     Attributes:
@@ -276,16 +276,12 @@ class SentenceContext:
         if self.tool is None:
             return False
         summary = first_sentence(self.tool.description)
-        said, ours = _closed(self.sentence.text), _closed(folded(summary))
+        said, ours = "".join(self.sentence.text.split()), "".join(folded(summary).split())
         own = "" if not self.parameter and (said in ours or ours in said) else summary
         return purpose.search(f"{_PARTS.sub(' ', self.tool.name)} {self.tool.title} {own}") is not None
 
 
-def _closed(text: str) -> str:
-    return "".join(text.split())
-
-
-def requests(text: DefinitionText, plain: str, tool: Tool | None, peers: PeerTools) -> Iterator[tuple[Reason, str]]:
+def requests(text: ScanText, plain: str, tool: Tool | None, peers: PeerTools) -> Iterator[tuple[Reason, str]]:
     """Yield what a text asks for beyond its tool's task, each with the words that ask.
 
     Args:
@@ -302,7 +298,7 @@ def requests(text: DefinitionText, plain: str, tool: Tool | None, peers: PeerToo
     if not (candidates := _languages(plain)):
         return
     for sentence in sentences(plain if plain.isascii() else _SEAM.sub(" ", plain)):
-        asked = SentenceContext(tool, parameter and text.role == "prose", text.name, sentence, peers)
+        asked = RequestCase(tool, parameter and text.role == "prose", text.name, sentence, peers)
         for phrases in candidates:
             for said in _sentence(asked, phrases.compiled, _cues(sentence.text) if phrases is ENGLISH else _EVERY):
                 yield said, sentence.text
@@ -311,7 +307,7 @@ def requests(text: DefinitionText, plain: str, tool: Tool | None, peers: PeerToo
 def _by_name(name: str, tool: Tool, peers: PeerTools) -> Iterator[tuple[Reason, str]]:
     """Yield what a parameter's name alone asks for."""
     parts = _PARTS.sub(" ", name).strip()
-    asked = SentenceContext(tool, True, name, Sentence(parts), peers)
+    asked = RequestCase(tool, True, name, Sentence(parts), peers)
     if _ASKED_BY_NAME.search(parts) and not asked.fits(_FOR_SECRETS):
         yield ("exfiltration", "danger", "Its name asks for a secret that the tool does not need."), name
     elif _TALK_BY_NAME.search(parts) and not asked.fits(_FOR_TALK):
@@ -339,7 +335,7 @@ def _cues(text: str) -> frozenset[str]:
     return frozenset(rule for rule, marks in _ABOUT if all(not one.isdisjoint(tokens) for one in marks))
 
 
-def _sentence(asked: SentenceContext, of: dict[str, re.Pattern[str]], about: frozenset[str]) -> Iterator[Reason]:
+def _sentence(asked: RequestCase, of: dict[str, re.Pattern[str]], about: frozenset[str]) -> Iterator[Reason]:
     if not about:
         return
     text = asked.sentence.text
@@ -362,7 +358,7 @@ def _sentence(asked: SentenceContext, of: dict[str, re.Pattern[str]], about: fro
         yield "exfiltration", "danger", why
 
 
-def _is_summary(asked: SentenceContext, of: dict[str, re.Pattern[str]]) -> bool:
+def _is_summary(asked: RequestCase, of: dict[str, re.Pattern[str]]) -> bool:
     """Return whether a sentence says what the tool does: it is the first of the description and not an order."""
     if asked.parameter or asked.name or asked.sentence.before:
         return False
@@ -389,7 +385,7 @@ def _is_hushed(clause: str, of: dict[str, re.Pattern[str]]) -> bool:
     return needless and of["people"].search(clause) is not None and of["learn"].search(clause) is not None
 
 
-def _about_others(asked: SentenceContext, of: dict[str, re.Pattern[str]]) -> str:
+def _about_others(asked: RequestCase, of: dict[str, re.Pattern[str]]) -> str:
     """Return what is done to other tools: outranked, disparaged or interfered with; may be empty."""
     text, pair = asked.sentence.text, asked.sentence.pair
     if of["outranks"].search(text) and of["must"].search(text):
@@ -426,7 +422,7 @@ def _diverts(text: str, of: dict[str, re.Pattern[str]]) -> bool:
     return payee and mail and _TARGET.search(text) is not None
 
 
-def _needless_request(asked: SentenceContext, of: dict[str, re.Pattern[str]]) -> str:
+def _needless_request(asked: RequestCase, of: dict[str, re.Pattern[str]]) -> str:
     """Return what is asked for that the task does not need: secrets, conversations, files; may be empty."""
     text, mentions = asked.sentence.text, asked.sentence.mentions
     gives, slot = of["give"].search(text) is not None, _slot(asked, of)
@@ -466,7 +462,7 @@ def _whole_conversation(text: str, of: dict[str, re.Pattern[str]]) -> re.Match[s
     return said if said is not None and said.start() - person.end() <= _NEAR else None
 
 
-def _is_someones(asked: SentenceContext, secret: str, of: dict[str, re.Pattern[str]]) -> bool:
+def _is_someones(asked: RequestCase, secret: str, of: dict[str, re.Pattern[str]]) -> bool:
     """Return whether a secret belongs to a person or the environment, not to the service that the tool is for."""
     text = asked.sentence.text
     rest = of["credential"].sub(" ", text)
@@ -482,7 +478,7 @@ def _is_someones(asked: SentenceContext, secret: str, of: dict[str, re.Pattern[s
     return gives and (_AMBIENT.search(rest) is not None or (_slot(asked, of) and _is_ordered(text, of)))
 
 
-def _is_overt(asked: SentenceContext) -> bool:
+def _is_overt(asked: RequestCase) -> bool:
     """Return whether a parameter's name is one that callers of a service commonly send."""
     return not asked.parameter or _OVERT.search(_PARTS.sub(" ", asked.name)) is not None
 
@@ -491,7 +487,7 @@ def _is_ordered(text: str, of: dict[str, re.Pattern[str]]) -> bool:
     return of["give"].search(text) is not None and (of["must"].search(text) or of["first"].search(text)) is not None
 
 
-def _slot(asked: SentenceContext, of: dict[str, re.Pattern[str]]) -> bool:
+def _slot(asked: RequestCase, of: dict[str, re.Pattern[str]]) -> bool:
     """Return whether a sentence names a destination: a field, or a parameter of the tool."""
     text = asked.sentence.text
     if of["slot"].search(text):

@@ -22,7 +22,7 @@ from thresher.scanner.lexicon import ADDRESS, words
 from thresher.scanner.records import ALONE, Finding, PeerTools
 from thresher.scanner.requests import requests
 from thresher.scanner.sentences import Reason, sentences
-from thresher.scanner.texts import DefinitionText, texts
+from thresher.scanner.texts import ScanText, texts
 
 _PARTS: Final = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 _ASKS: Final = words(
@@ -98,11 +98,11 @@ def scan(tool: Tool, peers: PeerTools = ALONE) -> tuple[Finding, ...]:
 
 def scan_text(text: str) -> tuple[Finding, ...]:
     """Scan one text that a server gives a model, such as its instructions."""
-    whole = DefinitionText("", text, "prose")
+    whole = ScanText("", text, "prose")
     return (*_text(whole, ALONE, None), *_requested(whole, ALONE, None))
 
 
-def _text(text: DefinitionText, peers: PeerTools, tool: Tool | None) -> Iterator[Finding]:
+def _text(text: ScanText, peers: PeerTools, tool: Tool | None) -> Iterator[Finding]:
     name = tool.name if tool is not None else ""
     if len(text.text) > _LONGEST:
         why = "It is too long for people, and the scanner, to read."
@@ -125,12 +125,12 @@ def _text(text: DefinitionText, peers: PeerTools, tool: Tool | None) -> Iterator
             yield from _uncovered(says, how, text, peers, name)
 
 
-def _requested(text: DefinitionText, peers: PeerTools, tool: Tool | None) -> Iterator[Finding]:
+def _requested(text: ScanText, peers: PeerTools, tool: Tool | None) -> Iterator[Finding]:
     for said, quoted in requests(text, folded(text.text[:_LONGEST]), tool, peers):
         yield finding_of(said, text.where, quoted, 0)
 
 
-def _weighed(text: DefinitionText, found: list[Finding], requested: list[Finding]) -> list[Finding]:
+def _weighed(text: ScanText, found: list[Finding], requested: list[Finding]) -> list[Finding]:
     """Combine the findings of the rules with the verdict of the classifier.
 
     Args:
@@ -160,9 +160,7 @@ def _prose(plain: str, where: str, peers: PeerTools, tool: str) -> Iterator[Find
             yield finding_of(said, where, sentence.text, 0)
 
 
-def _uncovered(
-    says: str, how: str, text: DefinitionText, peers: PeerTools, tool: str, depth: int = 1
-) -> Iterator[Finding]:
+def _uncovered(says: str, how: str, text: ScanText, peers: PeerTools, tool: str, depth: int = 1) -> Iterator[Finding]:
     """Yield findings in hidden text; each is dangerous, since hiding it was deliberate."""
     plain = folded(says)
     reasons = [finding.why for finding in _prose(plain, text.where, peers, tool)]

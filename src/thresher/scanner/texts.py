@@ -22,7 +22,7 @@ _DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True)
-class DefinitionText:
+class ScanText:
     """A text of a definition, its place and its role. `name` is the property that a value belongs to."""
 
     where: str
@@ -31,19 +31,19 @@ class DefinitionText:
     name: str = ""
 
 
-def texts(tool: Tool) -> Iterator[DefinitionText]:
+def texts(tool: Tool) -> Iterator[ScanText]:
     """Yield every text of a tool's definition."""
-    yield DefinitionText("/name", tool.name, "name")
+    yield ScanText("/name", tool.name, "name")
     if tool.title:
-        yield DefinitionText("/title", tool.title, "prose")
-    yield DefinitionText("/description", tool.description, "prose")
+        yield ScanText("/title", tool.title, "prose")
+    yield ScanText("/description", tool.description, "prose")
     yield from _schema(tool.input_schema, "/inputSchema", "", 0)
     if tool.output_schema is not None:
         yield from _schema(tool.output_schema, "/outputSchema", "", 0)
     yield from _strings(tool.annotations, "/annotations", "", 0)
 
 
-def _schema(schema: Any, where: str, name: str, depth: int) -> Iterator[DefinitionText]:
+def _schema(schema: Any, where: str, name: str, depth: int) -> Iterator[ScanText]:
     if depth > _DEPTH:
         return
     if isinstance(schema, list):
@@ -55,7 +55,7 @@ def _schema(schema: Any, where: str, name: str, depth: int) -> Iterator[Definiti
         yield from _member(word, value, f"{where}/{_escaped(word)}", name, depth)
 
 
-def _member(word: str, value: Any, where: str, name: str, depth: int) -> Iterator[DefinitionText]:
+def _member(word: str, value: Any, where: str, name: str, depth: int) -> Iterator[ScanText]:
     """Yield the texts of one keyword of a schema; unknown keywords are read too."""
     if word in _VALUES:
         yield from _strings(value, where, name, depth + 1)
@@ -64,24 +64,24 @@ def _member(word: str, value: Any, where: str, name: str, depth: int) -> Iterato
     elif isinstance(value, Mapping | list):
         yield from _schema(value, where, name, depth + 1)
     elif isinstance(value, str) and word not in _DRY:
-        yield DefinitionText(where, value, "prose", name)
+        yield ScanText(where, value, "prose", name)
 
 
-def _properties(properties: JSON, where: str, depth: int) -> Iterator[DefinitionText]:
+def _properties(properties: JSON, where: str, depth: int) -> Iterator[ScanText]:
     for name, schema in properties.items():
         here = f"{where}/{_escaped(name)}"
-        yield DefinitionText(here, name, "name")
+        yield ScanText(here, name, "name")
         yield from _schema(schema, here, name, depth + 1)
 
 
-def _strings(value: Any, where: str, name: str, depth: int) -> Iterator[DefinitionText]:
+def _strings(value: Any, where: str, name: str, depth: int) -> Iterator[ScanText]:
     """Yield all strings in a value, and `true`, since a switch may be on by default."""
     if depth > _DEPTH:
         return
     if isinstance(value, str):
-        yield DefinitionText(where, value, "value", name)
+        yield ScanText(where, value, "value", name)
     elif value is True:
-        yield DefinitionText(where, "true", "value", name)
+        yield ScanText(where, "true", "value", name)
     elif isinstance(value, Mapping):
         for word, entry in cast("JSON", value).items():
             yield from _strings(entry, f"{where}/{_escaped(word)}", name or word, depth + 1)
