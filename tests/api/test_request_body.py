@@ -42,10 +42,14 @@ WRONG = [
     (FindRequest, {f"f{number}": 1 for number in range(300_000)}),
     (ChatBody, {"messages": [{"a": 1}] * 10_000}),
     (ChatBody, {"messages": [{"role": "user"}] * 300_000}),
+    (ChatBody, {"messages": [{"role": "assistant", "tool_calls": [{"a": 1}] * 300_000}]}),
+    (FindRequest, {"message": "x", "servers": [[[]]] * 600_000}),
 ]
 
 
-@pytest.mark.parametrize(("kind", "body"), WRONG, ids=["values", "fields", "messages", "many messages"])
+@pytest.mark.parametrize(
+    ("kind", "body"), WRONG, ids=["values", "fields", "messages", "many messages", "calls", "lists"]
+)
 def test_a_body_with_very_many_mistakes_makes_few_errors(kind: type[BaseModel], body: Mapping[str, Any]) -> None:
     """Each error costs more than the value that it is about."""
     with pytest.raises(ValidationError) as refusal:

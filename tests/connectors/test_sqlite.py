@@ -184,11 +184,16 @@ def test_views_search_no_long_texts_in_each_other_either(shop: Path) -> None:
     """What a view does, its reader does."""
     searched = "SELECT instr(h || h, h || '1') AS x FROM (SELECT hex(zeroblob(400000)) AS h)"
     with closing(sqlite3.connect(shop)) as database:
-        database.executescript(f"CREATE VIEW deep AS {searched}; CREATE VIEW outer AS SELECT x FROM Deep;")
+        database.executescript(
+            f"""CREATE VIEW deep AS {searched}; CREATE VIEW outer AS SELECT x FROM Deep; CREATE VIEW "a""b" AS {searched};
+            CREATE TABLE made (h, k TEXT AS
+            (rtrim(h || h, h || '1')), l AS/**/ (instr(h || h || h, h || '1')));
+            INSERT INTO made (h) VALUES (hex(zeroblob(300000)));"""
+        )
 
     with closing(session_of(shop)) as session:
-        for name in ("deep", '"OUTER"'):
-            assert "too big" in problem_of(session, f"SELECT * FROM {name}").message
+        for query in ("* FROM deep", '* FROM "OUTER"', '* FROM "a""b"', "k FROM made", "l FROM made"):
+            assert "too big" in problem_of(session, f"SELECT {query}").message
         assert rows_of(session, "SELECT length(hex(zeroblob(400000)))") == [(800_000,)]
 
 

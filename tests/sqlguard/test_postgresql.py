@@ -384,6 +384,17 @@ DOUBLED: Final = {
     + " SELECT x FROM c19",
     "ordered": "SELECT a FROM (SELECT " + "a||a AS a FROM (SELECT " * 20 + "'x' AS a" + " ORDER BY 1) s" * 20 + ") s",
     "distinct": "SELECT a FROM (SELECT " + "DISTINCT a||a AS a FROM (SELECT " * 20 + "'x' AS a" + ") s" * 20 + ") s",
+    "grouped": "SELECT a FROM (SELECT " + "a||a AS a FROM (SELECT " * 20 + "'x' AS a" + " GROUP BY 1) s" * 20 + ") s",
+    "having": "SELECT a FROM (SELECT "
+    + "a||a AS a FROM (SELECT " * 20
+    + "'x' AS a"
+    + ") s GROUP BY a HAVING a = 'x'" * 20
+    + ") s",
+    "inside with": "SELECT a FROM ("
+    + "WITH c AS (" * 20
+    + "SELECT 'x' AS a"
+    + ") SELECT a||a AS a FROM c" * 20
+    + ") s",
     "where": "SELECT 1 FROM (SELECT " + "a||a AS a FROM (SELECT " * 20 + "'x' AS a" + ") s" * 20 + ") s WHERE a = 'x'",
     "outer": "SELECT (SELECT a||a) FROM (SELECT " + "a||a AS a FROM (SELECT " * 20 + "'x' AS a" + ") s" * 20 + ") s",
 }

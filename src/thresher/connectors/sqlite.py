@@ -22,13 +22,15 @@ from thresher.connectors.connector import ConnectorOptions, Engine
 from thresher.connectors.filling import fill
 from thresher.connectors.profiling import profile
 from thresher.connectors.records import Caps, Health, Profiles, ResultColumn, Rows, Schema, Tag
-from thresher.connectors.sqlite_rules import FORBIDDEN_FUNCTIONS, LIMITS, Rules, longest
+from thresher.connectors.sqlite_rules import FORBIDDEN_FUNCTIONS, LENGTH, LIMITS, Rules, longest
 from thresher.connectors.sqlite_schema import read_schema
 from thresher.core import DatabaseUnavailable, QueryFailed
 from thresher.sqlguard import Knowledge
 
-_COMPUTED: Final = """SELECT name, sql FROM sqlite_master
-    WHERE type = 'view' OR (type = 'table' AND (sql GLOB '*[Aa][Ss] (*' OR sql GLOB '*[Aa][Ss](*'))"""
+_EXPLAINED: Final = "EXPLAIN QUERY PLAN "
+_OPCODE, _P4 = 1, 5
+"""Columns of a step that `EXPLAIN` shows."""
+_CALLS: Final = frozenset({"Function", "PureFunc"})
 _STEPS: Final = 5_000
 """Steps of a statement's program between two looks at the clock: well below a millisecond."""
 _CATALOG_SECONDS: Final = 60.0
@@ -116,7 +118,7 @@ class SqliteSession:
 
     def explain(self, sql: str, tag: Tag, seconds: float) -> Rows:
         """The steps of the plan, indented below what they belong to."""
-        plan = self.run(f"EXPLAIN QUERY PLAN {sql}", tag, Caps(seconds=seconds))
+        plan = self.run(f"{_EXPLAINED}{sql}", tag, Caps(seconds=seconds))
         depth = {0: -1}
         lines: list[tuple[Any, ...]] = []
         for step, parent, _, detail in plan.rows:
@@ -223,25 +225,20 @@ class SqliteSession:
 
     @contextmanager
     def _cursor(self, sql: str, bind: Sequence[Any]) -> Generator[sqlite3.Cursor]:
-        self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest(self._with_views(sql)))
+        self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LENGTH)
+        self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest(self._calls(sql, bind)))
         cursor = self._database.execute(sql, tuple(bind))
         try:
             yield cursor
         finally:
             cursor.close()
 
-    def _with_views(self, sql: str) -> str:
-        """A statement with the definitions of the views, and of the tables with computed columns, that it may name."""
-        with self._own():
-            found = self._database.execute(_COMPUTED).fetchall()
-        texts, waiting = [sql], [sql.lower()]
-        while waiting:
-            text = waiting.pop()
-            named = [row for row in found if row[0].lower() in text]
-            found = [row for row in found if row not in named]
-            texts += [definition for _, definition in named]
-            waiting += [definition.lower() for _, definition in named]
-        return "\n".join(texts)
+    def _calls(self, sql: str, bind: Sequence[Any]) -> set[str]:
+        """The functions that a statement's program calls, those of views and computed columns too: `instr(2)`."""
+        if sql.startswith(_EXPLAINED):
+            return set()  # it is not run
+        program = self._database.execute(f"EXPLAIN {sql}", tuple(bind))
+        return {str(step[_P4]) for step in program if step[_OPCODE] in _CALLS}
 
     @contextmanager
     def _own(self) -> Generator[None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Collection
 from typing import Final
 
 _READS: Final = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE})
@@ -31,17 +32,13 @@ LENGTH: Final = 64 * 1024 * 1024
 """The longest text or blob, in bytes."""
 _PATTERN: Final = 500
 """Characters of a pattern of LIKE or GLOB."""
-_SEARCHING: Final = (
-    (re.compile("trim", re.IGNORECASE), 32 * 1024),
-    (re.compile("instr|replace|json_patch", re.IGNORECASE), 256 * 1024),
-    (re.compile("like|glob", re.IGNORECASE), 8 * 1024 * 1024),
+_QUADRATIC: Final = (
+    (re.compile(r"[lr]?trim\(2\)", re.IGNORECASE), 32 * 1024),
+    (re.compile(r"(instr|replace|json_patch)\(", re.IGNORECASE), 256 * 1024),
+    (re.compile(r"(like|glob)\(", re.IGNORECASE), 8 * 1024 * 1024),
 )
-"""The same of a statement that may name what takes the product of two lengths and cannot be interrupted, for up to four
-seconds with these lengths."""
-_EDGES: Final = re.compile(r"trim\s*\(\s*[^(),]*\)", re.IGNORECASE)
-"""Blanks at the edges of a column are looked for in linear time."""
-_HIDING: Final = re.compile(r"""['"`\[]|/\*|--""")
-"""Texts, names and comments, in which a bracket closes no call."""
+"""The longest value in a statement whose program calls a function that takes the product of two lengths and cannot be
+interrupted: up to four seconds with these lengths. `trim` with one argument takes linear time."""
 LIMITS: Final = (
     (sqlite3.SQLITE_LIMIT_LENGTH, LENGTH),
     (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
@@ -54,10 +51,13 @@ LIMITS: Final = (
 """The longest value; the longest statement; the steps of its program; and what no read needs."""
 
 
-def longest(sql: str) -> int:
-    """The longest text or blob, in bytes, that a statement may make or read."""
-    named = sql if _HIDING.search(sql) else _EDGES.sub("", sql)
-    return next((length for function, length in _SEARCHING if function.search(named)), LENGTH)
+def longest(calls: Collection[str]) -> int:
+    """The longest text or blob, in bytes, that a statement may make or read.
+
+    Args:
+        calls: The functions that its program calls, each with its number of arguments: `instr(2)`.
+    """
+    return next((length for called, length in _QUADRATIC if any(map(called.match, calls))), LENGTH)
 
 
 class Rules:

@@ -20,11 +20,15 @@ COPIES: Final = 10_000
 """Most nodes of one expression after expansion; planning them takes a few milliseconds."""
 PLANS: Final = 1_000
 """Most queries planned for a statement."""
-_FENCES: Final = frozenset({"groupClause", "havingClause", "limitCount", "limitOffset", "withClause"})
-"""Clauses that make the planner plan a query separately, so that outside it its columns stay names. ORDER BY, DISTINCT
-and
-UNION do not: conditions are moved inside them, with copies.
+_FENCES: Final = frozenset({"limitCount", "limitOffset"})
+"""Clauses that make the planner plan a query separately, so that outside it its columns stay names. ORDER BY, DISTINCT,
+GROUP BY, UNION and WITH do not: conditions are moved inside them, with copies.
 """
+_AGGREGATES: Final = frozenset(
+    {"array_agg", "avg", "bool_and", "bool_or", "count", "every", "json_agg", "jsonb_agg", "max", "min", "string_agg"}
+    | {"stddev", "sum", "variance"}
+)
+"""A condition on one of these is not moved below it: outside, the column stays a name."""
 _OUTPUT: Final = frozenset({"targetList", "fromClause", "withClause", "valuesLists", "larg", "rarg"})
 _HINT: Final = "Name it less often, or add AS MATERIALIZED or OFFSET 0 to the query that makes it."
 
@@ -172,6 +176,7 @@ class Expansion:
                 columns += [column for source in wanted for column in source.items()]
                 continue
             size, below = self._measured(result.get("val"), scope)
+            size = 1.0 if _aggregates(result.get("val", {})) else size
             columns.append((result.get("name") or (names[-1] if names else ""), size))
             plans += below
         for row in body.get("valuesLists", ()):
@@ -210,6 +215,13 @@ class Expansion:
 
     def _refused(self, reason: str) -> Refusal:
         return Refusal("cost", reason, hint=_HINT, offset=self._characters(self._at))
+
+
+def _aggregates(value: Body) -> bool:
+    """Whether an expression is a call of an aggregate function, not of a window."""
+    call = value.get("FuncCall", {})
+    names = [part["String"].get("sval", "") for part in call.get("funcname", ()) if "String" in part]
+    return bool(names) and names[-1] in _AGGREGATES and "over" not in call
 
 
 def _within(body: Body) -> Iterator[tuple[str, Body]]:
