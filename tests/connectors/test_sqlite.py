@@ -185,7 +185,8 @@ def test_views_search_no_long_texts_in_each_other_either(shop: Path) -> None:
     searched = "SELECT instr(h || h, h || '1') AS x FROM (SELECT hex(zeroblob(400000)) AS h)"
     with closing(sqlite3.connect(shop)) as database:
         database.executescript(
-            f"""CREATE VIEW deep AS {searched}; CREATE VIEW outer AS SELECT x FROM Deep; CREATE VIEW "a""b" AS {searched};
+            f"""CREATE VIEW deep AS {searched}; CREATE VIEW outer AS SELECT x FROM Deep;
+            CREATE VIEW "a""b" AS {searched};
             CREATE TABLE made (h, k TEXT AS
             (rtrim(h || h, h || '1')), l AS/**/ (instr(h || h || h, h || '1')));
             INSERT INTO made (h) VALUES (hex(zeroblob(300000)));"""
