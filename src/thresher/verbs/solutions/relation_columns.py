@@ -13,9 +13,9 @@ from typing import Final, TypeAlias
 from thresher.connectors import ForeignKey, Table, keys_between, tables_of
 from thresher.core import Caller, DatabaseUnavailable, InvalidInput, NotFound, QueryFailed, did_you_mean, nearest
 from thresher.knowledge.databases import Connection, PotentialRelation, TableColumns, find_relations
-from thresher.packs.pairing import Inferred, Items, paired
 from thresher.services import Services
 from thresher.servoy import DataSource, TableFacts
+from thresher.verbs.solutions.column_pairs import Inferred, Items, paired
 
 _READABLE: Final = frozenset({"db", "mem"})
 _LISTED: Final = 20
