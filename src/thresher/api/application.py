@@ -21,7 +21,7 @@ from thresher.api.documents import documents_router, repositories_router
 from thresher.api.errors import explain_errors
 from thresher.api.health import Watch, health_router
 from thresher.api.jobs import jobs_router
-from thresher.api.models import Problem
+from thresher.api.models import ProblemDocument
 from thresher.api.routes import ROUTES
 from thresher.api.threads import threads_router
 from thresher.api.tools import tools_router
@@ -37,9 +37,9 @@ class _API(FastAPI):
         made = self.openapi_schema is not None
         document = super().openapi()
         if not made:
-            problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+            problem = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
             schemas = document["components"]["schemas"]
-            schemas |= {**problem.pop("$defs"), "Problem": problem}
+            schemas |= {**problem.pop("$defs"), "ProblemDocument": problem}
             for schema in schemas.values():
                 _describe_fields(schema)
         return document

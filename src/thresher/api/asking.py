@@ -24,7 +24,7 @@ def problem(text: str) -> dict[str, Any]:
     Args:
         text: When it does.
     """
-    return {"description": text, "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    return {"description": text, "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}}
 
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {

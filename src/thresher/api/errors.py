@@ -18,7 +18,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from thresher.api.models import Problem, WrongField
+from thresher.api.models import ProblemDocument, WrongField
 from thresher.api.openai_errors import ONLY, openai_error, openai_headers, openai_status, param_of, speaks_openai
 from thresher.core import (
     AccessDenied,
@@ -117,7 +117,7 @@ def problem(
             content = openai_error(status, said, param=param, code=code)
             return JSONResponse(content, status, more | openai_headers(status, trace))
         title = HTTPStatus(status).phrase
-        body = Problem(
+        body = ProblemDocument(
             type=f"urn:thresher:problem:{code}",
             title=title,
             status=status,

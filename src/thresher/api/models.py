@@ -131,7 +131,7 @@ class WrongField(BaseModel):
     message: str
 
 
-class Problem(BaseModel):
+class ProblemDocument(BaseModel):
     """A problem document, RFC 9457."""
 
     type: str = Field(description="`urn:thresher:problem:` and the kind of problem.")

@@ -25,7 +25,7 @@ def log(
     actor: Annotated[str | None, typer.Option(help="Of one user.")] = None,
     allowed: Annotated[bool | None, typer.Option("--allowed/--refused", help="What was allowed, or refused.")] = None,
     text: Annotated[str | None, typer.Option(help="Statements with this part.")] = None,
-    limit: Annotated[int | None, typer.Option(help="At most so many, 1 to 500; 20 by default.")] = None,
+    limit: Annotated[int, typer.Option(help="At most so many, 1 to 500.")] = 50,
     cursor: Annotated[str | None, typer.Option(help="Of the page before.")] = None,
     tenant: Tenant = None,
     as_json: AsJson = False,

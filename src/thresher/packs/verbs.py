@@ -29,6 +29,7 @@ def tool_of(
     text: Callable[[Any], str],
     *,
     without: Sequence[str] = (),
+    instead: Sequence[Parameter] = (),
     adjust: Adjust = lambda arguments: arguments,
 ) -> FunctionTool:
     """The tool that a verb is.
@@ -37,6 +38,7 @@ def tool_of(
         verb: The verb.
         text: What a model reads of an answer.
         without: Parameters that a model is not to decide about.
+        instead: Parameters with other bounds or another default for a model.
         adjust: Changes the arguments before the verb runs: what the text takes of a budget, for example.
     """
 
@@ -46,7 +48,8 @@ def tool_of(
         return result({verb.key: answer} if verb.key else answer, text(answer))
 
     run.__name__, run.__doc__ = verb.name, verb.summary
-    offered = [one for name, one in verb.parameters.items() if name not in without]
+    changed = {one.name: one for one in instead}
+    offered = [changed.get(name, one) for name, one in verb.parameters.items() if name not in without]
     run.__signature__ = Signature([_argument(one) for one in offered], return_annotation=ToolResult)  # pyright: ignore[reportFunctionMemberAccess] - what FastMCP reads
     run.__annotations__ = {one.name: _annotation(one) for one in offered} | {"return": ToolResult}
     return FunctionTool.from_function(

@@ -23,7 +23,7 @@ async def sql_activity_log(
     actor: Annotated[str, Doc("Of one user")] = "",
     text: Annotated[str, Doc("Part of the SQL")] = "",
     allowed: Annotated[bool | None, Doc("false: only refused statements")] = None,
-    limit: Annotated[int, Ge(1), Le(500)] = 20,
+    limit: Annotated[int, Ge(1), Le(500)] = 50,
     cursor: Annotated[str, Doc("Of the last answer: what it left out")] = "",
 ) -> Entries:
     """Which statements were asked, by whom, what was decided and what came of them; newest first.

@@ -6,6 +6,8 @@ structured content.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from thresher.audit import Entries
 from thresher.context import Situation
 from thresher.knowledge.databases import Connection
@@ -65,4 +67,7 @@ sql_connection_test = tool_of(DATABASES["sql_connection_test"], health_text)
 sql_session_info = tool_of(DATABASES["sql_session_info"], session_text)
 add_connection = tool_of(DATABASES["add_connection"], _added_text, without=("allow_functions", "replace"))
 remove_connection = tool_of(DATABASES["remove_connection"], _removed_text)
-sql_activity_log = tool_of(AUDIT["sql_activity_log"], _activity_text, without=("actor",))
+_LIMIT = AUDIT["sql_activity_log"].parameters["limit"]
+sql_activity_log = tool_of(
+    AUDIT["sql_activity_log"], _activity_text, without=("actor",), instead=(replace(_LIMIT, default=20),)
+)
