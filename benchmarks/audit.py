@@ -14,7 +14,7 @@ from typing import Any
 from cryptography.fernet import Fernet
 
 from benchmarks import machine
-from thresher.audit import Attempt, AuditLog, Ended, Filters
+from thresher.audit import Attempt, AuditLog, Ended
 from thresher.core import Caller, Settings
 from thresher.store import Database, EmbeddedServer, SecretBox, migrate
 
@@ -58,7 +58,7 @@ async def measure(log: AuditLog, caller: Caller) -> dict[str, Any]:
     for _ in range(0, STATEMENTS, AT_ONCE):
         await asyncio.gather(*(_statement(log, caller) for _ in range(AT_ONCE)))
     shown = [await timed(lambda: log.entries(caller)) for _ in range(20)]
-    sought = [await timed(lambda: log.entries(caller, Filters(text="nowhere"))) for _ in range(5)]
+    sought = [await timed(lambda: log.entries(caller, text="nowhere")) for _ in range(5)]
     started = time.perf_counter()
     checked = await log.verify(caller.tenant)
     seconds = time.perf_counter() - started

@@ -28,7 +28,6 @@ from thresher.knowledge.solutions import (
     Workspace,
     check_round_trip,
 )
-from thresher.packs.inferring import infer_columns
 from thresher.services import Services
 from thresher.servoy import (
     REMOVED,
@@ -40,6 +39,7 @@ from thresher.servoy import (
     relation_value,
     with_changes,
 )
+from thresher.verbs.solutions.relation_columns import infer_columns
 
 WORKSPACES = ("example-solutions", "ai-plugin")
 DECLARED = WORKSPACES[0]

@@ -13,7 +13,7 @@ from cryptography.fernet import Fernet
 from sqlalchemy.exc import DBAPIError
 
 from tests.audit.conftest import KEY, attempt
-from thresher.audit import AuditLog, Ended, Filters
+from thresher.audit import AuditLog, Ended
 from thresher.core import AuditBroken, Caller, InvalidInput, NotFound, StoreUnavailable, Tenant, traced
 from thresher.store import Database, SecretBox
 
@@ -94,7 +94,7 @@ async def test_filters_narrow_what_is_seen(log: AuditLog, caller: Caller) -> Non
     later = dt.datetime.now(dt.UTC) + SOON
 
     async def found(**filters: object) -> list[int]:
-        return [one.id for one in (await log.entries(caller, Filters(**filters))).entries]  # type: ignore[arg-type]
+        return [one.id for one in (await log.entries(caller, **filters)).entries]  # type: ignore[arg-type]
 
     assert await found(connection="other") == [3]
     assert await found(allowed=False) == [2]

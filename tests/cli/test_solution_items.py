@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any, get_args
 
 import pytest
@@ -10,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher import servoy
-from thresher.cli import solution_options
-from thresher.cli.solution_items import items_of
+from thresher.cli.solutions import items_of
+from thresher.verbs.solutions import arguments, relations, value_lists
 
 OPERATORS = ("=", ">", "<", ">=", "<=", "!=", "in", "like", "not in", "not like")
 
@@ -74,7 +75,15 @@ def test_no_pair_is_not_the_same_as_no_pairs(texts: list[str] | None) -> None:
     assert items_of(texts) is None
 
 
-@pytest.mark.parametrize("name", ["JoinType", "Encapsulation", "ValueType"])
-def test_options_take_the_words_of_the_format(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("JoinType", relations),
+        ("Operator", relations),
+        ("Encapsulation", arguments),
+        ("ValueType", value_lists),
+    ],
+)
+def test_options_take_the_words_of_the_format(name: str, module: ModuleType) -> None:
     """They are written twice, since `--help` does without the format."""
-    assert get_args(getattr(solution_options, name)) == get_args(getattr(servoy, name))
+    assert get_args(getattr(module, name)) == get_args(getattr(servoy, name))

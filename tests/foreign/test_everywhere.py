@@ -74,7 +74,7 @@ CALLS: Final[Mapping[str, Mapping[str, Any]]] = {
     "disable_api": {"provider": NAME},
     "remove_api": {"provider": NAME},
     "add_workspace": {"path": f"/none{NAME}"},
-    "remove_workspace": {"name": NAME},
+    "remove_workspace": {"workspace": NAME},
 }
 COMMANDS: Final[tuple[tuple[str, ...], ...]] = (
     ("status",), ("prompt", QUESTION), ("context", QUESTION), ("ask", QUESTION), ("ask", f"list tables {NAME}"),

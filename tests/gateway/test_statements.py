@@ -17,7 +17,7 @@ from tests.audit.conftest import attempt
 from tests.gateway.talking import connect, served, text
 from tests.support.product import opened
 from tests.support.pypi import program
-from thresher.audit import AuditLog, Entry, Filters
+from thresher.audit import AuditLog, Entry
 from thresher.core import Caller, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.gateway import build_gateway
@@ -83,7 +83,7 @@ async def ask(client: Client[Any], tool: str, /, **arguments: Any) -> tuple[bool
 
 async def noted(services: Services, **filters: Any) -> list[Entry]:
     """The log, oldest first."""
-    return [*reversed((await services.audit.entries(services.caller, Filters(**filters))).entries)]
+    return [*reversed((await services.audit.entries(services.caller, **filters)).entries)]
 
 
 async def eventually_noted(services: Services, fits: Callable[[Entry], bool]) -> None:

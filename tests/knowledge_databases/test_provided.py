@@ -9,7 +9,6 @@ import pytest
 
 from tests.knowledge_databases.conftest import url
 from tests.support.servoy_workspace import Column, WorkspaceBuilder, bookshop
-from thresher.audit import Filters
 from thresher.core import Caller, Conflict, DatabaseUnavailable, NotAllowed, NotFound
 from thresher.knowledge.databases import DatabaseService
 from thresher.knowledge.databases.provided import chosen
@@ -70,7 +69,7 @@ async def test_a_statement_says_how_to_get_a_server(
     with pytest.raises(DatabaseUnavailable, match="no live server"):
         await service.connector_url(caller, "shop")
     health = await service.test_connection(caller, "shop")
-    page = await services.audit.entries(caller, Filters(), limit=5, cursor="")
+    page = await services.audit.entries(caller, limit=5, cursor="")
 
     assert "thresher db add shop --url URL" in query.value.hint
     assert (health.ok, "no live server" in health.problem) == (False, True)

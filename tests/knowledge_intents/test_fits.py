@@ -236,7 +236,7 @@ async def test_without_any_pack_every_message_passes_through(
         await services.intents.prepare(services.caller)
         decision = await services.intents.route(services.caller, MESSAGE)
 
-    assert (decision.passes_through, decision.degraded) == (True, "")
+    assert (decision.pass_through, decision.degraded) == (True, "")
 
 
 async def _fits(database: Database, tenant: Tenant) -> int:

@@ -21,7 +21,7 @@ async def test_a_message_of_another_kind_passes_through(intents: IntentService, 
     """No intent fits a question about the weather."""
     decision = await intents.route(caller, "what is the weather like in Lisbon tomorrow?")
 
-    assert decision.passes_through
+    assert decision.pass_through
 
 
 async def test_the_same_question_is_decided_once(intents: IntentService, caller: Caller) -> None:
@@ -51,9 +51,9 @@ async def test_a_threshold_by_hand_holds_at_once(intents: IntentService, caller:
     await intents.set_threshold(caller, "deploy", None)
     after = await intents.route(caller, message)
 
-    assert not before.passes_through
+    assert not before.pass_through
     assert {score.intent: score.threshold for score in during.scores}["deploy"] == 1.0
     assert listed == {"deploy": 1.0, "relations": None}
-    assert not after.passes_through
+    assert not after.pass_through
     with pytest.raises(NotFound):
         await intents.set_threshold(caller, "deploy", None)

@@ -1,0 +1,1 @@
+"""Declarations of verbs, and what they do beyond the services of one kind."""

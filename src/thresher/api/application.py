@@ -13,18 +13,13 @@ from fastapi import FastAPI
 from thresher import __version__
 from thresher.agent import Assistant, Conversations, Threads
 from thresher.api.assistant import assistant_router
-from thresher.api.audit import audit_router
 from thresher.api.bodies import Bounded
 from thresher.api.chat import chat_router, models_router
 from thresher.api.context import context_router
 from thresher.api.errors import explain_errors
 from thresher.api.health import Watch, health_router
-from thresher.api.intents import intents_router
 from thresher.api.models import ProblemDocument
-from thresher.api.prompts import prompts_router
 from thresher.api.routes import ROUTES
-from thresher.api.settings import registered_models_router, settings_router
-from thresher.api.solutions import relations_router, solution_context_router, value_lists_router, workspaces_router
 from thresher.api.threads import threads_router
 from thresher.api.tools import tools_router
 from thresher.api.verbs import verbs_router
@@ -80,18 +75,9 @@ def http_api(services: Services, assistant: Assistant, threads: Threads, convers
     explain_errors(application)
     application.include_router(context_router(services.context))
     application.include_router(tools_router(services.tools))
-    application.include_router(intents_router(services.intents))
-    application.include_router(audit_router(services.audit))
     for kind, routes in ROUTES:
         application.include_router(verbs_router(services, kind, routes))
-    application.include_router(workspaces_router(services))
-    application.include_router(solution_context_router(services))
-    application.include_router(relations_router(services))
-    application.include_router(value_lists_router(services))
     application.include_router(assistant_router(assistant))
-    application.include_router(prompts_router(services.prompts))
-    application.include_router(settings_router(services.chat_settings))
-    application.include_router(registered_models_router(services.models))
     application.include_router(threads_router(threads, services.chat_settings))
     application.include_router(chat_router(conversations, services.models))
     application.include_router(models_router(services.models))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 
 from thresher.api.verbs import Route
-from thresher.verbs import APIS, DATABASES, DOCUMENTS, JOBS, Kind
+from thresher.verbs import APIS, AUDIT, DATABASES, DOCUMENTS, INTENTS, JOBS, PROMPTS, SETTINGS, SOLUTIONS, Kind
 
 _APIS = (
     Route("list_api_providers", "GET", "/v1/apis"),
@@ -54,10 +54,62 @@ _JOBS = (
     Route("show_job", "GET", "/v1/jobs/{job}"),
     Route("cancel_job", "POST", "/v1/jobs/{job}/cancel"),
 )
+_SOLUTIONS = (
+    Route("list_workspaces", "GET", "/v1/solutions"),
+    Route("add_workspace", "POST", "/v1/solutions", HTTPStatus.CREATED),
+    Route("show_workspace", "GET", "/v1/solutions/{name}"),
+    Route("remove_workspace", "DELETE", "/v1/solutions/{name}", HTTPStatus.NO_CONTENT),
+    Route("list_solution_changes", "GET", "/v1/solutions/{name}/backups", key="backups"),
+    Route("undo_solution_change", "POST", "/v1/solutions/{name}/undo", in_path=("workspace",)),
+    Route("get_solution_context", "POST", "/v1/get_solution_context"),
+    Route("set_solution_context", "POST", "/v1/set_solution_context"),
+    Route("open_relation", "POST", "/v1/open_relation"),
+    Route("update_relation", "POST", "/v1/update_relation"),
+    Route("rename_relation", "POST", "/v1/rename_relation"),
+    Route("delete_relations", "POST", "/v1/delete_relations"),
+    Route("list_relations", "POST", "/v1/list_relations"),
+    Route("open_value_list", "POST", "/v1/open_value_list"),
+    Route("update_value_list", "POST", "/v1/update_value_list"),
+    Route("rename_value_list", "POST", "/v1/rename_value_list"),
+    Route("delete_value_lists", "POST", "/v1/delete_value_lists"),
+    Route("list_value_lists", "POST", "/v1/list_value_lists"),
+)
+_PROMPTS = (
+    Route("list_prompts", "GET", "/v1/prompts"),
+    Route("show_prompt", "GET", "/v1/prompts/{name}"),
+    Route("set_prompt", "PUT", "/v1/prompts/{name}"),
+    Route("reset_prompt", "DELETE", "/v1/prompts/{name}"),
+    Route("list_prompt_versions", "GET", "/v1/prompts/{name}/versions"),
+    Route("diff_prompt", "GET", "/v1/prompts/{name}/diff"),
+)
+_SETTINGS = (
+    Route("show_settings", "GET", "/v1/settings"),
+    Route("set_settings", "PUT", "/v1/settings", body="changes"),
+    Route("list_models", "GET", "/v1/settings/models"),
+    Route("add_model", "POST", "/v1/settings/models", HTTPStatus.CREATED),
+    Route("show_model", "GET", "/v1/settings/models/{name}"),
+    Route("switch_model", "PATCH", "/v1/settings/models/{name}"),
+    Route("remove_model", "DELETE", "/v1/settings/models/{name}", HTTPStatus.NO_CONTENT),
+    Route("check_model", "POST", "/v1/settings/models/{name}/check"),
+)
+_INTENTS = (
+    Route("list_intents", "GET", "/v1/intents"),
+    Route("intent_stats", "GET", "/v1/intents/stats"),
+    Route("explain_intents", "POST", "/v1/intents/explain"),
+)
+_AUDIT = (
+    Route("sql_activity_log", "GET", "/v1/audit", exact=True),
+    Route("verify_audit", "GET", "/v1/audit/verification"),
+)
 ROUTES: Sequence[tuple[Kind, Sequence[Route]]] = (
     (APIS, _APIS),
     (DATABASES, _DATABASES),
     (DOCUMENTS, _DOCUMENTS),
     (JOBS, _JOBS),
+    (SOLUTIONS, _SOLUTIONS),
+    (PROMPTS, _PROMPTS),
+    (SETTINGS, _SETTINGS),
+    (INTENTS, _INTENTS),
+    (AUDIT, _AUDIT),
 )
 """By kind."""

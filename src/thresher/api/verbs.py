@@ -1,6 +1,7 @@
 """Serves verbs over HTTP: a table of routes, and everything else from the verbs' declarations.
 
-A parameter in a path stands for the verb's next parameter. The others are the query of a GET or DELETE, else the body.
+A parameter in a path stands for the verb's next parameter, unless its route says for which. The others are the query of
+a GET or DELETE, else the body.
 
 Invariant: answers are the verbs' records, and validation is theirs; nothing is declared here a second time.
 """
@@ -15,7 +16,7 @@ from inspect import Parameter as Argument
 from inspect import Signature
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Response
+from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
@@ -39,12 +40,20 @@ class Route:
         method: The HTTP method.
         path: Its parameters in braces.
         status: Of the answer; 204 has no content.
+        in_path: The verb's parameters that those in the path stand for; empty: the first ones.
+        key: What the answer calls a list, if not as the verb does.
+        body: The verb's parameter that is the whole body; the others are then the query.
+        exact: Whether a name in the query that the verb does not have is refused.
     """
 
     verb: str
     method: str
     path: str
     status: HTTPStatus = HTTPStatus.OK
+    in_path: tuple[str, ...] = ()
+    key: str = ""
+    body: str = ""
+    exact: bool = False
 
 
 def verbs_router(services: Services, kind: Kind, routes: Sequence[Route]) -> APIRouter:
@@ -63,25 +72,27 @@ def verbs_router(services: Services, kind: Kind, routes: Sequence[Route]) -> API
             _endpoint(services, verb, route),
             methods=[route.method],
             status_code=route.status,
-            response_model=None if empty else _answer_type(verb),
+            response_model=None if empty else _answer_type(verb, route.key or verb.key),
             responses=_problems(verb),
             summary=verb.summary,
+            description=verb.summary,
             name=verb.name,
         )
     return router
 
 
 def _endpoint(services: Services, verb: Verb, route: Route) -> Callable[..., Coroutine[Any, Any, Response]]:
-    in_path = dict(zip(_IN_PATH.findall(route.path), verb.parameters, strict=False))
+    in_path = dict(zip(_IN_PATH.findall(route.path), route.in_path or verb.parameters, strict=False))
     others = [one for name, one in verb.parameters.items() if name not in in_path.values()]
-    adapter = TypeAdapter[Any](_answer_type(verb))
+    key = route.key or verb.key
+    adapter = TypeAdapter[Any](_answer_type(verb, key))
 
     async def endpoint(*, caller: Any, agent: str, body: Any = None, **given: Any) -> Response:
         arguments = given if body is None else given | values_of(verb, body)
         answer = await verb.run(Request(services, caller, client=agent), arguments)
         if route.status == HTTPStatus.NO_CONTENT:
             return Response(status_code=route.status)
-        named = {verb.key: answer} if verb.key else answer
+        named = {key: answer} if key else answer
         return Response(adapter.dump_json(named), route.status, media_type="application/json")
 
     arguments = [
@@ -89,8 +100,13 @@ def _endpoint(services: Services, verb: Verb, route: Route) -> Callable[..., Cor
         Argument("agent", Argument.KEYWORD_ONLY, annotation=_Agent, default=""),
         *(_in_path(alias, verb.parameters[name]) for alias, name in in_path.items()),
     ]
-    if route.method in _WITHOUT_BODY:
-        arguments += [_in_query(one, narrows=verb.destroys) for one in others]
+    if route.exact:
+        query = Annotated[arguments_model(verb, *in_path.values()), Query()]
+        arguments.append(Argument("body", Argument.KEYWORD_ONLY, annotation=query))
+    elif route.method in _WITHOUT_BODY or route.body:
+        arguments += [
+            _in_query(one, narrows=verb.destroys) if one.name != route.body else _whole_body(one) for one in others
+        ]
     elif others:
         model = arguments_model(verb, *in_path.values())
         default = Argument.empty if any(one.required for one in others) else None
@@ -105,6 +121,11 @@ def _in_path(alias: str, parameter: Parameter) -> Argument:
     return Argument(parameter.name, Argument.KEYWORD_ONLY, annotation=Annotated[parameter.annotation, place])
 
 
+def _whole_body(parameter: Parameter) -> Argument:
+    annotation = Annotated[parameter.annotation, Body(description=parameter.description or None)]
+    return Argument(parameter.name, Argument.KEYWORD_ONLY, annotation=annotation)
+
+
 def _in_query(parameter: Parameter, *, narrows: bool) -> Argument:
     """An argument in the query; one that narrows what is removed is not empty, which would stand for all."""
     place = Query(min_length=1 if narrows else None, description=parameter.description or None)
@@ -116,13 +137,13 @@ def _in_query(parameter: Parameter, *, narrows: bool) -> Argument:
     )
 
 
-def _answer_type(verb: Verb) -> Any:
-    """The type of an answer: the verb's record, or an object with what it returns under its key."""
-    if not verb.key:
+def _answer_type(verb: Verb, key: str) -> Any:
+    """The type of an answer: the verb's record, or an object with what it returns under a key."""
+    if not key:
         return verb.record
     name = "".join(part.capitalize() for part in (*verb.name.split("_"), "response"))
     made: Any = TypedDict  # its type checker's form allows no fields that are named by a value
-    answer = made(name, {verb.key: verb.record})
+    answer = made(name, {key: verb.record})
     answer.__doc__ = f"The answer of `{verb.name}`."
     return answer
 

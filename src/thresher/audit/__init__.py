@@ -5,8 +5,8 @@ Invariant: append-only and chained by hashes; the decision is on disk before its
 Uses: core, store.
 """
 
-from thresher.audit.log import AuditLog, check_all_seen
-from thresher.audit.records import Attempt, Ended, Entries, Entry, Filters, Outcome, Problem, Verification
+from thresher.audit.log import AuditLog
+from thresher.audit.records import Attempt, Ended, Entries, Entry, Outcome, Problem, Verification
 
 __all__ = [
     "Attempt",
@@ -14,9 +14,7 @@ __all__ = [
     "Ended",
     "Entries",
     "Entry",
-    "Filters",
     "Outcome",
     "Problem",
     "Verification",
-    "check_all_seen",
 ]

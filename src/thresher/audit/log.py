@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
 
@@ -24,9 +23,10 @@ from thresher.store import Database, SecretBox, clean
 
 MOST_ENTRIES: Final = 500
 """Entries of one page."""
+_LONGEST_TEXT: Final = 1_000
+"""Characters of a part of a statement that is searched for."""
 _AT_ONCE: Final = 1_000
 """Links that a check reads in one statement."""
-_NO_FILTERS: Final = Filters()
 _HEAD: Final = re.compile(r"(?P<place>[1-9][0-9]{0,17}):(?P<hash>[0-9a-f]{64})")
 
 
@@ -71,27 +71,53 @@ class AuditLog:
         )
 
     async def entries(
-        self, caller: Caller, filters: Filters = _NO_FILTERS, *, limit: int = 50, cursor: str = ""
+        self,
+        caller: Caller,
+        *,
+        since: dt.datetime | str | None = None,
+        connection: str = "",
+        actor: str = "",
+        allowed: bool | None = None,
+        text: str = "",
+        limit: int = 50,
+        cursor: str = "",
     ) -> Entries:
-        """What was asked and what came of it, newest first.
+        """What was asked and what came of it, newest first; arguments that are empty or None ask for nothing.
 
         Args:
             caller: Whose entries: a user's own, or all of the tenant's.
-            filters: Which of them.
+            since: Decided at this moment or later, also as ISO 8601; UTC where it has no zone.
+            connection: Its name, exactly.
+            actor: Exactly.
+            allowed: Whether it was.
+            text: Part of the statement, whatever the case of its letters; at most 1,000 characters.
             limit: 1 to 500.
             cursor: From the page before; empty: the first one.
 
         Raises:
-            InvalidInput: The limit is out of bounds, or the cursor is none.
+            InvalidInput: The time or the cursor is not valid, the limit out of bounds, or the text too long.
         """
         check_limit(limit, MOST_ENTRIES)
-        if filters.since is not None and filters.since.tzinfo is None:
-            filters = replace(filters, since=filters.since.replace(tzinfo=dt.UTC))
-        words = {name: clean(getattr(filters, name)) for name in ("connection", "actor", "text")}
-        filters = replace(filters, **words)
+        if len(text) > _LONGEST_TEXT:
+            raise InvalidInput(f"The text is longer than {_LONGEST_TEXT:,} characters.", hint="Search for less of it.")
+        filters = Filters(_moment(since), clean(connection), clean(actor), allowed, clean(text))
         rows = await queries.read_entries(self._database, caller, filters, _place(cursor), limit + 1)
         found = tuple(_entry(decision, outcome) for decision, outcome in rows[:limit])
         return Entries(found, str(found[-1].id) if len(rows) > limit else "")
+
+    async def verify_for(self, caller: Caller, *, expect: str = "") -> Verification:
+        """The same as `verify`, for a caller who sees the whole log.
+
+        Raises:
+            InvalidInput: `expect` is not a head.
+            NotAllowed: The caller is one user of the tenant.
+        """
+        if caller.user is not None:
+            raise NotAllowed(
+                "Whether the log is whole is told to who sees all of it, not to a user.",
+                hint="Ask without a key on the machine that keeps it, or with a key of the tenant as a whole.",
+            )
+        return await self.verify(caller.tenant, expect=expect)
 
     async def verify(self, tenant: Tenant, *, expect: str = "") -> Verification:
         """Read the whole chain and say what was changed, left out, added or cut.
@@ -154,17 +180,16 @@ class AuditLog:
         await self._writer.settle()
 
 
-def check_all_seen(caller: Caller) -> None:
-    """Refuse a question about the whole log to a user, who sees his own lines alone.
-
-    Raises:
-        NotAllowed: The caller is one user of the tenant.
-    """
-    if caller.user is not None:
-        raise NotAllowed(
-            "Whether the log is whole is told to who sees all of it, not to a user.",
-            hint="Ask without a key on the machine that keeps it, or with a key of the tenant as a whole.",
-        )
+def _moment(given: dt.datetime | str | None) -> dt.datetime | None:
+    """A moment; a date is its midnight, and one without a zone is UTC."""
+    if isinstance(given, str):
+        try:
+            given = dt.datetime.fromisoformat(given.strip()) if given.strip() else None
+        except ValueError:
+            raise InvalidInput(
+                f"'{given[:40]}' is not a valid time.", hint="Write 2026-03-01 or 2026-03-01T14:30+01:00."
+            ) from None
+    return given if given is None or given.tzinfo is not None else given.replace(tzinfo=dt.UTC)
 
 
 def _place(cursor: str) -> int | None:

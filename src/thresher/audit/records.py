@@ -5,7 +5,7 @@ Invariant: frozen. Every field of an entry is under its hash.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeAlias
 
@@ -138,6 +138,7 @@ class Verification:
             later that nothing up to here was changed or cut.
         anchored: The place of the last link that was also noted outside of the database; 0: none was.
         problems: In the order of the chain, those of the whole first.
+        sound: Whether nothing was tampered with.
     """
 
     links: int
@@ -145,8 +146,7 @@ class Verification:
     head: str
     anchored: int
     problems: tuple[Problem, ...]
+    sound: bool = field(init=False, default=True)
 
-    @property
-    def sound(self) -> bool:
-        """Whether nothing was tampered with."""
-        return not any(problem.fatal for problem in self.problems)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sound", not any(problem.fatal for problem in self.problems))

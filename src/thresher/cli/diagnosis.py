@@ -122,7 +122,7 @@ def _running(settings: Settings, place: Place) -> Iterator[Check]:
     yield _documents(ask("list_repositories")["repositories"], settings.workers)
     yield _databases(ask("sql_connection_list")["connections"])
     yield _apis(ask("list_api_providers")["providers"], settings.workers)
-    yield _solutions(ask("list_workspaces"))
+    yield _solutions(ask("list_workspaces")["workspaces"])
     yield _components()
 
 

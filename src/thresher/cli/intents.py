@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -10,35 +10,16 @@ from thresher.cli.client import ask
 from thresher.cli.decisions import explained, intent_list, statistics, threshold_set
 from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, show
+from thresher.cli.verbs import add_command
+from thresher.verbs import INTENTS
 
 commands = typer.Typer(help="See which rules a message needs, and why.", no_args_is_help=True, rich_markup_mode=None)
-
-History = Annotated[list[str] | None, typer.Option(help="An earlier turn, oldest first; repeatable.")]
-Query = Annotated[list[str] | None, typer.Option("--query", "-q", help="A part of the task; repeatable.")]
-File = Annotated[list[str] | None, typer.Option("--file", "-f", help="A file that the message is about; repeatable.")]
 
 
 @commands.command("list")
 def list_intents(as_json: AsJson = False) -> None:
     """List the intents in use, and the packs that are found and not used."""
     show(ask("list_intents"), as_json, intent_list)
-
-
-@commands.command("explain")
-def explain(
-    message: Annotated[str, typer.Argument(help="The user's message.")],
-    history: History = None,
-    query: Query = None,
-    file: File = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show what the router makes of a message: per intent its scores, threshold, margin and best training line.
-
-    Nothing is recorded, and no rules count as given.
-    """
-    given = {"history": history, "queries": query, "files": file}
-    arguments: dict[str, Any] = {"message": message} | {name: value for name, value in given.items() if value}
-    show(ask("explain_intents", arguments), as_json, explained)
 
 
 @commands.command("threshold")
@@ -64,3 +45,13 @@ def stats(
     """Show the commonest intents, what passes through, what was decided with low confidence, wrong tools."""
     arguments = {"days": days} | ({"tenant": tenant} if tenant is not None else {})
     show(ask("intent_stats", arguments), as_json, statistics)
+
+
+add_command(
+    commands,
+    "explain",
+    INTENTS["explain_intents"],
+    explained,
+    arguments={"message": "MESSAGE"},
+    flags={"queries": "--query -q", "files": "--file -f"},
+)

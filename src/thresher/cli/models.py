@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +14,8 @@ from thresher.cli.dry_run import writes
 from thresher.cli.model_views import checked, model_kept, model_list, removed
 from thresher.cli.output import AsJson, note, show
 from thresher.cli.references import filled
+from thresher.cli.verbs import add_command
+from thresher.verbs import SETTINGS
 
 commands = typer.Typer(
     help="Register chat models for conversations, check and switch them.", no_args_is_help=True, rich_markup_mode=None
@@ -23,12 +25,6 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="A model, as `models l
 
 UNREACHABLE = 11
 """Exit code where a model was checked and does not answer."""
-
-
-@commands.command("list")
-def list_models(as_json: AsJson = False) -> None:
-    """List the models: where each is, whether it is enabled, and which one answers where none is named."""
-    show(ask("list_models"), as_json, model_list)
 
 
 @commands.command("add")
@@ -52,14 +48,6 @@ def add_model(
     show(ask("add_model", given(arguments | more)), as_json, model_kept)
 
 
-@commands.command("check")
-def check_model(name: Name, as_json: AsJson = False) -> None:
-    """Ask a model something harmless; print how long it took, and what it says."""
-    tried = ask("check_model", {"name": name})
-    show(tried, as_json, checked)
-    _fail_unless(tried["ok"])
-
-
 @commands.command("enable")
 @writes
 def enable_model(name: Name, as_json: AsJson = False) -> None:
@@ -74,13 +62,6 @@ def disable_model(name: Name, as_json: AsJson = False) -> None:
     show([ask("switch_model", {"name": name, "enabled": False})], as_json, model_list)
 
 
-@commands.command("remove")
-@writes
-def remove_model(name: Name, as_json: AsJson = False) -> None:
-    """Forget a model and its key."""
-    show(ask("remove_model", {"name": name}), as_json, removed)
-
-
 def _key(text: str | None) -> str | None:
     if text == STANDARD_INPUT:
         return sys.stdin.readline().strip()
@@ -92,6 +73,13 @@ def _key(text: str | None) -> str | None:
     return filled("--key", text) if text else None
 
 
-def _fail_unless(ok: bool) -> None:
-    if not ok:
+def _fail_unless_it_answers(tried: dict[str, Any]) -> None:
+    if not tried["ok"]:
         raise typer.Exit(UNREACHABLE)
+
+
+_NAME = {"name": "NAME: A model, as `models list` names it"}
+
+add_command(commands, "list", SETTINGS["list_models"], model_list)
+add_command(commands, "check", SETTINGS["check_model"], checked, arguments=_NAME, check=_fail_unless_it_answers)
+add_command(commands, "remove", SETTINGS["remove_model"], removed, arguments=_NAME)

@@ -10,28 +10,21 @@ import typer
 
 from thresher.cli.client import ask
 from thresher.cli.confirming import given
-from thresher.cli.dry_run import writes
 from thresher.cli.files import given_path, text_of
 from thresher.cli.output import AsJson, export, show
 from thresher.cli.prompt_views import prompt_card, prompt_diff, prompt_kept, prompt_list, prompt_versions
+from thresher.cli.verbs import add_command
+from thresher.verbs import PROMPTS
 
 commands = typer.Typer(
     help="Read and change what the agent's model is told.", no_args_is_help=True, rich_markup_mode=None
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A prompt, as `prompts list` names it.")]
-
-
-@commands.command("list")
-def list_prompts(as_json: AsJson = False) -> None:
-    """List the prompts: when each is used, and whether its words are the shipped ones."""
-    show(ask("list_prompts"), as_json, prompt_list)
-
 
 @commands.command("show")
 def show_prompt(
-    name: Name,
-    version: Annotated[int | None, typer.Option(help="What is in force unless told; 0 is what is shipped.")] = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A prompt, as `prompts list` names it.")],
+    version: Annotated[int | None, typer.Option(help="The one in force by default; 0 is the shipped one.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a prompt, as it is in force or once was; where no terminal is, its text alone, to be edited and set."""
@@ -42,42 +35,21 @@ def show_prompt(
         export(f"{prompt['text']}\n")
 
 
-@commands.command("set")
-@writes
-def set_prompt(
-    name: Name,
-    file: Annotated[
-        Path, typer.Argument(parser=given_path, metavar="FILE", help="With the text; - is standard input.")
-    ],
-    expected: Annotated[
-        int | None, typer.Option(help="The version that the text was made from; fails where another is in force.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Say a prompt in your own words, from the next message on."""
-    arguments = {"name": name, "text": text_of(file), "expected": expected}
-    show(ask("set_prompt", given(arguments)), as_json, prompt_kept)
+def _text(file: str) -> str:
+    return text_of(Path(file) if file == "-" else given_path(file))
 
 
-@commands.command("reset")
-@writes
-def reset_prompt(name: Name, as_json: AsJson = False) -> None:
-    """Have the shipped words again; yours stay as a version."""
-    show(ask("reset_prompt", {"name": name}), as_json, prompt_kept)
+_NAME = {"name": "NAME: A prompt, as `prompts list` names it"}
 
-
-@commands.command("versions")
-def versions(name: Name, as_json: AsJson = False) -> None:
-    """List what a prompt once said, newest first."""
-    show(ask("list_prompt_versions", {"name": name}), as_json, prompt_versions)
-
-
-@commands.command("diff")
-def diff(
-    name: Name,
-    old: Annotated[int | None, typer.Argument(help="A version; what is shipped unless told.")] = None,
-    new: Annotated[int | None, typer.Argument(help="A version; what is in force unless told.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Print what differs between two versions."""
-    show(ask("diff_prompt", given({"name": name, "old": old, "new": new})), as_json, prompt_diff)
+add_command(commands, "list", PROMPTS["list_prompts"], prompt_list)
+add_command(
+    commands,
+    "set",
+    PROMPTS["set_prompt"],
+    prompt_kept,
+    arguments=_NAME | {"text": "FILE: With the text; - is standard input"},
+    read={"text": _text},
+)
+add_command(commands, "reset", PROMPTS["reset_prompt"], prompt_kept, arguments=_NAME)
+add_command(commands, "versions", PROMPTS["list_prompt_versions"], prompt_versions, arguments=_NAME)
+add_command(commands, "diff", PROMPTS["diff_prompt"], prompt_diff, arguments=_NAME | {"old": "[OLD]", "new": "[NEW]"})

@@ -11,18 +11,14 @@ from thresher.cli.confirming import given
 from thresher.cli.dry_run import writes
 from thresher.cli.model_views import floor_line, settings_table
 from thresher.cli.output import AsJson, show
+from thresher.cli.verbs import add_command
+from thresher.verbs import SETTINGS
 
 commands = typer.Typer(help="See and choose what holds in conversations.", no_args_is_help=True, rich_markup_mode=None)
 
 Thread = Annotated[
     str | None, typer.Option(help="For this thread alone, as `threads list` shows its id; all of yours unless told.")
 ]
-
-
-@commands.command("show")
-def show_settings(thread: Thread = None, as_json: AsJson = False) -> None:
-    """Print every setting, and whether it is the default, your choice or the thread's."""
-    show(ask("show_settings", given({"thread": thread})), as_json, settings_table)
 
 
 @commands.command("set")
@@ -74,3 +70,6 @@ def _choice(text: str) -> tuple[str, str]:
     if not sign:
         raise typer.BadParameter(f"'{text}' is no choice: write FIELD=VALUE.")
     return field.strip(), value.strip()
+
+
+add_command(commands, "show", SETTINGS["show_settings"], settings_table)

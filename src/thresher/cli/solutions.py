@@ -1,112 +1,162 @@
-"""`thresher solutions`: workspaces of low-code tools, where new things go, and changes that can be taken back."""
+"""`thresher solutions`: workspaces, relations and value lists, where new things go, and changes that can be undone.
+
+Invariant: what the user leaves out is not sent, so that an update changes nothing that the user did not name.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
-from thresher.cli import solution_relations, solution_value_lists
-from thresher.cli.client import ask
-from thresher.cli.confirming import given
-from thresher.cli.dry_run import writes
 from thresher.cli.files import given_path
 from thresher.cli.output import AsJson, show
 from thresher.cli.solution_views import (
     backup_list,
+    deleted,
+    listing,
+    relation,
     removed,
     round_trip,
     solution_context,
     undone,
+    value_list,
     workspace_card,
     workspace_list,
 )
+from thresher.cli.verbs import add_command
+from thresher.verbs import SOLUTIONS
 
 commands = typer.Typer(
     help="Relations and value lists of Servoy workspaces.", no_args_is_help=True, rich_markup_mode=None
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A workspace, as `solutions list` names it.")]
-Workspace = Annotated[
-    str | None, typer.Option("--workspace", "-w", help="A workspace; that of the context unless told.")
-]
-
 DIFFERENT = 1
 """Exit code where a file would not be written as it is, or cannot be read."""
+_OPERATORS = ("=", ">", "<", ">=", "<=", "!=", "in", "like", "not in", "not like")
+_MODIFIERS = {"ignore case": "ignore_case", "or null": "or_null", "remove when null": "remove_when_null"}
+_PAIR = re.compile(
+    r"\s*(?P<primary>.+?)(?:\s*(?P<sign>>=|<=|!=|(?<![<>!])=|>|<)\s*|\s+(?P<word>not\s+like|not\s+in|like|in)\s+)"
+    r"(?P<foreign>[^\s\[\]=<>!]+)\s*(?:\[(?P<modifiers>[^\]]*)\])?\s*"
+)
 
 
-@commands.command("add")
-@writes
-def add(
-    folder: Annotated[
-        Path, typer.Argument(parser=given_path, metavar="FOLDER", help="Of the workspace: the solutions lie in it.")
-    ],
-    name: Annotated[str | None, typer.Option(help="What to call it; its folder's name unless given.")] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Give an existing name this folder.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Make a workspace known: its relations, its value lists, its column information."""
-    arguments = {"path": str(folder.absolute()), "name": name, "replace": replace or None}
-    show(ask("add_workspace", given(arguments)), as_json, workspace_card)
+def items_of(texts: Sequence[str] | None) -> list[dict[str, Any]] | None:
+    """The pairs of `--item`, as the verbs take them; None if there are none.
+
+    Args:
+        texts: `PRIMARY OPERATOR FOREIGN [MODIFIER, ...]`, or the pair as a JSON object.
+
+    Raises:
+        BadParameter: A text is not one of these.
+    """
+    return [_item(text) for text in texts] if texts else None
 
 
-@commands.command("list")
-def list_workspaces(as_json: AsJson = False) -> None:
-    """List the workspaces: what is in them, and which of their files cannot be read."""
-    show(ask("list_workspaces"), as_json, workspace_list)
+def _item(text: str) -> dict[str, Any]:
+    if text.lstrip().startswith("{"):
+        return _object(text)
+    if (found := _PAIR.fullmatch(text)) is None:
+        raise typer.BadParameter(
+            f"'{text}' is not a pair of columns: write 'customer_id = id'; operators: {', '.join(_OPERATORS)}."
+        )
+    operator = found["sign"] or " ".join(found["word"].split())
+    item: dict[str, Any] = {"primary": found["primary"], "foreign": found["foreign"], "operator": operator}
+    return item | _modifiers(found["modifiers"] or "")
 
 
-@commands.command("show")
-def show_workspace(name: Name, as_json: AsJson = False) -> None:
-    """Print a workspace's solutions and modules, and the servers whose columns it knows."""
-    show(ask("show_workspace", {"name": name}), as_json, workspace_card)
+def _modifiers(text: str) -> dict[str, bool]:
+    given = [part.strip() for part in text.split(",") if part.strip()]
+    if unknown := [part for part in given if part not in _MODIFIERS]:
+        raise typer.BadParameter(f"There is no modifier '{unknown[0]}'; known: {', '.join(_MODIFIERS)}.")
+    return {_MODIFIERS[part]: True for part in given}
 
 
-@commands.command("remove")
-@writes
-def remove(name: Name, as_json: AsJson = False) -> None:
-    """Forget a workspace; its files are left alone."""
-    show(ask("remove_workspace", {"name": name}), as_json, removed)
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value: object = json.loads(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"This pair of columns is not a JSON object: {error}.") from None
+    return cast("dict[str, Any]", value)
 
 
-@commands.command("context")
-def context(as_json: AsJson = False) -> None:
-    """Print the active solution or module, where new things go, and how it was found."""
-    show(ask("get_solution_context"), as_json, solution_context)
+def _folder(text: str) -> str:
+    return str(given_path(text).absolute())
 
 
-@commands.command("use")
-@writes
-def use(
-    solution: Annotated[str, typer.Argument(help="The solution or module where new things go from now on.")],
-    workspace: Workspace = None,
-    as_json: AsJson = False,
-) -> None:
-    """Choose the active solution or module."""
-    arguments = given({"active": solution, "workspace": workspace})
-    show(ask("set_solution_context", arguments), as_json, solution_context)
+_WORKSPACE = {"workspace": "NAME: A workspace, as `solutions list` names it"}
+_CHOSEN = {"workspace": "-w"}
+_RELATION = {"name": "NAME: A relation"}
+_VALUE_LIST = {"name": "NAME: A value list"}
+_NEW_NAME = {"new_name": "NEW_NAME: What it is called from now on"}
+_NAMES = {"names": "NAME...: All of them are deleted, or none"}
+_PAGE = {"scope": "-s", "limit": "-n"}
+_AGREED = {"confirm": "-y"}
+_OF_RELATION = _AGREED | {
+    "primary_datasource": "-p",
+    "foreign_datasource": "-f",
+    "items": "--item -i",
+    "join_type": "-j",
+}
+_OF_VALUE_LIST = _AGREED | {
+    "custom_values": "--value -v",
+    "datasource": "-d",
+    "relation": "-r",
+    "global_method": "-m",
+}
 
 
-solution_relations.register(commands)
-solution_value_lists.register(commands)
+def _add(name: str, verb: str, view: Any, **options: Any) -> None:
+    add_command(commands, name, SOLUTIONS[verb], view, **options)
 
 
-@commands.command("backups")
-def backups(workspace: Workspace = None, as_json: AsJson = False) -> None:
-    """List the changes that can be taken back, newest first."""
-    show(ask("list_solution_changes", given({"workspace": workspace})), as_json, backup_list)
-
-
-@commands.command("undo")
-@writes
-def undo(
-    change: Annotated[str, typer.Argument(metavar="CHANGE", help="As `solutions backups` and each change name it.")],
-    workspace: Workspace = None,
-    as_json: AsJson = False,
-) -> None:
-    """Take a change back, unless its files were changed since; that is itself a change."""
-    show(ask("undo_solution_change", given({"change_id": change, "workspace": workspace})), as_json, undone)
+_add(
+    "add",
+    "add_workspace",
+    workspace_card,
+    arguments={"path": "FOLDER: Of the workspace: the solutions lie in it"},
+    read={"path": _folder},
+)
+_add("list", "list_workspaces", workspace_list)
+_add("show", "show_workspace", workspace_card, arguments=_WORKSPACE)
+_add("remove", "remove_workspace", removed, arguments=_WORKSPACE)
+_add("context", "get_solution_context", solution_context)
+_add(
+    "use",
+    "set_solution_context",
+    solution_context,
+    arguments={"active": "SOLUTION: The solution or module where new things go from now on"},
+    flags=_CHOSEN,
+)
+_add("relations", "list_relations", listing, flags=_PAGE)
+_add(
+    "open-relation",
+    "open_relation",
+    relation,
+    arguments={"name": "NAME: Made of both tables' names if left out"},
+    flags=_OF_RELATION,
+    read={"items": items_of},
+)
+_add("update-relation", "update_relation", relation, arguments=_RELATION, flags=_OF_RELATION, read={"items": items_of})
+_add("rename-relation", "rename_relation", relation, arguments=_RELATION | _NEW_NAME, flags=_AGREED)
+_add("delete-relations", "delete_relations", deleted, arguments=_NAMES, flags=_AGREED)
+_add("value-lists", "list_value_lists", listing, flags=_PAGE)
+_add("open-value-list", "open_value_list", value_list, arguments=_VALUE_LIST, flags=_OF_VALUE_LIST)
+_add("update-value-list", "update_value_list", value_list, arguments=_VALUE_LIST, flags=_OF_VALUE_LIST)
+_add("rename-value-list", "rename_value_list", value_list, arguments=_VALUE_LIST | _NEW_NAME, flags=_AGREED)
+_add("delete-value-lists", "delete_value_lists", deleted, arguments=_NAMES, flags=_AGREED)
+_add("backups", "list_solution_changes", backup_list, flags=_CHOSEN)
+_add(
+    "undo",
+    "undo_solution_change",
+    undone,
+    arguments={"change_id": "CHANGE: As `solutions backups` and each change name it"},
+    flags=_CHOSEN,
+)
 
 
 @commands.command("check")

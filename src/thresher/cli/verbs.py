@@ -1,7 +1,7 @@
 """Makes commands out of verbs: the verb's parameters as arguments and options, and how its answer looks.
 
 Invariant: sentences, descriptions and defaults are the declaration's. A command asks the daemon, and what its caller
-leaves out is not sent, so that the declaration's default holds.
+leaves out is not sent, so that the declaration's default holds. A person is asked for a yes that the verb needs.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from inspect import Parameter as Argument
 from inspect import Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any, get_origin
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 import typer
 
-from thresher.cli.client import ask
+from thresher.cli.confirming import ask_confirmed
 from thresher.cli.dry_run import writes
 from thresher.cli.output import AsJson, show
 
@@ -34,7 +35,7 @@ def add_command(
     *,
     arguments: Mapping[str, str] = NO_WORDS,
     flags: Mapping[str, str] = NO_WORDS,
-    read: Mapping[str, Callable[[str], str]] | None = None,
+    read: Mapping[str, Callable[[Any], Any]] | None = None,
     hidden: frozenset[str] = frozenset(),
     check: Callable[[Any], None] = lambda _answer: None,
 ) -> None:
@@ -48,16 +49,16 @@ def add_command(
         arguments: Parameters that stand without a name, in order, each with what help calls it: `NAME: Which one`.
         flags: Options that are not called by their parameter's name, have a short form, or another text in help: `-n`,
             `--connection -c`, `--api -a: Only this API`.
-        read: Parameters whose text is read first, from standard input for example.
+        read: Parameters whose text, or texts, are read first, from standard input for example.
         hidden: Parameters that the command does not offer.
         check: Ends the command with an exit code of its own, after the answer is shown.
     """
     reading = read or {}
 
     def command(*, as_json: bool = False, **given: Any) -> None:
-        sent = {key: value for key, value in given.items() if value is not None}
+        sent = {key: value for key, value in given.items() if value is not None and value != []}
         sent |= {key: function(sent[key]) for key, function in reading.items() if key in sent}
-        answer = ask(verb.name, sent)
+        answer = ask_confirmed(verb.name, sent, as_json=as_json)
         if verb.key and isinstance(answer[verb.key], list):
             answer = answer[verb.key]
         viewed = {key: sent[key] for key in [*signature(view).parameters][1:] if key in sent}
@@ -88,16 +89,25 @@ def _argument(parameter: Parameter, words: str) -> Argument:
 
 def _option(parameter: Parameter, words: str) -> Argument:
     flags, _, about = words.partition(": ")
-    long = f"--{parameter.name.replace('_', '-')}"
+    long, kind = f"--{parameter.name.replace('_', '-')}", _kind(parameter)
+    if kind is bool and parameter.default is not False:
+        long = f"{long}/--no-{long.removeprefix('--')}"
     names = flags.split() if "--" in flags else [long, *flags.split()]
     default = "" if parameter.default in ("", None, (), False, True) else f"{parameter.default} by default"
     place = typer.Option(*names, help=f"{'; '.join(filter(None, (about or parameter.description, default)))}.")
-    return Argument(
-        parameter.name, Argument.KEYWORD_ONLY, default=None, annotation=Annotated[_kind(parameter) | None, place]
-    )
+    return Argument(parameter.name, Argument.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, place])
 
 
 def _kind(parameter: Parameter) -> Any:
-    """The type of an argument or option that is given."""
-    bare = parameter.annotation.__origin__ if get_origin(parameter.annotation) is Annotated else parameter.annotation
-    return list[str] if get_origin(bare) is tuple else bare
+    """The type of an argument or option; what may be a list is given as several texts."""
+    types = [one for one in _types(parameter.annotation) if one is not NoneType]
+    return list[str] if {list, tuple} & {get_origin(one) for one in types} else types[0]
+
+
+def _types(annotation: Any) -> list[Any]:
+    """The types that a value may have, without bounds and descriptions."""
+    if get_origin(annotation) is Annotated:
+        return _types(annotation.__origin__)
+    if get_origin(annotation) in (Union, UnionType):
+        return [found for one in get_args(annotation) for found in _types(one)]
+    return [annotation]

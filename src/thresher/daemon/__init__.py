@@ -3,9 +3,9 @@
 Invariant: the standard library only on this side; the daemon itself is `thresher.daemon.server`. A name is imported
 when it is asked for: a prompt hook, whose time a person waits for, needs few of them.
 
-Uses: agent, app, audit, context, core, embedding, evaluation, jobs, knowledge, llm, packs, peers, services, sqlguard, store,
+Uses: agent, app, context, core, embedding, evaluation, jobs, knowledge, llm, peers, services, sqlguard, store,
 upstream, verbs.
-"""  # noqa: E501 - a test wants the packages in one line
+"""
 
 from importlib import import_module
 

@@ -1,9 +1,9 @@
 """The packs that come with Thresher: one folder for each intent, with its rules, training lines and tools.
 
 Invariant: a built-in pack has the form that every other pack has, and no right that others lack: what its code can
-reach, `current()` gives to the code of every pack. What a tool does beyond its own kind, every face does by it.
+reach, `current()` gives to the code of every pack.
 
-Uses: audit, components, connectors, context, core, embedding, knowledge, llm, openapi, services, servoy, verbs.
+Uses: audit, components, connectors, context, core, embedding, knowledge, openapi, servoy, verbs.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thresher.packs.request import Confirm, Request, current, nobody, serving
-from thresher.packs.wishing import open_relation, open_value_list, update_relation, update_value_list
+from thresher.packs.request import current, serving
+from thresher.verbs import Confirm, Request, nobody
 
 if TYPE_CHECKING:
     from thresher.components import Thread
@@ -29,11 +29,7 @@ __all__ = [
     "Thread",
     "current",
     "nobody",
-    "open_relation",
-    "open_value_list",
     "serving",
-    "update_relation",
-    "update_value_list",
 ]
 
 

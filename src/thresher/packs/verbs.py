@@ -1,11 +1,13 @@
 """Makes tools of packs out of verbs: the verb's declaration, and how its answer reads for a model.
 
-Invariant: name, sentence, parameters and bounds are the declaration's; a pack adds the text alone.
+Invariant: name, sentence, parameters and bounds are the declaration's; a pack adds the text alone. What needs a
+person's yes is not done without one, and a person who was asked and did not agree is not asked again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from inspect import Parameter as Argument
 from inspect import Signature, signature
 from typing import Annotated, Any
@@ -14,6 +16,7 @@ from fastmcp.tools import FunctionTool, ToolResult
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from thresher.core import Unconfirmed
 from thresher.packs.request import current
 from thresher.packs.results import result
 from thresher.verbs import Parameter, Request, Verb
@@ -45,8 +48,8 @@ def tool_of(
 
     async def run(**given: Any) -> ToolResult:
         request = current()
-        asked = Request(request.services, request.caller, request.client, request.caller.client, request.chat, _LONGEST)
-        answer = await verb.run(asked, adjust(given))
+        asked = replace(request, thread=request.caller.client, longest=_LONGEST)
+        answer = await _confirmed(verb, asked, adjust(given))
         said = text(answer, **{name: given[name] for name in read})
         return said if isinstance(said, ToolResult) else result({verb.key: answer} if verb.key else answer, said)
 
@@ -58,6 +61,29 @@ def tool_of(
     return FunctionTool.from_function(
         run, annotations=_hints(verb), tags={"admin"} if verb.access == "admin" else set[str]()
     )
+
+
+async def _confirmed(verb: Verb, request: Request, arguments: dict[str, Any]) -> Any:
+    """Run a verb; if it needs a yes that the call does not give, ask the person behind the client for it.
+
+    Raises:
+        Unconfirmed: The person cannot be asked, or did not agree; nothing was changed.
+    """
+    try:
+        return await verb.run(request, arguments)
+    except Unconfirmed as refusal:
+        if arguments["confirm"]:
+            raise
+        question = refusal.message
+    match await request.confirm(f"{question} Do it?"):
+        case True:
+            return await verb.run(request, {**arguments, "confirm": True})
+        case False:
+            hint = "Nothing was changed. Leave it, unless the person asks for it again."
+            raise Unconfirmed(f"The person was asked and did not agree. {question}", hint=hint)
+        case None:
+            hint = "Ask the person; if they agree, make the same call with confirm: true."
+            raise Unconfirmed(question, hint=hint)
 
 
 def _argument(parameter: Parameter) -> Argument:
@@ -72,4 +98,9 @@ def _annotation(parameter: Parameter) -> Any:
 def _hints(verb: Verb) -> ToolAnnotations:
     if verb.access == "read":
         return ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    return ToolAnnotations(read_only_hint=False, destructive_hint=verb.destroys, open_world_hint=not verb.destroys)
+    return ToolAnnotations(
+        read_only_hint=False,
+        destructive_hint=verb.destroys,
+        idempotent_hint=verb.idempotent or None,
+        open_world_hint=verb.kind.remote and not (verb.destroys or verb.idempotent),
+    )

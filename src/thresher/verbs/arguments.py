@@ -1,12 +1,13 @@
 """Checks the arguments of verbs, and the bodies of requests.
 
-Invariant: unknown names are refused; null counts as an omitted argument, unless it is accepted; a request with very
-many mistakes makes one error.
+Invariant: unknown names are refused; null counts as an omitted argument, unless it is accepted; another spelling of a
+name (`primaryDatasource`) stands for it; a request with very many mistakes makes one error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Final, Self, cast, get_args
 
@@ -21,8 +22,9 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
+from typing_extensions import is_typeddict
 
-from thresher.core import UNSUPPORTED, InvalidInput, did_you_mean, nearest, problems_of
+from thresher.core import UNSUPPORTED, InvalidInput, argument_meant, did_you_mean, nearest, problems_of
 from thresher.verbs.declaration import Verb
 
 _MOST_ERRORS: Final = 1_000
@@ -80,6 +82,61 @@ def _is_left_out(value: object, field: FieldInfo | None) -> bool:
     return field.default is not None and type(None) not in get_args(field.annotation)
 
 
+class _Arguments(RequestBody):
+    """The body of a request for a verb."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _spelled(cls, body: Any) -> Any:
+        types = {field.alias or name: field.annotation for name, field in cls.model_fields.items()}
+        return _renamed(body, types) if isinstance(body, Mapping) else body
+
+
+class _WrittenArguments(_Arguments):
+    """The same for a verb that writes files: half of a character, which JSON can say and no file holds, is refused."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole(cls, body: Any) -> Any:
+        try:
+            json.dumps(body, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise ValueError("half of a character that is written as two stands in it") from None
+        except (TypeError, ValueError, RecursionError):  # not JSON: the fields say what is wrong
+            pass
+        return body
+
+
+def _renamed(given: Any, types: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an object, and of objects in it, under the names that they have here."""
+    values = cast("Mapping[str, Any]", given)
+    meant = {name: argument_meant(name, types) for name in values}
+    return {
+        meant[name]: _with_own_names(value, types.get(meant[name]))
+        for name, value in values.items()
+        if meant[name] == name or meant[name] not in values
+    }
+
+
+def _with_own_names(value: Any, annotation: Any) -> Any:
+    if (record := next(_records(annotation), None)) is None:
+        return value
+    if isinstance(value, list):
+        return [_with_own_names(one, annotation) for one in cast("list[Any]", value)]
+    if not isinstance(value, Mapping):
+        return value
+    renamed = _renamed(value, record.__annotations__)
+    return {name: one for name, one in renamed.items() if one is not None or name not in record.__optional_keys__}
+
+
+def _records(annotation: Any) -> Iterator[Any]:
+    """The `TypedDict`s that a value may be, or hold."""
+    if is_typeddict(annotation):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _records(inner)
+
+
 @cache
 def arguments_model(verb: Verb, *left_out: str) -> type[RequestBody]:
     """The arguments of a verb as a body.
@@ -97,7 +154,8 @@ def arguments_model(verb: Verb, *left_out: str) -> type[RequestBody]:
         if one.name not in left_out
     }
     name = "".join(part.capitalize() for part in verb.name.split("_"))
-    return create_model(f"{name}Request", __base__=RequestBody, __doc__=f"The arguments of `{verb.name}`.", **fields)
+    base = _WrittenArguments if verb.kind.files else _Arguments
+    return create_model(f"{name}Request", __base__=base, __doc__=f"The arguments of `{verb.name}`.", **fields)
 
 
 def checked(verb: Verb, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,10 @@
         return await request.services.toys.find(request.caller, name, limit=limit)
 
 The first parameter is the request; each other one is a parameter of the verb: its type, bounds (`annotated_types`),
-description (`Doc`) and default. The first line of the docstring is the sentence that models and people read, and its
-section on what it raises lists the errors. The returned record is named by its annotation alone, and looked up in the
-kind's package when a face asks for it.
+description (`Doc`) and default. Parameters that several verbs have, and of which None means that the caller leaves them
+out, are a `TypedDict`: `**properties: Unpack[ToyProperties]`. The first line of the docstring is the sentence that
+models and people read, and its section on what it raises lists the errors. The returned record is named by its
+annotation alone, and looked up in the kind's package when a face asks for it.
 
 Invariant: declaring imports nothing heavy, and calls nothing.
 """
@@ -23,7 +24,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args, get_type_hints
 
 from typing_extensions import Doc
 
@@ -36,26 +37,36 @@ Access: TypeAlias = Literal["read", "call", "write", "admin"]
 """Who may: `read` looks, `call` runs tools of others, `write` changes what the caller owns, `admin` configures."""
 Function: TypeAlias = Callable[..., Awaitable[Any]]
 REQUIRED: Final = inspect.Parameter.empty
+Confirm: TypeAlias = Callable[[str], Awaitable[bool | None]]
+"""Asks the person behind a client for a yes; None if they cannot be asked. It may end the call, which then runs again
+with the answer: so nothing may have changed before."""
+
+
+async def nobody(_: str) -> bool | None:
+    """The `Confirm` of a client without a person to ask."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a verb works with besides its arguments.
+    """What a verb, or the code of a pack, works with besides its arguments.
 
     Attributes:
         services: The running product.
         caller: The tenant and user it works for.
-        client: Name and version of the caller's client; empty if unknown.
-        thread: The caller's conversation or session; empty if unknown.
         chat: The model of the caller's own client; None if it offers none.
+        client: Name and version of the caller's client; empty if unknown.
+        confirm: Asks the person behind that client.
+        thread: The caller's conversation or session; empty if unknown.
         longest: Most characters of a text that a face can do without, such as a patch.
     """
 
     services: Services
     caller: Caller
-    client: str = ""
-    thread: str = ""
     chat: Chat | None = None
+    client: str = ""
+    confirm: Confirm = nobody
+    thread: str = ""
     longest: int = 1_000_000
 
 
@@ -66,14 +77,19 @@ class Parameter:
     Attributes:
         name: As every face spells it.
         annotation: Its type with bounds, as in the signature.
-        description: One phrase.
         default: `REQUIRED` if there is none.
     """
 
     name: str
     annotation: Any
-    description: str
     default: Any
+
+    @property
+    def description(self) -> str:
+        """One phrase: the last `Doc` of the annotation, so that one in a signature says more than its alias."""
+        entries = getattr(self.annotation, "__metadata__", ())
+        found = [entry.documentation for entry in entries if isinstance(entry, Doc)]
+        return found[-1] if found else ""
 
     @property
     def required(self) -> bool:
@@ -91,6 +107,7 @@ class Verb:
         function: Does it: (request, **arguments) -> record.
         key: What a list or text that it returns is called, where a face answers with an object; empty for a record.
         destroys: Whether something is gone afterwards.
+        idempotent: Whether a second call with the same arguments changes nothing more.
     """
 
     kind: Kind
@@ -98,6 +115,7 @@ class Verb:
     function: Function
     key: str = ""
     destroys: bool = False
+    idempotent: bool = False
 
     @property
     def name(self) -> str:
@@ -118,17 +136,19 @@ class Verb:
 
     @cached_property
     def parameters(self) -> Mapping[str, Parameter]:
-        """By name, in order."""
-        signature = inspect.signature(self.function)
-        _, *names = signature.parameters
-        annotations = {name: self.function.__annotations__[name] for name in names}
-        hints = get_type_hints(
-            SimpleNamespace(__annotations__=annotations), vars(inspect.getmodule(self.function)), include_extras=True
-        )
-        return {
-            name: Parameter(name, hints[name], _description(hints[name]), signature.parameters[name].default)
-            for name in names
-        }
+        """By name, in order; those that verbs share come before those that are given by name alone."""
+        module = vars(inspect.getmodule(self.function))
+        _, *written = inspect.signature(self.function).parameters.values()
+        annotations = {one.name: self.function.__annotations__[one.name] for one in written}
+        hints = get_type_hints(SimpleNamespace(__annotations__=annotations), module, include_extras=True)
+        listed = [one for one in written if one.kind is one.POSITIONAL_OR_KEYWORD]
+        found = [Parameter(one.name, hints[one.name], one.default) for one in listed]
+        for one in written:
+            if one.kind is one.VAR_KEYWORD:
+                shared = get_type_hints(get_args(hints[one.name])[0], include_extras=True)
+                found += [Parameter(name, annotation, None) for name, annotation in shared.items()]
+        found += [Parameter(one.name, hints[one.name], one.default) for one in written if one.kind is one.KEYWORD_ONLY]
+        return {one.name: one for one in found}
 
     @cached_property
     def record(self) -> Any:
@@ -154,17 +174,23 @@ class Kind:
     Attributes:
         name: Of the kind.
         package: Where its records are.
+        remote: Whether its verbs reach other machines: a database, a service.
+        files: Whether its verbs write texts into files, which cannot hold half of a character.
     """
 
     name: str
     package: str
+    remote: bool = True
+    files: bool = False
     _verbs: dict[str, Verb] = field(default_factory=dict[str, Verb])
 
-    def verb(self, access: Access, *, key: str = "", destroys: bool = False) -> Callable[[Function], Verb]:
+    def verb(
+        self, access: Access, *, key: str = "", destroys: bool = False, idempotent: bool = False
+    ) -> Callable[[Function], Verb]:
         """Declare a function to be a verb of this kind; see `Verb`."""
 
         def declare(function: Function) -> Verb:
-            declared = self._verbs[function.__name__] = Verb(self, access, function, key, destroys)
+            declared = self._verbs[function.__name__] = Verb(self, access, function, key, destroys, idempotent)
             return declared
 
         return declare
@@ -174,9 +200,3 @@ class Kind:
 
     def __iter__(self) -> Iterator[Verb]:
         return iter(self._verbs.values())
-
-
-def _description(annotation: Any) -> str:
-    """The last `Doc` of an annotation; the last, so that one in a signature says more than its alias."""
-    found = [entry.documentation for entry in getattr(annotation, "__metadata__", ()) if isinstance(entry, Doc)]
-    return found[-1] if found else ""

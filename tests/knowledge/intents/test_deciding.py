@@ -77,7 +77,7 @@ def test_a_threshold_set_by_hand_goes_before_the_fitted_one() -> None:
     """What a person sets is obeyed."""
     decision = decided("commit my work", {"commit my work": (0.7, 0.1, 0.1)}, by_hand={"git": 0.9})
 
-    assert decision.passes_through
+    assert decision.pass_through
     assert decision.scores[0].threshold == 0.9
 
 
@@ -93,19 +93,19 @@ def test_many_small_scores_ask_for_nothing() -> None:
     """The best intent must reach half its threshold itself."""
     decision = decided("put it away", {"put it away": (0.24, 0.2, 0.2)})
 
-    assert decision.passes_through
+    assert decision.pass_through
 
 
 def test_a_threshold_set_by_hand_holds_where_two_intents_share_a_message() -> None:
     """What a person sets is obeyed, whatever the others reach."""
     decision = decided("put it away", {"put it away": (0.4, 0.35, 0.01)}, by_hand={"git": 0.5})
 
-    assert decision.passes_through
+    assert decision.pass_through
 
 
 def test_a_blank_message_passes_through() -> None:
     """Nothing is asked, so nothing fits."""
-    assert decided("  \n", {}).passes_through
+    assert decided("  \n", {}).pass_through
 
 
 def test_what_a_message_refuses_does_not_match() -> None:
@@ -142,7 +142,7 @@ def test_a_refused_phrase_that_names_no_intent_takes_nothing_away() -> None:
 
 def test_a_message_that_only_refuses_passes_through() -> None:
     """A mere "not a relation" asks for no rules."""
-    assert decided("not a relation", {"not a relation": (0, 0.9, 0), "a relation": (0, 0.9, 0)}).passes_through
+    assert decided("not a relation", {"not a relation": (0, 0.9, 0), "a relation": (0, 0.9, 0)}).pass_through
 
 
 def test_a_message_that_leans_inherits() -> None:
@@ -187,7 +187,7 @@ def test_a_refused_intent_is_not_inherited() -> None:
 
     decision = decided("again, but not a relation", table, history=["relate orders to customers"])
 
-    assert decision.passes_through
+    assert decision.pass_through
 
 
 def test_each_query_brings_its_intent() -> None:
@@ -248,7 +248,7 @@ def test_no_intents_at_all_pass_everything_through() -> None:
     empty = np.zeros((len(pieces.texts), 0), np.float32)
     scores = TextScores(empty, empty, empty, empty.astype(np.int32), tuple({} for _ in pieces.texts))
 
-    assert decide((), {}, pieces, scores).passes_through
+    assert decide((), {}, pieces, scores).pass_through
 
 
 def test_beside_a_task_of_ours_less_is_needed() -> None:
@@ -259,7 +259,7 @@ def test_beside_a_task_of_ours_less_is_needed() -> None:
         ("git", "line"),
         ("value-lists", "line"),
     ]
-    assert decided("the list of lands", table).passes_through
+    assert decided("the list of lands", table).pass_through
 
 
 def test_a_threshold_set_by_hand_holds_beside_others_too() -> None:

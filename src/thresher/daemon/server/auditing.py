@@ -1,69 +1,64 @@
-"""Verbs of the audit log: what was asked of databases, and whether the log is whole.
+"""What only commands do with the audit log: that of a tenant, and what the owner of the data folder does with it.
 
-Invariant: a user sees his own lines; whether the log is whole is told to who sees all of it; what is pruned or begun
-anew is for the owner of the data folder.
+Invariant: a user sees only their own lines; a caller who sees all of them learns whether the log is whole; only the
+owner of the data folder prunes or restarts it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from thresher.app import App
-from thresher.audit import Filters, check_all_seen
 from thresher.core import Caller, NotAllowed, plain
 from thresher.daemon.server.control import Progress, Verb
 from thresher.store import age_limit, period_start
+from thresher.verbs import AUDIT, Request, checked
 
 OfTenant: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[tuple[Caller, dict[str, Any]]]]
 
 
 def auditing_verbs(app: App, of_tenant: OfTenant, *, is_owner: bool) -> Mapping[str, Verb]:
-    """The verbs by name.
+    """What only commands do with the log, by name.
 
     Args:
         app: The running product.
         of_tenant: Finds whose log is meant, and the rest of the arguments.
         is_owner: Whether the owner of the data folder asks.
     """
-    verbs = _Auditing(app, of_tenant, is_owner=is_owner)
-    named = (verbs.sql_activity_log, verbs.verify_audit, verbs.prune_audit, verbs.restart_audit)
-    return {verb.__name__: verb for verb in named}
+    audit = app.services.audit
 
-
-class _Auditing:
-    """One method a verb: (arguments, progress) -> result."""
-
-    def __init__(self, app: App, of_tenant: OfTenant, *, is_owner: bool) -> None:
-        self._audit = app.services.audit
-        self._of_tenant = of_tenant
-        self._is_owner = is_owner
-
-    async def sql_activity_log(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        caller, given = await self._of_tenant(arguments)
-        paging = {name: given.pop(name) for name in ("limit", "cursor") if name in given}
-        days = cast("float | None", given.pop("days", None))
-        filters = Filters(since=None if days is None else period_start(days), **given)
-        return plain(await self._audit.entries(caller, filters, **paging))
-
-    async def verify_audit(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        caller, given = await self._of_tenant(arguments)
-        check_all_seen(caller)
-        found = await self._audit.verify(caller.tenant, **given)
-        return plain(found) | {"tenant": caller.tenant.name, "sound": found.sound}
-
-    async def prune_audit(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        self._owner_only()
-        caller, given = await self._of_tenant(arguments)
-        return {"removed": await self._audit.prune(caller.tenant, age_limit(given["older_than"]))}
-
-    async def restart_audit(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        self._owner_only()
-        caller, _ = await self._of_tenant(arguments)
-        return {"link": await self._audit.restart(caller.tenant)}
-
-    def _owner_only(self) -> None:
-        if not self._is_owner:
+    async def owned(arguments: Mapping[str, Any]) -> tuple[Caller, dict[str, Any]]:
+        if not is_owner:
             raise NotAllowed(
                 "Only the owner of the data folder may do this, nobody with a key.", hint="Unset THRESHER_KEY."
             )
+        return await of_tenant(arguments)
+
+    async def sql_activity_log(arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        """Statements of the last `days`, or all."""
+        verb = AUDIT["sql_activity_log"]
+        caller, given = await of_tenant(arguments)
+        if (days := given.pop("days", None)) is not None:
+            given["since"] = period_start(days).isoformat()
+        return plain(await verb.run(Request(app.services, caller), checked(verb, given)))
+
+    async def verify_audit(arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        """Whether a tenant's log is whole."""
+        verb = AUDIT["verify_audit"]
+        caller, given = await of_tenant(arguments)
+        found = await verb.run(Request(app.services, caller), checked(verb, given))
+        return plain(found) | {"tenant": caller.tenant.name}
+
+    async def prune_audit(arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        """Remove old lines."""
+        caller, given = await owned(arguments)
+        return {"removed": await audit.prune(caller.tenant, age_limit(given["older_than"]))}
+
+    async def restart_audit(arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        """Go on after the log was found changed."""
+        caller, _ = await owned(arguments)
+        return {"link": await audit.restart(caller.tenant)}
+
+    verbs = (sql_activity_log, verify_audit, prune_audit, restart_audit)
+    return {verb.__name__: verb for verb in verbs}

@@ -1,4 +1,4 @@
-"""Verbs of the intents kind: what is decided and why, thresholds, figures.
+"""What only commands do with intents: packs beside the list, thresholds, a tenant's figures.
 
 Invariant: explaining a message changes nothing and records nothing.
 """
@@ -6,45 +6,35 @@ Invariant: explaining a message changes nothing and records nothing.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from thresher.app import App
 from thresher.core import Caller, plain
 from thresher.daemon.server.control import Progress, Verb
-from thresher.knowledge.intents import Decision, IntentInfo
+from thresher.verbs import INTENTS, Request, checked
 
 Whom = Callable[[Mapping[str, Any]], Awaitable[tuple[Caller, dict[str, Any]]]]
 """For whom a verb with a `tenant` among its arguments works, and the other arguments."""
 
 
 def intent_verbs(app: App, caller: Caller, whom: Whom) -> Mapping[str, Verb]:
-    """The verbs by name.
+    """What only commands do with intents, by name.
 
     Args:
         app: The running product.
         caller: For whom they work, and in which project.
-        whom: Says for whom a verb works that takes a tenant.
+        whom: Finds for whom a verb works that takes a tenant.
     """
-    verbs = _Intents(app, caller, whom)
-    named = (verbs.list_intents, verbs.explain_intents, verbs.set_threshold, verbs.intent_stats)
-    return {verb.__name__: verb for verb in named}
+    intents = app.services.intents
 
-
-class _Intents:
-    """One method a verb: (arguments, progress) -> result."""
-
-    def __init__(self, app: App, caller: Caller, whom: Whom) -> None:
-        self._intents = app.services.intents
-        self._caller = caller
-        self._whom = whom
-
-    async def list_intents(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        await self._intents.prepare(self._caller)
-        packs = await self._intents.packs(self._caller)
+    async def list_intents(_arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        """The intents in use, with the packs that are found and not used."""
+        await intents.prepare(caller)
+        packs = await intents.packs(caller)
         active = {pack.name: pack for pack in packs.active}
         rows = [
-            intent_row(info) | {"applies": _applies(active[info.name].always, active[info.name].globs)}
-            for info in await self._intents.intents(self._caller)
+            plain(info) | {"applies": _applies(active[info.name].always, active[info.name].globs)}
+            for info in await intents.intents(caller)
             if info.name in active
         ]
         inert = [
@@ -53,36 +43,29 @@ class _Intents:
         ]
         return plain({"intents": rows, "inert": inert, "problems": packs.problems})
 
-    async def explain_intents(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        return decision_row(await self._intents.explain(self._caller, **arguments))
+    async def explain_intents(arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        """A decision, with the names of the intents that matched."""
+        verb = INTENTS["explain_intents"]
+        decision = await verb.run(Request(app.services, caller), checked(verb, arguments))
+        return plain(decision) | {"matched": [score.intent for score in decision.matched]}
 
-    async def set_threshold(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+    async def set_threshold(arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        """Set or reset the least score that matches."""
         name = str(arguments["name"])
-        await self._intents.set_threshold(self._caller, name, arguments.get("value"))
-        infos = await self._intents.intents(self._caller)
-        return next((intent_row(info) for info in infos if info.name == name), {"name": name, "threshold": None})
+        await intents.set_threshold(caller, name, arguments.get("value"))
+        infos = await intents.intents(caller)
+        return next((plain(info) for info in infos if info.name == name), {"name": name, "threshold": None})
 
-    async def intent_stats(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        caller, given = await self._whom(arguments)
-        return plain(await self._intents.stats(caller, **given))
+    async def intent_stats(arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        """The figures of the caller, or of a tenant."""
+        verb = INTENTS["intent_stats"]
+        of, given = await whom(arguments)
+        return plain(await verb.run(Request(app.services, of), checked(verb, given)))
 
-
-def intent_row(info: IntentInfo) -> dict[str, Any]:
-    """An intent as data, with the threshold that holds."""
-    return cast("dict[str, Any]", plain(info)) | {"threshold": info.threshold}
+    verbs = (list_intents, explain_intents, set_threshold, intent_stats)
+    return {verb.__name__: verb for verb in verbs}
 
 
 def _applies(always: bool, globs: tuple[str, ...]) -> str:
-    """Without what a message says: `always`, `by file`, or empty."""
+    """How an intent applies whatever a message says: `always`, `by file`, or empty."""
     return "always" if always else "by file" if globs else ""
-
-
-def decision_row(decision: Decision) -> dict[str, Any]:
-    """A decision as data, with the margin of each score."""
-    scores = [cast("dict[str, Any]", plain(score)) | {"margin": score.margin} for score in decision.scores]
-    matched = [score.intent for score in decision.matched]
-    return cast("dict[str, Any]", plain(decision)) | {
-        "pass_through": decision.passes_through,
-        "matched": matched,
-        "scores": scores,
-    }

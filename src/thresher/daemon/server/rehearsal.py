@@ -86,11 +86,9 @@ LOOKS: Final = frozenset(
         *("stats", "status"),
         *("measure_encoder", "list_keys", "follow_job"),
         *(verb.name for kind in KINDS for verb in kind if verb.access in ("read", "call")),
-        *("list_workspaces", "show_workspace", "get_solution_context"),
-        *("list_relations", "list_value_lists", "list_solution_changes", "list_models", "check_model"),
-        *("show_settings", "approval_floor", "list_prompts", "show_prompt", "list_prompt_versions", "diff_prompt"),
-        *("list_threads", "show_thread", "list_packs", "show_pack", "list_intents", "explain_intents"),
-        *("intent_stats", "list_components", "sql_activity_log", "verify_audit", "process_prompt", "get_context"),
+        "approval_floor",
+        *("list_threads", "show_thread", "list_packs", "show_pack"),
+        *("list_components", "process_prompt", "get_context"),
     }
 )
 """Verbs that change nothing that a person keeps; what they log of themselves aside."""

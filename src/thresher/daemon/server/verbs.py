@@ -47,9 +47,7 @@ from thresher.daemon.server.measuring_chats import measuring_chat_verbs
 from thresher.daemon.server.models import model_verbs
 from thresher.daemon.server.packing import pack_verbs
 from thresher.daemon.server.presence import Presence
-from thresher.daemon.server.prompts import prompt_verbs
 from thresher.daemon.server.signing import signing_verbs
-from thresher.daemon.server.solutions import solution_verbs
 from thresher.evaluation import evaluate, read_pool, read_questions
 from thresher.knowledge.tools import Refreshed, total_of
 from thresher.services import Services
@@ -102,19 +100,15 @@ def build_verbs(
     more = (verbs.add_server, verbs.import_servers, verbs.remove_server, verbs.set_server_enabled, verbs.refresh)
     rest = (verbs.stats, verbs.purge, verbs.evaluate_tools, verbs.status, verbs.measure_encoder)
     keys = (verbs.add_key, verbs.list_keys, verbs.revoke_key)
-    mine: dict[str, Verb] = {verb.__name__: verb for verb in (*named, *more, *rest, *keys)}
+    mine: dict[str, Verb] = {**declared_verbs(app.services, asking)}  # first: what only commands do takes their place
+    mine |= {verb.__name__: verb for verb in (*named, *more, *rest, *keys)}
     mine |= {**signing_verbs(app, asking, is_owner=is_owner), **approving_verbs(app, asking)}
     mine |= enriching_verbs(app, asking)
     mine |= {**asking_verbs(app, asking), **conversing_verbs(app, asking)}
     mine |= measuring_chat_verbs(app, asking)
     mine |= {**measuring_verbs(app, asking), **job_verbs(app, asking)}
     mine |= auditing_verbs(app, verbs.of_tenant, is_owner=is_owner)
-    mine |= {
-        **declared_verbs(app.services, asking),
-        **database_verbs(app, asking),
-        **solution_verbs(app, asking),
-    }
-    mine |= {**component_verbs(app, is_owner=is_owner), **prompt_verbs(app, asking)}
+    mine |= {**database_verbs(app, asking), **component_verbs(app, is_owner=is_owner)}
     mine |= model_verbs(app, asking, verbs.owned_tenant)
     mine |= {**intent_verbs(app, asking, verbs.of_tenant), **pack_verbs(app, asking, is_owner=is_owner)}
     return mine

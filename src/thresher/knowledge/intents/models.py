@@ -207,6 +207,7 @@ class IntentScore:
         clause: Index of the clause that fits best; 0 is the whole message.
         matched: Whether its rules apply.
         why: `line`, `keyword`, `history`, `file`, `always`, or `negated` where the message says that it is not meant.
+        margin: How far above its threshold the score lies; negative below it.
     """
 
     intent: str
@@ -218,11 +219,10 @@ class IntentScore:
     clause: int = 0
     matched: bool = False
     why: str = "line"
+    margin: float = field(init=False, default=0.0)
 
-    @property
-    def margin(self) -> float:
-        """How far above its threshold the score lies; negative below it."""
-        return self.score - self.threshold
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "margin", self.score - self.threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +241,7 @@ class Decision:
         embedding_ms: Time spent on vectors.
         duration_ms: The whole time.
         trace_id: Names the decision in the logs.
+        pass_through: Whether no intent fits.
     """
 
     scores: tuple[IntentScore, ...] = ()
@@ -254,16 +255,15 @@ class Decision:
     embedding_ms: float = 0.0
     duration_ms: float = 0.0
     trace_id: str = ""
+    pass_through: bool = field(init=False, default=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pass_through", not self.matched)
 
     @property
     def matched(self) -> tuple[IntentScore, ...]:
         """The intents whose rules apply, best first."""
         return tuple(score for score in self.scores if score.matched)
-
-    @property
-    def passes_through(self) -> bool:
-        """Whether no intent fits."""
-        return not any(score.matched for score in self.scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +278,7 @@ class IntentInfo:
         negatives: Near-miss lines.
         fitted: The fitted threshold; None where the router is not fitted, or the intent has no lines.
         by_hand: The threshold that a person set; None where none is.
+        threshold: The one that holds; None where none is known.
     """
 
     name: str
@@ -287,11 +288,10 @@ class IntentInfo:
     negatives: int
     fitted: float | None
     by_hand: float | None
+    threshold: float | None = field(init=False, default=None)
 
-    @property
-    def threshold(self) -> float | None:
-        """The threshold that holds; None where none is known."""
-        return self.by_hand if self.by_hand is not None else self.fitted
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threshold", self.by_hand if self.by_hand is not None else self.fitted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,12 @@ from thresher.packs.operations import (
     report_text,
     usage_text,
 )
-from thresher.packs.properties import SETS
 from thresher.packs.results import result
 from thresher.packs.verbs import tool_of
 from thresher.verbs import APIS, Request
 
 PREFIX = False
+_SETS = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 LISTED = (
     *("search_api_docs", "get_api_endpoint", "list_api_providers", "analyze_api_usage", "suggest_api_improvements"),
     *("add_api", "sync_api", "enable_api", "disable_api", "remove_api"),
@@ -92,13 +92,13 @@ async def _switched(provider: str, *, active: bool) -> ToolResult:
     return result(switched, _changed_text(switched))
 
 
-@tool(annotations=SETS, tags={"admin"})
+@tool(annotations=_SETS, tags={"admin"})
 async def enable_api(provider: str) -> ToolResult:
     """Let an API be found again."""
     return await _switched(provider, active=True)
 
 
-@tool(annotations=SETS, tags={"admin"})
+@tool(annotations=_SETS, tags={"admin"})
 async def disable_api(provider: str) -> ToolResult:
     """Keep an API, but let nobody find it."""
     return await _switched(provider, active=False)

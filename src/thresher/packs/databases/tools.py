@@ -6,19 +6,12 @@ structured content.
 
 from __future__ import annotations
 
-import datetime as dt
-from typing import Annotated
+from dataclasses import replace
 
-from fastmcp.tools import ToolResult, tool
-from pydantic import Field
-
-from thresher.audit import Filters
+from thresher.audit import Entries
 from thresher.context import Situation
-from thresher.core import InvalidInput
 from thresher.knowledge.databases import Connection
 from thresher.packs import current
-from thresher.packs.properties import READS, Cursor
-from thresher.packs.results import result
 from thresher.packs.rows import (
     BORDERS,
     columns_text,
@@ -31,7 +24,7 @@ from thresher.packs.rows import (
     tables_text,
 )
 from thresher.packs.verbs import tool_of
-from thresher.verbs import DATABASES
+from thresher.verbs import AUDIT, DATABASES
 
 PREFIX = False
 LISTED = (
@@ -52,6 +45,10 @@ def _added_text(connection: Connection) -> str:
     return connections_text((connection,))
 
 
+def _activity_text(page: Entries) -> str:
+    return records_text("statements, newest first", page.entries, page.next)
+
+
 def _removed_text(name: str) -> str:
     return f"Removed '{name}'."
 
@@ -70,28 +67,7 @@ sql_connection_test = tool_of(DATABASES["sql_connection_test"], health_text)
 sql_session_info = tool_of(DATABASES["sql_session_info"], session_text)
 add_connection = tool_of(DATABASES["add_connection"], _added_text, without=("allow_functions", "replace"))
 remove_connection = tool_of(DATABASES["remove_connection"], _removed_text)
-
-
-@tool(annotations=READS)
-async def sql_activity_log(
-    connection: Annotated[str, Field(description="All unless given")] = "",
-    since: Annotated[str, Field(description="ISO date or time")] = "",
-    text: Annotated[str, Field(description="Part of the SQL")] = "",
-    allowed: Annotated[bool | None, Field(description="false: only refused statements")] = None,
-    limit: Annotated[int, Field(ge=1, le=500)] = 20,
-    cursor: Cursor = "",
-) -> ToolResult:
-    """Which statements were asked, by whom, what was decided and what came of them; newest first."""
-    request = current()
-    filters = Filters(since=_moment(since), connection=connection, allowed=allowed, text=text)
-    page = await request.services.audit.entries(request.caller, filters, limit=limit, cursor=cursor)
-    return result(page, records_text("statements, newest first", page.entries, page.next))
-
-
-def _moment(text: str) -> dt.datetime | None:
-    """A moment; a date is its midnight, and one without a zone is UTC."""
-    try:
-        moment = dt.datetime.fromisoformat(text.strip()) if text.strip() else None
-    except ValueError:
-        raise InvalidInput(f"'{text[:40]}' is no moment.", hint="Write 2026-03-01 or 2026-03-01T14:30+01:00.") from None
-    return moment if moment is None or moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
+_LIMIT = AUDIT["sql_activity_log"].parameters["limit"]
+sql_activity_log = tool_of(
+    AUDIT["sql_activity_log"], _activity_text, without=("actor",), instead=(replace(_LIMIT, default=20),)
+)

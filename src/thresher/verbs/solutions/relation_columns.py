@@ -1,6 +1,6 @@
 """Finds the columns of a relation in the databases kind: live where there is a live server, else column information.
 
-Invariant: columns are named as the workspace names them, whatever case the live server gives them.
+Invariant: columns have the names that the workspace gives them, whatever case the live server reports.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Final, TypeAlias
 from thresher.connectors import ForeignKey, Table, keys_between, tables_of
 from thresher.core import Caller, DatabaseUnavailable, InvalidInput, NotFound, QueryFailed, did_you_mean, nearest
 from thresher.knowledge.databases import Connection, PotentialRelation, TableColumns, find_relations
-from thresher.packs.pairing import Inferred, Items, paired
 from thresher.services import Services
 from thresher.servoy import DataSource, TableFacts
+from thresher.verbs.solutions.column_pairs import Inferred, Items, paired
 
 _READABLE: Final = frozenset({"db", "mem"})
 _LISTED: Final = 20
 _Written: TypeAlias = Mapping[tuple[str, str], TableFacts]
-"""What the workspace says of tables, by server and name; those in memory have no server."""
+"""The tables of the workspace by server and name; tables in memory have no server."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Both tables, what looks like keys around them, where that was read, and what must be known of it."""
+    """Both tables, potential relations around them, where they were read, and what the caller must know of that."""
 
     primary: Table
     foreign: Table
@@ -42,15 +42,15 @@ async def infer_columns(services: Services, caller: Caller, primary: DataSource,
 
     Args:
         services: The running product.
-        caller: Who asks; the workspace is that of its context.
+        caller: The tenant and user; the workspace is that of their context.
         primary: Where the relation starts.
         foreign: Where it leads.
 
     Returns:
-        `items`; or none of them, where several ways are as good or there is no way, and the `question` to ask.
+        `items`; or none, and the `question` to ask, if there is no way or several are equally good.
 
     Raises:
-        InvalidInput: One of them is known neither to the workspace nor to a connection; the hint offers near ones.
+        InvalidInput: Neither the workspace nor a connection knows one of them; the hint offers similar names.
     """
     odd = next((one for one in (primary, foreign) if one.kind not in _READABLE), None)
     if odd is not None:
@@ -63,16 +63,16 @@ async def infer_columns(services: Services, caller: Caller, primary: DataSource,
     else:
         left = await _alone(services, caller, workspace, primary, known)
         found = _Found(left, await _alone(services, caller, workspace, foreign, known), (), "", by_name=True)
-    told = known.get(_key(primary)), known.get(_key(foreign))
-    found = _with_told_keys(found, *told)
+    facts_of_both = known.get(_key(primary)), known.get(_key(foreign))
+    found = _with_workspace_keys(found, *facts_of_both)
     inferred = paired(found.primary, found.foreign, found.potential, by_name=found.by_name)
-    return _spelled(inferred, found, *told)
+    return _spelled(inferred, found, *facts_of_both)
 
 
 async def _of_server(
     services: Services, caller: Caller, workspace: str, primary: DataSource, foreign: DataSource, known: _Written
 ) -> _Found:
-    """Both tables as a connection has them; without one, or where it does not answer, as the workspace has them."""
+    """Both tables as a connection has them; as the workspace has them if there is none, or it does not answer."""
     connection = await services.databases.standing_for(caller, workspace, primary.server)
     why = ""
     if connection is not None:
@@ -101,7 +101,7 @@ async def _of_connection(
 
 
 async def _alone(services: Services, caller: Caller, workspace: str, source: DataSource, known: _Written) -> Table:
-    """A table by itself: of the workspace, else of a connection."""
+    """One table: from the workspace, else from a connection."""
     if (facts := known.get(_key(source))) is not None:
         return tables_of([facts])[0]
     if source.kind == "db":
@@ -122,8 +122,8 @@ def _table(columns: TableColumns) -> Table:
     )
 
 
-def _with_told_keys(found: _Found, primary: TableFacts | None, foreign: TableFacts | None) -> _Found:
-    """Both tables with the keys that the workspace tells, also where their database declares none."""
+def _with_workspace_keys(found: _Found, primary: TableFacts | None, foreign: TableFacts | None) -> _Found:
+    """Both tables with the keys of the workspace, also if their database declares none."""
     if primary is None or foreign is None:
         return found
     left, right = found.primary, found.foreign
@@ -135,9 +135,9 @@ def _with_told_keys(found: _Found, primary: TableFacts | None, foreign: TableFac
 
 
 def _holding(table: Table, target: Table, keys: Iterable[ForeignKey]) -> Table:
-    """A table that holds keys to another too, columns spelled as both tables have them; what they lack is left out."""
+    """A table with more keys to another, in the spelling of both; keys with columns that they lack are left out."""
     own, other = (({one.name.casefold(): one.name for one in each.columns}) for each in (table, target))
-    told = tuple(
+    added = tuple(
         ForeignKey(
             key.name,
             tuple(own[name.casefold()] for name in key.columns),
@@ -149,7 +149,7 @@ def _holding(table: Table, target: Table, keys: Iterable[ForeignKey]) -> Table:
         if all(name.casefold() in own for name in key.columns)
         and all(name.casefold() in other for name in key.target_columns)
     )
-    return replace(table, foreign_keys=(*table.foreign_keys, *told))
+    return replace(table, foreign_keys=(*table.foreign_keys, *added))
 
 
 def _key(source: DataSource) -> tuple[str, str]:
@@ -157,7 +157,7 @@ def _key(source: DataSource) -> tuple[str, str]:
 
 
 def _unknown(source: DataSource, known: _Written, why: str) -> InvalidInput:
-    """What to say of a table that nothing knows."""
+    """The error for a table that neither the workspace nor a connection knows."""
     of_server = [one.name for place, one in known.items() if place[0] == source.server.casefold()]
     servers = sorted({one.server for one in known.values() if one.server})
     if source.kind == "mem" or of_server:
@@ -174,7 +174,7 @@ def _near(name: str, known: Sequence[str]) -> str:
 
 
 def _spelled(inferred: Inferred, found: _Found, primary: TableFacts | None, foreign: TableFacts | None) -> Inferred:
-    """The same in the workspace's own spelling of columns, and with the place that it was read from."""
+    """The same in the workspace's spelling of columns, and with the place where they were read."""
     left, right = _spelling(primary), _spelling(foreign)
 
     def spelled(items: Items) -> Items:

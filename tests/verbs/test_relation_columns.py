@@ -12,11 +12,11 @@ from tests.support.product import opened
 from tests.support.servoy_workspace import Column, WorkspaceBuilder, bookshop
 from thresher.core import InvalidInput, Settings, Tenant
 from thresher.embedding import Encoder, open_encoder
-from thresher.packs.inferring import infer_columns
-from thresher.packs.pairing import Inferred
 from thresher.services import Services
 from thresher.servoy import Dialect, datasource
 from thresher.store import Database
+from thresher.verbs.solutions.column_pairs import Inferred
+from thresher.verbs.solutions.relation_columns import infer_columns
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Which columns of two tables belong together, and why: keys first, then what looks like one, then equal names.
 
-Invariant: pure. Where two ways are as good none is taken, but both are named: a wrong relation costs more than a
+Invariant: pure. Of two equally good ways neither is taken and both are named: a wrong relation costs more than a
 question.
 """
 
@@ -17,28 +17,28 @@ from thresher.servoy import RelationItem
 Items: TypeAlias = tuple[RelationItem, ...]
 
 MARGIN: Final = 0.15
-"""Of the score: a way that is nearer to the best one than this is as good."""
+"""Difference of scores below which two ways are equally good."""
 _MOST: Final = 12
-"""Columns of a table, or ways, that a question names."""
+"""Most columns of a table, or ways, that a question names."""
 _NUMBERS: Final = frozenset({"integer", "decimal"})
 _TEXTS: Final = frozenset({"text", "uuid"})
 _CLEAR: Final = (frozenset({"integer", "decimal", "float"}), _TEXTS, frozenset({"date", "time", "datetime"}))
-"""Families of which none holds values of another."""
-_SAY_NOTHING: Final = frozenset({"id", "uuid", "guid", "pk", "key", "code", "nr", "no", "number", "name", "rowid"})
-"""Names of keys that do not say of which table: that two tables have one means nothing."""
+"""Groups of families; no family holds values of another group."""
+_GENERIC_NAMES: Final = frozenset({"id", "uuid", "guid", "pk", "key", "code", "nr", "no", "number", "name", "rowid"})
+"""Names of keys that do not name a table: that two tables have one means nothing."""
 _ENDINGS: Final = ("id", "uuid", "guid", "nr", "_no", "code", "key", "number")
 
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """What was found out about the columns of a relation.
+    """The columns found for a relation.
 
     Attributes:
-        items: The columns; empty where they must be asked for.
+        items: The columns; empty if somebody must be asked.
         reason: How they were found, with their types.
-        evidence: For that, strongest first.
-        alternatives: Other ways to relate the two, best first; where none was taken all of them.
-        question: What must be asked; empty where `items` are not.
+        evidence: The reasons, strongest first.
+        alternatives: Other ways to relate the two, best first; all ways if none was taken.
+        question: What to ask; empty if there are `items`.
     """
 
     items: Items
@@ -50,7 +50,7 @@ class Inferred:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """One way to relate two tables; `score` compares it with others that were found alike."""
+    """One way to relate two tables; `score` ranks it among ways that were found in the same manner."""
 
     items: Items
     score: float
@@ -62,10 +62,10 @@ def paired(primary: Table, foreign: Table, potential: Iterable[PotentialRelation
     """The columns of a relation between two tables.
 
     Args:
-        primary: The table that it starts from.
-        foreign: The table that it leads to.
-        potential: What looks like a key anywhere in their database.
-        by_name: Whether columns of equal names count: for tables that no database holds together.
+        primary: The table where it starts.
+        foreign: The table where it leads.
+        potential: The potential relations of their database.
+        by_name: Whether columns of equal names count: for tables that are not in one database.
     """
     stages = [_distinct(_declared(primary, foreign)), _distinct(_potential(primary, foreign, potential))]
     if by_name:
@@ -90,15 +90,15 @@ def written(items: Items, primary: Table, foreign: Table) -> str:
 
 
 def _declared(primary: Table, foreign: Table) -> Iterator[_Way]:
-    """Keys that either table holds to the other; a key to the own table leads both ways."""
+    """Keys of either table to the other; a key of a table to itself leads both ways."""
     for child, parent, turned in ((primary, foreign, False), (foreign, primary, True)):
         for key in child.foreign_keys:
             if (key.schema, key.table) == (parent.schema, parent.name):
                 items = _items(key.columns, key.target_columns, turned=turned)
-                told = f"a key that {child.name} declares"
+                how = f"a key that {child.name} declares"
                 named = f"{_listed(key.columns)} of {child.name} is declared to point to {parent.name}"
                 evidence = (named, *_about(child, parent, key.columns, key.target_columns))
-                yield _way(items, 1.0, told, evidence, primary, foreign)
+                yield _way(items, 1.0, how, evidence, primary, foreign)
 
 
 def _potential(primary: Table, foreign: Table, potential: Iterable[PotentialRelation]) -> Iterator[_Way]:
@@ -108,9 +108,9 @@ def _potential(primary: Table, foreign: Table, potential: Iterable[PotentialRela
             places = (one.schema, one.table), (one.target_schema, one.target_table)
             if places == ((child.schema, child.name), (parent.schema, parent.name)):
                 items = _items(one.columns, one.target_columns, turned=turned)
-                told = f"looks like a key that nobody declared, score {one.score:.2f}"
+                how = f"looks like a key that nobody declared, score {one.score:.2f}"
                 evidence = tuple(f"{reason.text} ({reason.weight:+.1f})" for reason in one.evidence)
-                yield _way(items, one.score, told, evidence, primary, foreign)
+                yield _way(items, one.score, how, evidence, primary, foreign)
 
 
 def _alike(primary: Table, foreign: Table) -> Iterator[_Way]:
@@ -120,26 +120,26 @@ def _alike(primary: Table, foreign: Table) -> Iterator[_Way]:
     pairs = [pair for pair in pairs if _fit(*pair)]
     for table, side in ((primary, 0), (foreign, 1)):
         key = [pair for pair in pairs if pair[side].name in table.primary_key]
-        says = any(pair[side].name.casefold() not in _SAY_NOTHING for pair in key)
+        says = any(pair[side].name.casefold() not in _GENERIC_NAMES for pair in key)
         if key and len(key) == len(table.primary_key) and says:
-            told = f"both have the key of {table.name}"
-            yield _named_alike(key, 1.0, told, primary, foreign)
+            how = f"both have the key of {table.name}"
+            yield _named_alike(key, 1.0, how, primary, foreign)
     for pair in pairs:
         name = pair[0].name.casefold()
-        if name.endswith(_ENDINGS) and name not in _SAY_NOTHING:
+        if name.endswith(_ENDINGS) and name not in _GENERIC_NAMES:
             yield _named_alike([pair], 0.5, "both have a column of this name", primary, foreign)
 
 
 def _named_alike(
-    pairs: Sequence[tuple[Column, Column]], score: float, told: str, primary: Table, foreign: Table
+    pairs: Sequence[tuple[Column, Column]], score: float, how: str, primary: Table, foreign: Table
 ) -> _Way:
     items = tuple(RelationItem(one.name, other.name) for one, other in pairs)
     evidence = tuple(f"equal names and types: {one.name}, {one.type} and {other.type}" for one, other in pairs)
-    return _way(items, score, told, evidence, primary, foreign)
+    return _way(items, score, how, evidence, primary, foreign)
 
 
-def _way(items: Items, score: float, told: str, evidence: tuple[str, ...], primary: Table, foreign: Table) -> _Way:
-    return _Way(items, score, f"{written(items, primary, foreign)}: {told}", evidence)
+def _way(items: Items, score: float, how: str, evidence: tuple[str, ...], primary: Table, foreign: Table) -> _Way:
+    return _Way(items, score, f"{written(items, primary, foreign)}: {how}", evidence)
 
 
 def _items(columns: Sequence[str], targets: Sequence[str], *, turned: bool) -> Items:

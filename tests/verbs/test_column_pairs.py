@@ -7,7 +7,7 @@ import pytest
 from tests.relations.shapes import tables_of
 from thresher.connectors import ForeignKey, Table
 from thresher.knowledge.databases import PotentialRelation, find_relations
-from thresher.packs.pairing import Inferred, paired
+from thresher.verbs.solutions.column_pairs import Inferred, paired
 
 
 def infer(shape: str, primary: str, foreign: str, *keys: str, by_name: bool = False) -> Inferred:
