@@ -2,7 +2,7 @@
 
 Invariant: frozen, and below every face, so that a face can name its type without knowing who built it.
 
-Uses: agent, audit, context, core, embedding, jobs, knowledge, search, store, upstream.
+Uses: agent, audit, calling, context, core, embedding, jobs, knowledge, search, store, upstream.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from thresher.agent import AgentSettings, Models, Prompts
 from thresher.audit import AuditLog
+from thresher.calling import Calling
 from thresher.context import ContextService
 from thresher.core import Caller, Settings
 from thresher.embedding import Encoder
@@ -39,6 +40,7 @@ class Services:
         tools: The tools kind.
         intents: The intents kind.
         context: Puts rules and tools in front of a model.
+        calling: Runs tools.
         secrets: Seals what must not be stored in clear.
         caller: The owner of this process: who asks over the local socket, or without a key over HTTP.
         keys: Who else may ask, and for whom.
@@ -61,6 +63,7 @@ class Services:
     tools: ToolService
     intents: IntentService
     context: ContextService
+    calling: Calling
     secrets: SecretBox
     caller: Caller
     keys: Keys

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS, ClientCapabilities, InputRequiredResult, InputResponseRequestParams
 
-from thresher.core import JSON
+from thresher.calling import Result
 from thresher.gateway.callers import connection_of, current_caller
 from thresher.gateway.parking import Parking
 from thresher.gateway.peers import ClientPeer, Context, asked_in_rounds, modern, session_peer
@@ -55,7 +55,7 @@ class Asking:
             context: The client's request.
             params: Its parameters, the state opened already.
             config: The server that serves it.
-            work: Sends it on for a peer; a request for input is its result, typed or as JSON.
+            work: Sends it on for a peer; a request for input is its result, typed or as a `Result`.
 
         Returns:
             What `work` returns, with the server's state made ours; or what a parked call asks.
@@ -107,14 +107,10 @@ def _ours(result: R, config: ServerConfig) -> R:
     if isinstance(result, InputRequiredResult):
         state = result.request_state
         return result if state is None else result.model_copy(update={"request_state": _named(state, config)})
-    answer = _json(result)
-    if answer.get("resultType") != "input_required" or answer.get("requestState") is None:
+    if not isinstance(result, Result) or not result.asks or result.answer.get("requestState") is None:
         return result
-    return cast("R", {**answer, "requestState": _named(answer["requestState"], config)})
-
-
-def _json(result: object) -> JSON:
-    return cast("JSON", result) if isinstance(result, dict) else {}
+    state = _named(result.answer["requestState"], config)
+    return cast("R", Result({**result.answer, "requestState": state}, asks=True))
 
 
 def _named(state: str, config: ServerConfig) -> str:

@@ -32,15 +32,16 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ValidationError
 
+from thresher.calling import meta_tools
 from thresher.core import JSON, Caller, Expose
+from thresher.core import Tool as Known
 from thresher.gateway.callers import current_caller
 from thresher.gateway.errors import explained
-from thresher.gateway.meta import meta_tools
 from thresher.gateway.packs import PackTools
 from thresher.gateway.prompts import agent_prompts, listed_packs, pack_prompts
 from thresher.gateway.skills import TEMPLATE, Skills
 from thresher.knowledge.intents import Packs
-from thresher.knowledge.tools import Component, Components, Definition
+from thresher.knowledge.tools import Component, Components
 from thresher.services import Services
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
@@ -117,7 +118,7 @@ class Lists:
         self._packs = packs
         self._skills = skills
         self._expose = expose
-        self._meta = meta_tools(services.settings)
+        self._meta = [_tool(one.name, one) for one in meta_tools(services.settings)]
         self._tools = _Lists(self._all_tools)
         self._resources = _Lists(self._all_resources)
         self._templates = _Lists(self._all_templates)
@@ -174,12 +175,8 @@ class Lists:
         return page_of(await lists.of(caller, await self.stand(caller, wait=True)), params.cursor)
 
     async def _all_tools(self, caller: Caller, _: Stand) -> Sequence[Tool]:
-        tools, expose = self._services.tools, caller.expose or self._expose
-        if expose == "all" or self._services.settings.selection != "on":
-            return [*self._meta, *(_tool(definition) for definition in await tools.all_tools(caller))]
-        own = await tools.tools_of(caller, self._packs.listed(caller)) if expose == "own" else ()
-        named = {one.name: one for one in (*await tools.core_tools(caller), *own)}
-        return [*self._meta, *(_tool(named[name]) for name in sorted(named))]
+        listed = await self._services.calling.listed(caller, caller.expose or self._expose)
+        return [*self._meta, *(_tool(one.name, one.tool) for one in listed)]
 
     async def _all_resources(self, caller: Caller, stand: Stand) -> Sequence[Resource]:
         offered = await self._components.offered(caller, stand.version)
@@ -201,11 +198,10 @@ def _digests(lists: Mapping[str, Sequence[BaseModel]]) -> dict[str, int]:
     return {kind: hash(tuple(entry.model_dump_json() for entry in entries)) for kind, entries in lists.items()}
 
 
-def _tool(definition: Definition) -> Tool:
-    """An upstream tool as listed: the server's own definition under the exposed name."""
-    tool = definition.tool
+def _tool(name: str, tool: Known) -> Tool:
+    """A tool as listed: its own definition under the exposed name."""
     return Tool(
-        name=definition.name,
+        name=name,
         title=tool.title or None,
         description=tool.description,
         input_schema=dict(tool.input_schema),

@@ -38,7 +38,6 @@ from thresher.gateway.asking import Asking
 from thresher.gateway.callers import SCOPE_KEY, Identified, current_caller
 from thresher.gateway.calls import Calls
 from thresher.gateway.extension import SkillsExtension
-from thresher.gateway.guard import RulesFirst
 from thresher.gateway.http import Endpoint
 from thresher.gateway.listing import Lists
 from thresher.gateway.packs import PackTools
@@ -82,9 +81,7 @@ def build_gateway(services: Services, *, expose: Expose | None = None) -> FastMC
     subscriptions = Subscriptions(services, lists, reading, skills)
     low_level = low_level_of(server)
     low_level.middleware[:] = [Identified(services), Instructed(services), _sealed(services)]
-    low_level.add_request_handler(
-        "tools/call", CallToolRequestParams, Calls(services, asking, packs, RulesFirst(services))
-    )
+    low_level.add_request_handler("tools/call", CallToolRequestParams, Calls(services, asking))
     server.add_extension(SkillsExtension(services, skills, lists))
     _serve_lists(low_level, lists)
     _serve_reading(low_level, reading)

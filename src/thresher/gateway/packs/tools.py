@@ -16,15 +16,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
 from fastmcp import FastMCP
-from mcp.server.context import ServerRequestContext
-from mcp_types import InputRequiredResult
+from mcp import MCPError
 
+from thresher.calling import Client, Result
 from thresher.context import Situation
 from thresher.core import JSON, Caller, InvalidInput, ThresherError, UpstreamError
-from thresher.gateway.callers import client_name
+from thresher.gateway.calls import McpClient
 from thresher.gateway.confirming import client_confirm
 from thresher.gateway.packs.loading import Code, load, place, report, said
-from thresher.gateway.packs.running import is_cancelled, run_tool
+from thresher.gateway.packs.running import is_cancelled, run_tool, unattended
 from thresher.gateway.packs.threads import Threads
 from thresher.gateway.sampling import client_chat
 from thresher.knowledge.intents import Pack, PackProblem, Packs
@@ -104,6 +104,7 @@ class PackTools:
         self._unfollow = services.intents.follow(self.begin)
         self._unheed = services.context.readiness.follow(self._heed)
         self._untake = services.tools.take_local(self._local)
+        self._unregister = services.calling.take_packs(self)
 
     async def ready(self, caller: Caller, *, wait: bool = True) -> Packs:
         """The caller's packs, with their tools in the catalogue.
@@ -162,9 +163,7 @@ class PackTools:
             return self._begin(key, caller, packs, taken)
         return taken
 
-    async def run(
-        self, context: ServerRequestContext[Any, Any], caller: Caller, resolved: Resolved, arguments: JSON
-    ) -> InputRequiredResult | dict[str, Any]:
+    async def run(self, client: Client, caller: Caller, resolved: Resolved, arguments: JSON) -> Result:
         """Run a tool of a pack.
 
         Raises:
@@ -183,12 +182,15 @@ class PackTools:
             raise UpstreamError(f"The pack '{pack.name}' has no tool '{name}' any more.", hint="Call find_tools again.")
         most = self._services.settings.upstream_call_seconds
         try:
-            request = Request(
-                self._services, caller, client_chat(context), client_name(context), client_confirm(context)
-            )
+            context = client.context if isinstance(client, McpClient) else unattended()
+            request = Request(self._services, caller, client_chat(context), client.name, client_confirm(context))
             with serving(request):
                 seconds = min(code.timeouts.get(name, most), most)
                 return await run_tool(self._server, context, pack, tool, arguments, seconds)
+        except MCPError as error:
+            if isinstance(client, McpClient):
+                raise
+            raise UpstreamError(f"{name}: {error.message}") from error
         finally:
             if not resolved.read_only:
                 self._services.context.readiness.look_again()
@@ -198,7 +200,8 @@ class PackTools:
         self._unfollow()
         self._unheed()
         self._untake()
-        self._unfollow = self._unheed = self._untake = lambda: None
+        self._unregister()
+        self._unfollow = self._unheed = self._untake = self._unregister = lambda: None
         begun = [task for one in self._taken.values() for task in (one.work, one.aligning)]
         work: list[asyncio.Task[Any]] = [*self._codes.values(), *(task for task in begun if task is not None)]
         for task in work:

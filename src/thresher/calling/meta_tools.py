@@ -1,4 +1,4 @@
-"""The gateway's own tools: process_prompt, get_context, find_tools, describe_tools, call_tool and call_tool_write.
+"""Our own tools: process_prompt, get_context, find_tools, describe_tools, call_tool and call_tool_write.
 
 Invariant: their definitions never change with the catalogue, and stay short, since every client pays for them in every
 request.
@@ -7,12 +7,13 @@ request.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
-from mcp_types import Tool, ToolAnnotations
-
-from thresher.context import DEFAULT_BUDGET
-from thresher.core import Settings
+from thresher.calling.records import Result
+from thresher.calling.rendering import describe_content, describe_text, empty_search, find_content, find_text
+from thresher.context import DEFAULT_BUDGET, ContextService, prompt_data
+from thresher.core import JSON, Caller, Settings, Tool, current_trace
+from thresher.knowledge.tools import ToolService
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 
@@ -150,7 +151,9 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }
 """The input schemas by name, but for defaults that a setting gives."""
 
-_SEARCH = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+_SEARCH: Final[JSON] = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
+_READ: Final[JSON] = {"readOnlyHint": True, "openWorldHint": True}
+_WRITE: Final[JSON] = {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}
 
 
 def schema_of(name: str, settings: Settings) -> dict[str, Any]:
@@ -165,70 +168,82 @@ def _find_input(limit: int) -> dict[str, Any]:
     return {**FIND_INPUT, "properties": {**properties, "limit": entry}}
 
 
-def meta_tools(settings: Settings) -> list[Tool]:
-    """The definitions, in the order in which they are listed; without the search where nothing is to be chosen."""
-    found = [] if settings.selection == "off" else [_find(settings)]
-    return [*_enriching(), *found, _describe(), *_calls()]
+def meta_tools(settings: Settings) -> tuple[Tool, ...]:
+    """The definitions, in the order in which they are listed; without the search where nothing is to be chosen.
 
-
-def _enriching() -> list[Tool]:
-    return [
-        Tool(
-            name="process_prompt",
-            title="Process prompt",
-            description="Rules and tools for a user message, or PASS_THROUGH. Call first on each new message.",
-            input_schema=PROMPT_INPUT,
-            output_schema=PROMPT_OUTPUT,
-            annotations=_SEARCH,
-        ),
-        Tool(
-            name="get_context",
-            title="Get context",
-            description="process_prompt within a token budget; cursors fetch what it left out.",
-            input_schema=CONTEXT_INPUT,
-            output_schema=CONTEXT_OUTPUT,
-            annotations=_SEARCH,
-        ),
-    ]
-
-
-def _find(settings: Settings) -> Tool:
-    return Tool(
-        name="find_tools",
-        title="Find tools",
-        description="Search all tools: servers, documents, databases, APIs. Call first when a task needs any.",
-        input_schema=schema_of("find_tools", settings),
-        output_schema=FIND_OUTPUT,
-        annotations=_SEARCH,
-    )
-
-
-def _describe() -> Tool:
-    return Tool(
-        name="describe_tools",
-        title="Describe tools",
-        description="Full schemas of found tools, when a signature is not enough.",
-        input_schema=DESCRIBE_INPUT,
-        output_schema=DESCRIBE_OUTPUT,
-        annotations=_SEARCH,
-    )
-
-
-def _calls() -> list[Tool]:
-    """No output schemas: the answer is the upstream tool's own, and its structured content has that tool's form."""
-    return [
-        Tool(
-            name="call_tool",
-            title="Call tool",
-            description="Run a read-only tool that find_tools named.",
-            input_schema=CALL_INPUT,
-            annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True),
-        ),
-        Tool(
-            name="call_tool_write",
+    `call_tool` and `call_tool_write` have no output schemas: the answer is the called tool's own, in that tool's form.
+    """
+    found = _tool("find_tools", _FIND, FIND_OUTPUT, schema=schema_of("find_tools", settings))
+    return (
+        _tool("process_prompt", _PROMPT, PROMPT_OUTPUT),
+        _tool("get_context", "process_prompt within a token budget; cursors fetch what it left out.", CONTEXT_OUTPUT),
+        *(() if settings.selection == "off" else (found,)),
+        _tool("describe_tools", "Full schemas of found tools, when a signature is not enough.", DESCRIBE_OUTPUT),
+        _tool("call_tool", "Run a read-only tool that find_tools named.", annotations=_READ),
+        _tool(
+            "call_tool_write",
+            "Run a tool marked ! by find_tools: it may change something.",
             title="Call tool that writes",
-            description="Run a tool marked ! by find_tools: it may change something.",
-            input_schema=CALL_INPUT,
-            annotations=ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True),
+            annotations=_WRITE,
         ),
-    ]
+    )
+
+
+_PROMPT: Final = "Rules and tools for a user message, or PASS_THROUGH. Call first on each new message."
+_FIND: Final = "Search all tools: servers, documents, databases, APIs. Call first when a task needs any."
+
+
+def _tool(
+    name: str,
+    description: str,
+    output: JSON | None = None,
+    *,
+    title: str = "",
+    annotations: JSON = _SEARCH,
+    schema: JSON | None = None,
+) -> Tool:
+    title = title or name.replace("_", " ").capitalize()
+    return Tool("", name, title, description, schema or SCHEMAS[name], output, annotations)
+
+
+class MetaTools:
+    """Runs those of our own tools that answer by themselves.
+
+    Args:
+        tools: Finds and describes tools.
+        context: Chooses rules and tools for a message.
+    """
+
+    def __init__(self, tools: ToolService, context: ContextService) -> None:
+        self._tools = tools
+        self._context = context
+
+    async def run(self, caller: Caller, name: str, given: dict[str, Any]) -> Result:
+        """Run one.
+
+        Args:
+            caller: Who asks.
+            name: Of the tool.
+            given: The arguments, as its schema wants them.
+        """
+        match name:
+            case "process_prompt":
+                prompt = await self._context.process_prompt(caller, **given)
+                return Result.of(prompt.text, prompt_data(prompt))
+            case "get_context":
+                pack = await self._context.get_context(caller, **given)
+                return Result.of(pack.text, pack.data)
+            case "describe_tools":
+                found = await self._tools.describe_tools(caller, given["names"])
+                return Result.of(describe_text(found), describe_content(found))
+            case _:
+                return await self._find(caller, given)
+
+    async def _find(self, caller: Caller, given: dict[str, Any]) -> Result:
+        if not given.get("queries") and not given.get("message", "").strip():
+            return Result.of(*empty_search(await self._tools.overview(caller), current_trace()))
+        result = await self._tools.find_tools(caller, **given)
+        names = [tool.name for tool in result.tools]
+        definitions = (await self._tools.describe_tools(caller, names)).tools if names else ()
+        readers = frozenset(one.name for one in definitions if one.tool.annotations.get("readOnlyHint") is True)
+        return Result.of(find_text(result, readers), find_content(result, readers))

@@ -1,7 +1,7 @@
-"""Guards the SQL in calls of upstream tools: read, noted, and only then passed on.
+"""Guards the SQL in calls of upstream tools: each statement is judged, the decision is noted, then the call is sent.
 
-Invariant: a call reaches a server with an `sql` part only when every statement in it may run and stands in the audit
-log as a decision; what came of it is noted however the call ends.
+Invariant: a call reaches a server with an `sql` part only when every statement in it may run and its decision is in the
+audit log; the outcome is noted however the call ends.
 """
 
 from __future__ import annotations
@@ -10,20 +10,16 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, TypeVar, cast
-
-from mcp.server.context import ServerRequestContext
-from mcp_types.methods import is_input_required
+from typing import Final, cast
 
 from thresher.audit import Attempt, AuditLog, Ended, Outcome
+from thresher.calling.records import Result
 from thresher.core import JSON, Caller, InvalidInput, ThresherError, UpstreamTimeout, event
-from thresher.gateway.callers import client_name
 from thresher.knowledge.databases import refusal
 from thresher.sqlguard import Dialect, Verdict, judge
 from thresher.upstream import GuardedSql, ServerConfig, statements_in
 
-logger = logging.getLogger("thresher.gateway")
-Answer = TypeVar("Answer")
+logger = logging.getLogger("thresher.calling")
 
 _ERROR_CHARACTERS: Final = 500
 _ASKED: Final = "The server asked the client for input."
@@ -47,13 +43,13 @@ class Statements:
         self._config = config
         self._tool = tool
 
-    async def run(self, guarded: GuardedSql, arguments: JSON, call: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Pass a call on if all its statements may run.
+    async def run(self, guarded: GuardedSql, arguments: JSON, call: Callable[[], Awaitable[Result]]) -> Result:
+        """Send a call if all its statements may run.
 
         Raises:
             StatementRefused: One may not.
-            InvalidInput: A tool that takes SQL was given none, or none that can be read.
-            StoreError: The decision could not be noted.
+            InvalidInput: A tool that takes SQL was given none that can be read.
+            StoreError: A decision could not be noted.
         """
         decisions = await self._decide(guarded, arguments)
         started, ended = time.perf_counter(), Ended("cancelled", 0, 0.0)
@@ -104,38 +100,20 @@ class Statements:
         )
 
     async def _end(self, decisions: Sequence[int], ended: Ended, milliseconds: float) -> None:
-        """Note what came of the call; that it could not be noted takes nobody's answer away."""
-        told = Ended(ended.outcome, ended.rows, milliseconds, ended.error)
+        """Note the outcome of the call; if that fails, the answer goes out all the same."""
+        outcome = Ended(ended.outcome, ended.rows, milliseconds, ended.error)
         try:
-            await asyncio.gather(*(self._audit.end(self._caller, decision, told) for decision in decisions))
+            await asyncio.gather(*(self._audit.end(self._caller, decision, outcome) for decision in decisions))
         except ThresherError as error:
             event(logger, "outcome not noted", level=logging.WARNING, decisions=[*decisions], reason=error.message)
 
 
-async def guarded_call(
-    audit: AuditLog,
-    caller: Caller,
-    context: ServerRequestContext[Any, Any],
-    config: ServerConfig,
-    tool: str,
-    arguments: JSON,
-    call: Callable[[], Awaitable[Answer]],
-) -> Answer:
-    """Have a call of an upstream tool run, guarded where its server says that its tools take SQL."""
-    if config.sql is None:
-        return await call()
-    statements = Statements(audit, caller, client_name(context), config, tool)
-    return await statements.run(config.sql, arguments, call)
-
-
-def _ended(answer: object) -> Ended:
-    """How a call ended, by its answer; rows are the server's business."""
+def _ended(result: Result) -> Ended:
+    """How a call ended, by its result; rows are the server's business."""
     outcome: Outcome = "ok"
-    if is_input_required(cast("Any", answer)):
+    if result.asks:
         return Ended(outcome, 0, 0.0, _ASKED)
-    told = cast("JSON", answer)
-    if not told.get("isError"):
+    if not result.is_error:
         return Ended(outcome, 0, 0.0)
-    blocks = cast("Sequence[JSON]", told.get("content") or ())
-    text = " ".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text")
+    text = " ".join(str(block.get("text", "")) for block in result.content if block.get("type") == "text")
     return Ended("error", 0, 0.0, text[:_ERROR_CHARACTERS])

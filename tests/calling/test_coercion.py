@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from thresher.calling.coercion import check, coerce
 from thresher.core import InvalidInput
-from thresher.gateway.coerce import check, coerce
 
 
 def schema(**properties: Any) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from thresher.calling.rendering import describe_content, describe_text, find_content, find_text, why_text
 from thresher.core import Arm, Scored, Tool, Why
-from thresher.gateway.render import describe_content, describe_text, find_content, find_text, why_text
 from thresher.knowledge.tools import Definition, Descriptions, FindResult, FoundTool
 
 HYBRID = Why("hybrid", Arm(1, 0.834), Arm(2, 11.25), ("commit", "log", "git", "show"), 1)

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, cast
 
+from thresher.calling.coercion import allows, check, coerce
 from thresher.core import JSON, InvalidInput, argument_meant, did_you_mean, nearest
-from thresher.gateway.coerce import allows, check, coerce
 
 ASKING: Final = ("query", "question", "prompt", "message")
 """Names under which models give what they ask for."""

@@ -1,4 +1,4 @@
-"""Puts the rules of a pack before the first call of one of its tools.
+"""Gives a session the rules of a pack in place of its first call of one of the pack's tools.
 
 Invariant: a call is held up at most once a session for each pack, and never by a pack that the caller does not see. A
 call that was held up has not been run.
@@ -14,23 +14,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_types import CallToolResult, TextContent
-
+from thresher.calling.records import ADMIN, RULES_META, Result, server_of
+from thresher.context import ContextService, rulebook_text
 from thresher.core import Caller, event
-from thresher.gateway.packs import ADMIN, server_of
-from thresher.gateway.rules import rules_text
-from thresher.knowledge.intents import Pack, Packs
+from thresher.knowledge.intents import IntentService, Pack, Packs
 from thresher.knowledge.tools import Resolved
-from thresher.services import Services
 
-logger = logging.getLogger("thresher.gateway")
-
-RULES_META = "thresher/rules"
-"""Names, in the `_meta` of an answer that holds rules in place of a result, the packs whose rules they are."""
+logger = logging.getLogger("thresher.calling")
 
 GATHER_SECONDS = 0.1
-"""How long the answer to a first call waits for others that were made together with it: a model has not read the rules
-when it sends those. A client that waits for each answer before it calls again never notices."""
+"""How long the answer to a first call waits for other calls made at the same time: the model had not read the rules
+when it sent them. A client that waits for each answer before it calls again is not slowed down."""
 
 _OWNERS = 64
 _SESSIONS = 1_024
@@ -51,30 +45,37 @@ class _Owners:
 
 
 class RulesFirst:
-    """Looks at each call before it is run; one per process."""
+    """Looks at each call before it is run; one per process.
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._on = services.settings.rules_first == "on"
+    Args:
+        intents: Knows which session has been given which rules.
+        context: Writes rules.
+        enabled: Whether calls are held up at all.
+    """
+
+    def __init__(self, intents: IntentService, context: ContextService, *, enabled: bool = True) -> None:
+        self._intents = intents
+        self._context = context
+        self._enabled = enabled
         self._owners: OrderedDict[str, _Owners] = OrderedDict()
         self._answered: OrderedDict[tuple[Any, ...], float] = OrderedDict()
 
-    async def look(self, caller: Caller, packs: Packs, name: str, resolved: Resolved) -> CallToolResult | None:
-        """The answer to give in place of running a tool; None to run it.
+    async def look(self, caller: Caller, packs: Packs, name: str, resolved: Resolved) -> Result | None:
+        """The result to give in place of running a tool; None to run it.
 
         Args:
             caller: Who calls.
-            packs: What it sees.
+            packs: The packs that it sees.
             name: The tool's exposed name.
             resolved: The tool.
         """
         owners = self._of(packs).of(name, resolved.tool.server)
         if not owners:
             return None
-        intents, names = self._services.intents, [pack.name for pack in owners]
+        intents, names = self._intents, [pack.name for pack in owners]
         came = time.monotonic()
         free = resolved.read_only and all(pack.reads_freely for pack in owners)
-        if free or not self._on or await self._given(caller, names):
+        if free or not self._enabled or await self._given(caller, names):
             intents.note_call(caller, names, name)
             return None
         await asyncio.sleep(GATHER_SECONDS)
@@ -84,16 +85,12 @@ class RulesFirst:
             intents.note_unread(caller, pack.name, name)
         event(logger, "rules_first", tenant=caller.tenant.id, tool=name, packs=names, together=together)
         text = _together(name, names) if together else await self._before(caller, name, owners)
-        return CallToolResult(
-            content=[TextContent(type="text", text=text)],
-            is_error=True,
-            _meta={RULES_META: names},  # pyright: ignore[reportCallIssue] - the field's alias
-        )
+        return Result.of(text, is_error=True, meta={RULES_META: names})
 
     async def _given(self, caller: Caller, names: Sequence[str]) -> bool:
         """Whether the session has been given the rules of one of these packs."""
         for name in names:
-            if await self._services.intents.was_given(caller, name):
+            if await self._intents.was_given(caller, name):
                 return True
         return False
 
@@ -109,7 +106,7 @@ class RulesFirst:
         return answered
 
     async def _before(self, caller: Caller, name: str, owners: Sequence[Pack]) -> str:
-        rules = await rules_text(self._services, caller, owners)
+        rules = rulebook_text(await self._context.rules_of(caller, owners))
         packs = _listed([pack.name for pack in owners])
         return (
             f"'{name}' was NOT run yet. It belongs to {packs}, whose rules this session has not been given. They "
@@ -117,7 +114,7 @@ class RulesFirst:
         )
 
     def _of(self, packs: Packs) -> _Owners:
-        """Made once for each set of packs: a call looks names up and walks over nothing."""
+        """Built once for each set of packs, so that a call only looks names up."""
         if (owners := self._owners.get(packs.digest)) is None:
             owners = self._owners[packs.digest] = _owners(packs)
             while len(self._owners) > _OWNERS:

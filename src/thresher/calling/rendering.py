@@ -1,6 +1,6 @@
-"""Writes answers for a model: compact text, and lean structured content.
+"""Writes the answers of our own tools: compact text for a model, and lean structured content.
 
-Invariant: pure; every token counts, since a model reads each answer - but what is cut, guessed or degraded says so.
+Invariant: pure; answers are short, since a model reads each one, and state what is cut, guessed or degraded.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def find_content(result: FindResult, readers: Collection[str]) -> dict[str, Any]
     return content
 
 
-def taught(overview: Mapping[str, int], trace: str) -> tuple[str, dict[str, Any]]:
+def empty_search(overview: Mapping[str, int], trace: str) -> tuple[str, dict[str, Any]]:
     """The answer to a search for nothing: how to search, and what there is; as text, and as structured content."""
     servers = ", ".join(sorted(overview, key=lambda name: (-overview[name], name))[:_SERVERS])
     there = f" There are {sum(overview.values())} tools{f' ({servers})' if servers else ''}."
