@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thresher.agent import AgentSettings, Models, Prompts
+from thresher.agent import AgentSettings, Assistant, ChatServices, Conversations, Models, Prompts, Threads
 from thresher.audit import AuditLog
 from thresher.calling import Calling
 from thresher.context import ContextService
@@ -76,3 +76,36 @@ class Services:
     prompts: Prompts
     models: Models
     chat_settings: AgentSettings
+
+
+def open_conversations(
+    services: Services, threads: Threads, assistant: Assistant, *, models: Models | None = None
+) -> Conversations:
+    """Conversations over some services.
+
+    Args:
+        services: What tools and answers come from.
+        threads: Where conversations are kept.
+        assistant: Answers where there is no model.
+        models: Other models than those of the services.
+    """
+    return Conversations(
+        ChatServices(
+            calling=services.calling,
+            context=services.context,
+            documents=services.documents,
+            databases=services.databases,
+            consents=services.tools.consents,
+            database=services.database,
+            threads=threads,
+            prompts=services.prompts,
+            models=models or services.models,
+            settings=services.chat_settings,
+            assistant=assistant,
+        )
+    )
+
+
+def open_assistant(services: Services) -> Assistant:
+    """The assistant without a model, over some services."""
+    return Assistant(services.calling, services.intents, services.database, services.encoder)

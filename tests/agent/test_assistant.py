@@ -16,7 +16,7 @@ from thresher.agent.records import Call
 from thresher.agent.toolbox import Toolbox
 from thresher.core import Caller, InvalidInput, NotFound, Tenant
 from thresher.embedding import Encoder
-from thresher.gateway import build_gateway, open_inside
+from thresher.gateway import build_gateway
 from thresher.knowledge.documents import origin_of
 from thresher.services import Services
 
@@ -176,8 +176,8 @@ async def test_arguments_that_a_tool_does_not_take_are_not_sent(
 ) -> None:
     """Nor is a tool that is not there."""
     await add_shop(services, tmp_path)
-    async with open_inside(build_gateway(services), caller) as client:
-        box = await Toolbox.of(client)
+    async with build_gateway(services)._lifespan_manager():
+        box = await Toolbox.of(services.calling, caller)
         wrong = await box.call(Call("sql_list_tables", {"connection": "shop", "limit": 0}))
         unknown = await box.call(Call("sql_list_tables", {"connection": "shop", "made_up": 1}))
         missing = await box.call(Call("no_such_tool"))

@@ -1,13 +1,13 @@
 """The assistant: says what a question wants, calls the tools that answer it, and formats what they give.
 
-Invariant: tools are called through an MCP client of the gateway, so that what a caller may do is decided there alone.
+Invariant: tools are called through `calling`, so that what a caller may do is decided there alone.
 
-Uses: core, embedding, knowledge, llm, search, store.
+Uses: calling, context, core, embedding, knowledge, llm, search, store.
 """
 
 from thresher.agent.assistant import Assistant
 from thresher.agent.calls import ChatCall, Entry
-from thresher.agent.conversations import Conversations
+from thresher.agent.conversations import ChatServices, Conversations
 from thresher.agent.events import (
     Approval,
     Called,
@@ -37,6 +37,7 @@ __all__ = [
     "Assistant",
     "Called",
     "ChatCall",
+    "ChatServices",
     "ChatSettings",
     "Checked",
     "Chunk",

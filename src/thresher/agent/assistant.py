@@ -1,19 +1,16 @@
-"""Answers questions without a model: reads what is wanted, chooses tools, calls them as a client, says what they gave.
+"""Answers questions without a model: reads what is wanted, chooses tools, calls them, and formats what they give.
 
-Invariant: tools are called through a client of the gateway, for the asking caller; a tool that fails costs its own part
-of the answer and no more. A conversation engine with a model can stand beside it and fall back on `ask`.
+Invariant: tools are called through `calling`, for the asking caller; a tool that fails costs its own part of the answer
+and no more. A conversation engine with a model can stand beside it and fall back on `ask`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeAlias
-
-from fastmcp import Client
+from typing import Any, Final
 
 from thresher.agent.choosing import APIS, DATABASES, KINDS, follow, installed, kind_of, weighed
 from thresher.agent.cues import read_cues
@@ -26,7 +23,8 @@ from thresher.agent.records import Answer, Intent, Reply, Turn
 from thresher.agent.schemas import report_statements
 from thresher.agent.sessions import Sessions
 from thresher.agent.toolbox import Toolbox
-from thresher.core import ASSISTANT, Caller, InvalidInput, StoreError, event, traced
+from thresher.calling import Calling
+from thresher.core import ASSISTANT, Caller, InvalidInput, StoreError, acting_for, event, traced
 from thresher.embedding import Encoder, printable
 from thresher.knowledge.intents import IntentService
 from thresher.store import Database
@@ -46,8 +44,6 @@ SURE: Final = 0.9
 REPORTED: Final = 0.6
 """The least confidence in a wish for figures that no word of the question bears out."""
 
-Opener: TypeAlias = Callable[[Caller], AbstractAsyncContextManager[Client[Any]]]
-
 
 @dataclass(frozen=True, slots=True)
 class _Understood:
@@ -62,7 +58,7 @@ class Assistant:
     """Answers questions over everything that is installed. One per process.
 
     Args:
-        open_client: Opens an MCP client of the gateway that asks for a caller.
+        calling: Runs tools.
         intents: Says which packs a question asks for.
         database: Where conversations are, and the vectors of training lines.
         encoder: Embeds questions.
@@ -71,9 +67,9 @@ class Assistant:
         sessions: The conversations.
     """
 
-    def __init__(self, open_client: Opener, intents: IntentService, database: Database, encoder: Encoder) -> None:
+    def __init__(self, calling: Calling, intents: IntentService, database: Database, encoder: Encoder) -> None:
         self.sessions = Sessions(database)
-        self._open_client = open_client
+        self._calling = calling
         self._intents = intents
         self._reader = IntentReader(database, encoder)
 
@@ -104,9 +100,9 @@ class Assistant:
             conversation = await self.sessions.open(caller, session_id)
             acting = replace(caller, client=f"{ASSISTANT}{conversation.name}")
             asked = resolve(query, conversation.turns)
-            async with self._open_client(acting) as client:
+            with acting_for(acting):
                 reading = self._understand(acting, asked, query, context)
-                box, understood = await asyncio.gather(Toolbox.of(client), reading)
+                box, understood = await asyncio.gather(Toolbox.of(self._calling, acting), reading)
                 found = await _answered(box, understood)
             answer = _answer(query, conversation.name, understood, found, tuple(box.called), installed(box))
             answer = await self._remembered(caller, answer, understood, found)

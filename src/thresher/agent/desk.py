@@ -12,6 +12,7 @@ from uuid import UUID
 
 from thresher.agent.artifacts import Artifacts
 from thresher.agent.calls import ChatCall
+from thresher.agent.conversations import ChatServices
 from thresher.agent.drafts import Draft
 from thresher.agent.events import Called, Event, Finish, Report
 from thresher.agent.models import OpenModel
@@ -66,6 +67,7 @@ class Desk:
     """One turn.
 
     Attributes:
+        services: What it is run with.
         caller: For whom.
         call: What was asked for.
         settings: What holds.
@@ -82,6 +84,7 @@ class Desk:
         draft: Keeps what the model says while it answers the message of an id.
     """
 
+    services: ChatServices
     caller: Caller
     call: ChatCall
     settings: ChatSettings

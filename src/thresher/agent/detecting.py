@@ -6,15 +6,22 @@ Invariant: what cannot be found out is left out and noted; a turn never fails fo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from thresher.agent.desk import Desk
 from thresher.agent.offers import DOCUMENTS, OWN_PACKS, joined
+from thresher.context import Needs as Found
+from thresher.core import Rule, ThresherError
 from thresher.embedding import count_tokens
+from thresher.knowledge.databases import Connection
+
+T = TypeVar("T")
 
 SECONDS: Final = 15.0
+REPOSITORIES: Final = "list_repositories"
+CONNECTIONS: Final = "sql_connection_list"
 RULES_TOKENS: Final = 4_000
 """Of rules that go with one message, at most."""
 AROUND_TOKENS: Final = 400
@@ -49,23 +56,14 @@ async def detect(desk: Desk, message: str, former: Sequence[str], offered: Seque
         former: What was said before, oldest first.
         offered: Names of tools that the conversation has by now.
     """
-    settings, text = desk.settings, message[:_MESSAGE]
+    settings = desk.settings
     core = await desk.offers.core()
-    asked = {"prompt": text, **({"history": list(former[-4:])} if former else {})}
-    prompt, found, around = await asyncio.gather(
-        _told(desk, settings.packs, "process_prompt", asked),
-        _told(
-            desk, settings.servers or settings.packs, "find_tools", {"message": text, "limit": min(10, settings.tools)}
-        ),
-        _around(desk, core),
-    )
-    intents = tuple(one["name"] for one in prompt.get("intents", ()))
-    names = [one["name"] for one in (*prompt.get("tools", ()), *found.get("tools", ()))]
-    await desk.offers.describe([*offered, *names])
-    wanted = [tool.name for tool in desk.offers.known(dict.fromkeys(names)) if not _ours(tool.name)]
+    found, around = await asyncio.gather(_found(desk, message[:_MESSAGE], former[-4:]), _around(desk, core))
+    await desk.offers.describe([*offered, *found.tools])
+    wanted = [tool.name for tool in desk.offers.known(found.tools) if not _ours(tool.name)]
     whole = joined(offered, core, wanted[: settings.tools], 2 * settings.tools)
     there = tuple(tool.name for tool in desk.offers.known(whole))
-    return Needs(intents, there, _rules(desk, prompt.get("rules", ())), around)
+    return Needs(found.intents, there, _rules(desk, found.rules), around)
 
 
 def _ours(name: str) -> bool:
@@ -73,25 +71,50 @@ def _ours(name: str) -> bool:
     return name in ("retrieve_document", "read_document") or name in DOCUMENTS
 
 
-async def _told(desk: Desk, wanted: bool, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    if not wanted:
-        return {}
-    outcome = await desk.offers.call(tool, arguments, SECONDS)
-    if outcome.failed:
-        desk.account.note(f"{tool} failed, so the tools may not fit: {outcome.text[:200]}")
-        return {}
-    return outcome.data
+async def _found(desk: Desk, message: str, former: Sequence[str]) -> Found:
+    """The packs and tools for a message."""
+    settings = desk.settings
+    search = settings.servers or settings.packs
+    if not message.strip() or not search:
+        return Found()
+    found = await _asked(
+        desk,
+        "find_tools",
+        desk.services.context.needs(
+            desk.caller,
+            message,
+            history=former,
+            known=OWN_PACKS,
+            packs=settings.packs,
+            tools=min(10, settings.tools),
+        ),
+        Found(),
+    )
+    for note in found.notes:
+        desk.account.note(note[:300])
+    return found
 
 
-def _rules(desk: Desk, rules: Sequence[Mapping[str, Any]]) -> str:
+async def _asked(desk: Desk, name: str, work: Awaitable[T], otherwise: T) -> T:
+    """What some work finds out; what goes wrong is noted."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            return await work
+    except TimeoutError:
+        problem = f"{name} did not answer within {SECONDS:g} s."
+    except ThresherError as error:
+        problem = str(error)
+    desk.account.note(f"{name} failed, so the tools may not fit: {problem[:200]}")
+    return otherwise
+
+
+def _rules(desk: Desk, rules: Sequence[Rule]) -> str:
     """Rules of packs that do not speak of the tools that every conversation has, as far as they fit."""
     parts, room = list[str](), RULES_TOKENS
     for rule in rules:
-        if rule["pack"] in OWN_PACKS:
-            continue
-        text = f"# Rules of {rule['pack']} for this message\n\n{rule['text']}"
+        text = f"# Rules of {rule.intent} for this message\n\n{rule.text}"
         if (cost := count_tokens(text)) > room:
-            desk.account.note(f"The rules of {rule['pack']} have {cost:,} tokens and were left out.")
+            desk.account.note(f"The rules of {rule.intent} have {cost:,} tokens and were left out.")
             continue
         parts.append(text)
         room -= cost
@@ -100,29 +123,42 @@ def _rules(desk: Desk, rules: Sequence[Mapping[str, Any]]) -> str:
 
 async def _around(desk: Desk, core: Sequence[str]) -> str:
     """The repositories and databases that there are, a line each."""
-    calls = {"list_repositories": "repositories", "sql_connection_list": "connections"}
-    wanted = {tool: key for tool, key in calls.items() if tool in core}
-    answers = await asyncio.gather(*(_told(desk, True, tool, {}) for tool in wanted))
-    titles = {"repositories": "Documents that can be searched:", "connections": "Databases that can be asked:"}
+    repositories, connections = await asyncio.gather(_repositories(desk, core), _connections(desk, core))
     parts = list[str]()
-    for key, answer in zip(wanted.values(), answers, strict=True):
-        if lines := [_line(one) for one in answer.get(key, ())]:
-            parts.append("\n".join([titles[key], *_within(lines)]))
-    listed = dict(zip(wanted.values(), answers, strict=True)).get("connections", {"connections": ()})
-    return "\n\n".join(filter(None, (*parts, _meant(desk, listed))))
+    if repositories:
+        parts.append("\n".join(["Documents that can be searched:", *_within(repositories)]))
+    if connections:
+        lines = [_line(one.name, one.description, one.dialect) for one in connections]
+        parts.append("\n".join(["Databases that can be asked:", *_within(lines)]))
+    names = None if connections is None else [one.name for one in connections]
+    return "\n\n".join(filter(None, (*parts, _meant(desk, names))))
 
 
-def _meant(desk: Desk, listed: Mapping[str, Any]) -> str:
+async def _repositories(desk: Desk, core: Sequence[str]) -> list[str]:
+    if REPOSITORIES not in core:
+        return []
+    listed = desk.services.documents.list_repositories(desk.caller)
+    return [_line(one.name, one.description) for one in await _asked(desk, REPOSITORIES, listed, ())]
+
+
+async def _connections(desk: Desk, core: Sequence[str]) -> Sequence[Connection] | None:
+    """The databases; None where they could not be listed."""
+    if CONNECTIONS not in core:
+        return ()
+    return await _asked(desk, CONNECTIONS, desk.services.databases.list_connections(desk.caller), None)
+
+
+def _meant(desk: Desk, names: Sequence[str] | None) -> str:
     """Which database is meant where none is named; one that was chosen and is gone is noted.
 
     Args:
         desk: The turn.
-        listed: What `sql_connection_list` has answered; empty where it failed.
+        names: Of the databases; None where they could not be listed.
     """
     chosen = desk.settings.connection
-    if not chosen or not desk.settings.sql or "connections" not in listed:
+    if not chosen or not desk.settings.sql or names is None:
         return ""
-    if chosen in (one["name"] for one in listed["connections"]):
+    if chosen in names:
         return f"Where no database is named, {chosen} is meant."
     desk.account.note(
         f"The setting connection names '{chosen}', but no database has this name; the setting is ignored."
@@ -130,10 +166,9 @@ def _meant(desk: Desk, listed: Mapping[str, Any]) -> str:
     return ""
 
 
-def _line(one: Mapping[str, Any]) -> str:
-    about = " ".join(str(one.get("description") or "").split())[:120]
-    dialect = f" ({one['dialect']})" if one.get("dialect") else ""
-    return f"- {one['name']}{dialect}{f': {about}' if about else ''}"
+def _line(name: str, description: str, dialect: str = "") -> str:
+    about = " ".join(description.split())[:120]
+    return f"- {name}{f' ({dialect})' if dialect else ''}{f': {about}' if about else ''}"
 
 
 def _within(lines: Sequence[str]) -> list[str]:

@@ -17,11 +17,12 @@ from langgraph.types import StateSnapshot
 from thresher.agent.arguments import written_arguments
 from thresher.agent.artifacts import kept_passages
 from thresher.agent.calls import Entry, Kind
+from thresher.agent.conversations import ChatServices
 from thresher.agent.drafts import cut_off
 from thresher.agent.events import Approval
 from thresher.agent.graph import Graph, keeping
 from thresher.agent.state import CLASSES, Placed
-from thresher.agent.talking import GRAPH, Base
+from thresher.agent.talking import GRAPH
 from thresher.agent.threads import ThreadSaver
 from thresher.agent.transcript import marked, text_of
 from thresher.agent.waiting import waiting_in
@@ -31,31 +32,31 @@ from thresher.llm import FunctionCall
 _KINDS: Final[Mapping[type, Kind]] = {HumanMessage: "user", AIMessage: "assistant", ToolMessage: "tool"}
 
 
-async def history(base: Base, caller: Caller, thread: UUID) -> tuple[Entry, ...]:
+async def history(services: ChatServices, caller: Caller, thread: UUID) -> tuple[Entry, ...]:
     """A conversation as people read it; see `Conversations.history`."""
-    _, state = await _state(base, caller, thread)
+    _, state = await _state(services, caller, thread)
     messages: Sequence[AnyMessage] = state.values.get("messages", [])
     named = [artifact for one in messages if (artifact := _artifact(one))]
-    kept = await kept_passages(base.database, caller, thread, named) if named else {}
-    cut = await cut_off(base.database, caller, thread, [*messages])
+    kept = await kept_passages(services.database, caller, thread, named) if named else {}
+    cut = await cut_off(services.database, caller, thread, [*messages])
     whole = [*messages, cut] if cut is not None else messages
     return tuple(_entry(one, kept.get(_artifact(one), [])) for one in whole if type(one) in _KINDS)
 
 
-async def instruction(base: Base, caller: Caller, thread: UUID) -> str:
+async def instruction(services: ChatServices, caller: Caller, thread: UUID) -> str:
     """The instruction of a thread; empty without one."""
-    _, state = await _state(base, caller, thread)
+    _, state = await _state(services, caller, thread)
     return str(state.values.get("instruction") or "")
 
 
-async def pending(base: Base, caller: Caller, thread: UUID) -> tuple[Approval, ...]:
+async def pending(services: ChatServices, caller: Caller, thread: UUID) -> tuple[Approval, ...]:
     """The calls of a thread that wait for a person."""
-    return await waiting_in(*await _state(base, caller, thread))
+    return await waiting_in(*await _state(services, caller, thread))
 
 
-async def _state(base: Base, caller: Caller, thread: UUID) -> tuple[Graph, StateSnapshot]:
-    await base.threads.get(caller, thread)
-    graph = keeping(GRAPH, ThreadSaver(base.database, caller, None, CLASSES))
+async def _state(services: ChatServices, caller: Caller, thread: UUID) -> tuple[Graph, StateSnapshot]:
+    await services.threads.get(caller, thread)
+    graph = keeping(GRAPH, ThreadSaver(services.database, caller, None, CLASSES))
     return graph, await graph.aget_state({"configurable": {"thread_id": str(thread)}})
 
 

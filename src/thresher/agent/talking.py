@@ -8,13 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass, replace
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 from uuid import uuid4
 
-from fastmcp import Client
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
@@ -23,30 +22,26 @@ from thresher.agent.arguments import keepable, written_arguments
 from thresher.agent.artifacts import Artifacts
 from thresher.agent.assistant import QUERY_CHARACTERS, Assistant
 from thresher.agent.calls import ChatCall
+from thresher.agent.conversations import ChatServices
 from thresher.agent.desk import Desk
 from thresher.agent.drafts import Draft, cut_off, drop_drafts
 from thresher.agent.events import Approval, ClientCall, Decision, Delta, Event, Report
 from thresher.agent.graph import Graph, build, keeping
 from thresher.agent.messages import Lent, read_messages, unasked
-from thresher.agent.models import Models, OpenModel
+from thresher.agent.models import OpenModel
 from thresher.agent.nodes import client_calls
 from thresher.agent.offers import Offers
-from thresher.agent.prompts import Prompts
-from thresher.agent.settings import AgentSettings, ChatSettings
+from thresher.agent.settings import ChatSettings
 from thresher.agent.state import CLASSES, Messages, Searches, State
-from thresher.agent.threads import Threads, ThreadSaver, Turn
+from thresher.agent.threads import ThreadSaver, Turn
 from thresher.agent.tracing import untraced
 from thresher.agent.transcript import NOT_ANSWERED, answered, closed, closings, open_calls, text_of, user_message
 from thresher.agent.waiting import asked, note_decided, waiting_in
-from thresher.core import Caller, Conflict, InvalidInput, Talk, event, shortened, talking_in, traced
+from thresher.core import Caller, Conflict, InvalidInput, Talk, acting_for, event, shortened, talking_in, traced
 from thresher.embedding import printable
-from thresher.knowledge.tools import Consents
 from thresher.llm import Message
-from thresher.store import Database
 
 logger = logging.getLogger("thresher.agent")
-
-Opener: TypeAlias = Callable[[Caller], AbstractAsyncContextManager[Client[Any]]]
 
 GRAPH: Final = build()
 WENT_ON: Final = "Declined: the person went on without approving it. It was not run."
@@ -58,24 +53,10 @@ _LONGEST: Final = 2_000_000
 """Characters of all messages of a call: what no model reads."""
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
-    """What turns are run with; one per process."""
-
-    database: Database
-    threads: Threads
-    prompts: Prompts
-    models: Models
-    settings: AgentSettings
-    assistant: Assistant
-    consents: Consents
-    open_client: Opener
-
-
-async def talk(base: Base, caller: Caller, call: ChatCall) -> AsyncGenerator[Event]:
+async def talk(services: ChatServices, caller: Caller, call: ChatCall) -> AsyncGenerator[Event]:
     """Run a turn; see `Conversations.talk`."""
     line: asyncio.Queue[Event | None] = asyncio.Queue()
-    task = asyncio.create_task(_run(base, caller, call, line.put_nowait))
+    task = asyncio.create_task(_run(services, caller, call, line.put_nowait))
     task.add_done_callback(lambda _: line.put_nowait(None))
     try:
         while (told := await line.get()) is not None:
@@ -87,34 +68,35 @@ async def talk(base: Base, caller: Caller, call: ChatCall) -> AsyncGenerator[Eve
             await asyncio.wait([task])
 
 
-async def _run(base: Base, caller: Caller, call: ChatCall, tell: Callable[[Event], None]) -> None:
+async def _run(services: ChatServices, caller: Caller, call: ChatCall, tell: Callable[[Event], None]) -> None:
     with traced() as trace:
         _check(call)
         call = replace(call, messages=tuple(replace(one, text=printable(one.text)) for one in call.messages))
-        settings, model = await _chosen(base, caller, call)
+        settings, model = await _chosen(services, caller, call)
         async with AsyncExitStack() as stack:
-            turn = await stack.enter_async_context(base.threads.turn(caller, call.thread)) if call.thread else None
-            talk = await _conversation(base, caller, call, turn, settings, model)
+            turn = await stack.enter_async_context(services.threads.turn(caller, call.thread)) if call.thread else None
+            talk = await _conversation(services, caller, call, turn, settings, model)
             stack.enter_context(talking_in(talk))
             acting = replace(caller, client=f"chat:{call.thread or uuid4()}")
-            client = await stack.enter_async_context(base.open_client(acting))
+            stack.enter_context(acting_for(acting))
             desk = Desk(
-                caller=caller,
+                services=services,
+                caller=acting,
                 call=call,
                 settings=settings,
-                prompts=await base.prompts.all(caller),
+                prompts=await services.prompts.all(caller),
                 model=model,
-                assist=partial(_assist, base.assistant, caller),
-                offers=Offers(client, settings, base.consents, caller),
-                artifacts=Artifacts(base.database, caller, turn),
+                assist=partial(_assist, services.assistant, caller),
+                offers=Offers(services.calling, settings, services.consents, acting),
+                artifacts=Artifacts(services.database, caller, turn),
                 tell=tell,
                 thread=call.thread,
                 trace=trace,
-                draft=partial(Draft, base.database, caller, turn),
+                draft=partial(Draft, services.database, caller, turn),
             )
             _say_what_was_raised(desk)
-            saver = ThreadSaver(base.database, caller, turn, CLASSES) if turn else None
-            tell(await _turn(base, keeping(GRAPH, saver) if saver else GRAPH, desk, turn))
+            saver = ThreadSaver(services.database, caller, turn, CLASSES) if turn else None
+            tell(await _turn(services, keeping(GRAPH, saver) if saver else GRAPH, desk, turn))
 
 
 def _say_what_was_raised(desk: Desk) -> None:
@@ -130,7 +112,7 @@ async def _assist(assistant: Assistant, caller: Caller, question: str) -> tuple[
     return reply.text, reply.notes
 
 
-async def _chosen(base: Base, caller: Caller, call: ChatCall) -> tuple[ChatSettings, OpenModel | None]:
+async def _chosen(services: ChatServices, caller: Caller, call: ChatCall) -> tuple[ChatSettings, OpenModel | None]:
     """What holds in a turn, and which model answers; whatever is wrong with it is so before a thread is begun.
 
     Raises:
@@ -139,31 +121,36 @@ async def _chosen(base: Base, caller: Caller, call: ChatCall) -> tuple[ChatSetti
         Conflict: The model is disabled.
     """
     if call.thread is not None and (call.decisions or _results(call.messages)):
-        await base.threads.get(caller, call.thread)
-    settings = await base.settings.of(caller, call.thread, call.settings)
-    return settings, await base.models.open(caller, settings.model, settings=settings)
+        await services.threads.get(caller, call.thread)
+    settings = await services.settings.of(caller, call.thread, call.settings)
+    return settings, await services.models.open(caller, settings.model, settings=settings)
 
 
 async def _conversation(
-    base: Base, caller: Caller, call: ChatCall, turn: Turn | None, settings: ChatSettings, model: OpenModel | None
+    services: ChatServices,
+    caller: Caller,
+    call: ChatCall,
+    turn: Turn | None,
+    settings: ChatSettings,
+    model: OpenModel | None,
 ) -> Talk:
     """The conversation as tools see it; one that has just begun is called by its first words."""
     title = ""
     if turn is not None and turn.began:
         words = " ".join(_last_words(call).split())
-        title = (await base.threads.rename(caller, turn.thread, shortened(words, TITLE))).title
+        title = (await services.threads.rename(caller, turn.thread, shortened(words, TITLE))).title
     elif turn is not None:
-        title = (await base.threads.get(caller, turn.thread)).title
+        title = (await services.threads.get(caller, turn.thread)).title
     lent = Lent(model) if model is not None else None
     return Talk(call.thread, title, settings.model_dump(), lent.name if lent else "", lent)
 
 
-async def _turn(base: Base, graph: Graph, desk: Desk, turn: Turn | None) -> Report:
+async def _turn(services: ChatServices, graph: Graph, desk: Desk, turn: Turn | None) -> Report:
     """Run the graph, and say how it ended."""
     config: Any = {"recursion_limit": desk.settings.recursion}
     if turn is not None:
         config["configurable"] = {"thread_id": str(turn.thread)}
-    entry: Any = await _entry(graph, config, desk, base, turn) if turn else {"messages": _stateless(desk.call)}
+    entry: Any = await _entry(graph, config, desk, services, turn) if turn else {"messages": _stateless(desk.call)}
     try:
         with untraced():
             state = cast("dict[str, Any]", await graph.ainvoke(entry, config, context=desk))  # pyright: ignore[reportUnknownMemberType] - the library's
@@ -200,7 +187,7 @@ def _say_what_waits(desk: Desk, waiting: Sequence[Approval]) -> None:
     desk.tell(Delta(desk.account.parts[-1]))
 
 
-async def _entry(graph: Graph, config: Any, desk: Desk, base: Base, turn: Turn) -> Any:
+async def _entry(graph: Graph, config: Any, desk: Desk, services: ChatServices, turn: Turn) -> Any:
     """What a turn of a thread begins with: decisions, answers of the client's tools, or the last message."""
     call = desk.call
     before = await graph.aget_state(config)
@@ -216,8 +203,8 @@ async def _entry(graph: Graph, config: Any, desk: Desk, base: Base, turn: Turn) 
     if waiting:
         names = ", ".join(one.tool for one in waiting.values())
         desk.account.note(f"What waited for approval was declined by going on: {names}.")
-    cut = await cut_off(base.database, desk.caller, turn.thread, messages)
-    await drop_drafts(base.database, desk.caller, turn.thread)
+    cut = await cut_off(services.database, desk.caller, turn.thread, messages)
+    await drop_drafts(services.database, desk.caller, turn.thread)
     words = _last_words(call)
     if cut is None and messages and isinstance(messages[-1], HumanMessage) and text_of(messages[-1]) == words:
         return {**given, "messages": Messages()}  # sent once more after a failure: it is in the thread

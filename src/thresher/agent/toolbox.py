@@ -1,4 +1,4 @@
-"""Calls the tools that a client sees, through that client alone.
+"""Calls tools for the assistant, by the one door through which tools are run.
 
 Invariant: arguments that a tool's schema does not allow are never sent; whatever a tool does, the answer is an outcome
 and no exception.
@@ -7,22 +7,26 @@ and no exception.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import jsonschema_rs
-from fastmcp import Client
-from mcp import MCPError
-from mcp_types import CallToolResult, Tool
 
 from thresher.agent.records import Call
+from thresher.calling import RULES_META, Calling, Result
+from thresher.calling import Call as ToolCall
+from thresher.core import JSON, Caller, Said, ThresherError, event, traced
+
+logger = logging.getLogger("thresher.agent")
 
 CALL_SECONDS: Final = 20.0
 """How long a tool may take before the answer goes out without it."""
-RULES: Final = "thresher/rules"
-"""In the `_meta` of an answer that holds a pack's rules in place of a result: the call is to be made once more."""
 _PROBLEM_CHARACTERS: Final = 400
+_ENDING_SECONDS: Final = 1.0
+"""How long a call that is broken off may take to end."""
+_UNFORESEEN: Final = "Something went wrong inside Thresher. Its log tells more under this trace id."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,47 +47,52 @@ class Outcome:
 
 
 class Toolbox:
-    """The tools of one client.
+    """The tools that a caller is shown.
 
     Args:
-        client: Calls them.
-        tools: As `tools/list` gave them.
+        calling: Runs them.
+        caller: For whom.
+        schemas: Their input schemas, by name.
 
     Attributes:
         called: Names of the tools that were called, each once, in order.
     """
 
-    def __init__(self, client: Client[Any], tools: Mapping[str, Tool]) -> None:
-        self._client = client
-        self._tools = tools
+    def __init__(self, calling: Calling, caller: Caller, schemas: Mapping[str, JSON]) -> None:
+        self._calling = calling
+        self._caller = caller
+        self._schemas = schemas
         self._validators: dict[str, jsonschema_rs.Validator] = {}
         self.called: dict[str, None] = {}
 
     @classmethod
-    async def of(cls, client: Client[Any]) -> Toolbox:
-        """The tools that a client sees now."""
-        return cls(client, {tool.name: tool for tool in await client.list_tools()})
+    async def of(cls, calling: Calling, caller: Caller) -> Toolbox:
+        """The tools that a caller is shown now."""
+        await calling.ready(caller)
+        listed = await calling.listed(caller, "own")
+        own = {tool.name: tool.input_schema for tool in calling.own}
+        return cls(calling, caller, own | {one.name: one.tool.input_schema for one in listed})
 
     def __contains__(self, name: str) -> bool:
-        return name in self._tools
+        return name in self._schemas
 
     async def call(self, call: Call) -> Outcome:
         """Call a tool; one that is not there, or does not take the arguments, is not called."""
-        if (wrong := self._wrong(call)) or (tool := self._tools.get(call.tool)) is None:
-            return Outcome(call, problem=wrong or f"There is no tool {call.tool}.")
-        self.called[tool.name] = None
-        answer = await send(self._client, tool.name, call.arguments, CALL_SECONDS)
-        if isinstance(answer, CallToolResult) and RULES in (answer.meta or {}):
-            answer = await send(self._client, tool.name, call.arguments, CALL_SECONDS)
+        if call.tool not in self._schemas:
+            return Outcome(call, problem=f"There is no tool {call.tool}.")
+        if wrong := self._wrong(call):
+            return Outcome(call, problem=wrong)
+        self.called[call.tool] = None
+        answer = await run_tool(self._calling, self._caller, call.tool, call.arguments, CALL_SECONDS)
+        if isinstance(answer, Result) and RULES_META in answer.meta:
+            answer = await run_tool(self._calling, self._caller, call.tool, call.arguments, CALL_SECONDS)
         return _outcome(call, answer)
 
     def _wrong(self, call: Call) -> str:
         """What a tool's schema says against arguments; empty where nothing."""
-        if (tool := self._tools.get(call.tool)) is None:
-            return ""
-        if (validator := self._validators.get(tool.name)) is None:
+        if (validator := self._validators.get(call.tool)) is None:
             try:
-                validator = self._validators[tool.name] = jsonschema_rs.validator_for(tool.input_schema)
+                validator = self._validators[call.tool] = jsonschema_rs.validator_for(dict(self._schemas[call.tool]))
             except ValueError as error:
                 return f"{call.tool} was not called, for its schema is broken: {str(error)[:_PROBLEM_CHARACTERS]}"
         error = next(iter(validator.iter_errors(dict(call.arguments))), None)
@@ -93,27 +102,40 @@ class Toolbox:
         return f"{call.tool} was not called, for it does not take these arguments{place}: {error.message}."
 
 
-async def send(client: Client[Any], name: str, arguments: Mapping[str, Any], seconds: float) -> CallToolResult | str:
-    """Call a tool by a client, whatever becomes of it.
+async def run_tool(
+    calling: Calling, caller: Caller, name: str, arguments: Mapping[str, Any], seconds: float
+) -> Result | str:
+    """Call a tool, whatever becomes of it. One that does not end when it is broken off is left behind.
 
     Returns:
         What the tool answered, or why there is no answer.
     """
+    call = asyncio.create_task(_answer(calling, caller, ToolCall(name, dict(arguments))))
     try:
-        async with asyncio.timeout(seconds):
-            return await client.call_tool_mcp(name, dict(arguments))
-    except TimeoutError:
-        return f"{name} did not answer within {seconds:g} s."
-    except MCPError as error:
-        return f"{name}: {error.message}"
-    except RuntimeError as error:  # a tool that asks back, or a result that is none
-        return f"{name} could not be called: {error}"
+        await asyncio.wait([call], timeout=seconds)
+    finally:
+        if not call.done():
+            call.cancel()
+            await asyncio.wait([call], timeout=_ENDING_SECONDS)
+    return call.result() if call.done() and not call.cancelled() else f"{name} did not answer within {seconds:g} s."
 
 
-def _outcome(call: Call, result: CallToolResult | str) -> Outcome:
+async def _answer(calling: Calling, caller: Caller, call: ToolCall) -> Result | str:
+    with traced() as trace:
+        try:
+            result = await calling.call(caller, call)
+        except ThresherError as error:
+            event(logger, "refused", code=error.code, message=Said(error.message))
+            return Result.of(f"{error} [trace {trace}]", is_error=True)
+        except Exception as error:  # a model's answer must not fail for a tool
+            logger.error("unforeseen", exc_info=error, extra={"fields": {"kind": type(error).__name__}})
+            return Result.of(f"{_UNFORESEEN} [trace {trace}]", is_error=True)
+    return f"{call.name} could not be called: it asks its client for input." if result.asks else result
+
+
+def _outcome(call: Call, result: Result | str) -> Outcome:
     if isinstance(result, str):
         return Outcome(call, problem=result[:_PROBLEM_CHARACTERS])
-    text = "\n".join(block.text for block in result.content if block.type == "text")
     if result.is_error:
-        return Outcome(call, problem=" ".join(text.split())[:_PROBLEM_CHARACTERS] or f"{call.tool} failed.")
-    return Outcome(call, result.structured_content or {}, text)
+        return Outcome(call, problem=" ".join(result.text.split())[:_PROBLEM_CHARACTERS] or f"{call.tool} failed.")
+    return Outcome(call, result.structured, result.text)

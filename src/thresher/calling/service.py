@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 from thresher.audit import AuditLog
 from thresher.calling.arguments import own_arguments
 from thresher.calling.coercion import check, coerce
-from thresher.calling.meta_tools import SCHEMAS, MetaTools, schema_of
+from thresher.calling.meta_tools import SCHEMAS, MetaTools, meta_tools, schema_of
 from thresher.calling.records import NO_CLIENT, Call, Client, PackTools, Result
 from thresher.calling.rules_first import RulesFirst
 from thresher.calling.statements import Statements
@@ -24,6 +25,7 @@ from thresher.core import (
     JSON,
     Caller,
     Expose,
+    HeldBack,
     InvalidInput,
     NotFound,
     Said,
@@ -41,6 +43,8 @@ logger = logging.getLogger("thresher.calling")
 
 RULES_FIRST = "rules first"
 """The state of a call that was answered with the rules of its pack; it was not run."""
+_NAMES = 50
+"""Tools that are described at once."""
 _WRITES = {
     False: "may change something",
     True: "may change something: its server claims otherwise, and nobody has marked it as trusted",
@@ -58,6 +62,9 @@ class Calling:
         context: What our own tools answer from, and the rules of packs.
         upstreams: Sessions with servers.
         audit: Where decisions about statements are noted.
+
+    Attributes:
+        own: The definitions of our own tools.
     """
 
     def __init__(
@@ -69,6 +76,7 @@ class Calling:
         upstreams: Upstreams,
         audit: AuditLog,
     ) -> None:
+        self.own = meta_tools(settings)
         self._settings = settings
         self._tools = tools
         self._intents = intents
@@ -105,6 +113,14 @@ class Calling:
         own = await tools.tools_of(caller, packs) if expose == "own" else ()
         named = {one.name: one for one in (*await tools.core_tools(caller), *own)}
         return tuple(named[name] for name in sorted(named))
+
+    async def describe(self, caller: Caller, names: Sequence[str]) -> tuple[Definition, ...]:
+        """The definitions of those tools that are there and may be used, in the order asked."""
+        definitions: list[Definition] = []
+        for first in range(0, len(names), _NAMES):
+            with suppress(NotFound, HeldBack):  # none of them is there
+                definitions += (await self._tools.describe_tools(caller, names[first : first + _NAMES])).tools
+        return tuple(definitions)
 
     async def call(self, caller: Caller, call: Call, client: Client = NO_CLIENT) -> Result:
         """Run a tool.

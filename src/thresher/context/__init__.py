@@ -10,7 +10,7 @@ from thresher.context.endpoints import EndpointSource, name_providers
 from thresher.context.passages import DocumentSource
 from thresher.context.questions import DEFAULT_BUDGET, LARGEST_BUDGET
 from thresher.context.readiness import Condition, Readiness
-from thresher.context.records import Facts, Note, Offer, Prompt, Rulebook
+from thresher.context.records import Facts, Needs, Note, Offer, Prompt, Rulebook
 from thresher.context.rendering import prompt_data, prompt_text, rulebook_text
 from thresher.context.schemas import SchemaSource
 from thresher.context.service import ContextService
@@ -28,6 +28,7 @@ __all__ = [
     "Facts",
     "Gathered",
     "Inquiry",
+    "Needs",
     "Note",
     "Offer",
     "Prompt",

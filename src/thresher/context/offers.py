@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from thresher.context.records import Asked, Note, Offer, Offers
+from thresher.context.records import Asked, Needs, Note, Offer, Offers
 from thresher.context.variables import joined
 from thresher.core import Caller, HeldBack, NotFound, Scored, Tool, Why
 from thresher.knowledge.intents import Pack
@@ -79,6 +79,11 @@ class ToolOffers:
     async def of_message(self, caller: Caller, asked: Asked, packs: Sequence[Pack]) -> Offers:
         """The tools that fit the message, of whatever server, and those that these packs name."""
         return await self._offers(caller, await self._find(caller, asked, None, None), packs, (), [])
+
+    async def of_anything(self, caller: Caller, asked: Asked, limit: int, ahead: Ahead | None) -> Needs:
+        """The names of the tools that fit the message, of whatever server, core tools among them."""
+        found = await self._tools.find_tools(caller, **_searched(asked), limit=limit, ahead=ahead)
+        return Needs(tools=tuple(tool.name for tool in found.tools))
 
     async def _find(
         self, caller: Caller, asked: Asked, servers: Sequence[str] | None, ahead: Ahead | None

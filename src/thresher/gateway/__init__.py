@@ -5,7 +5,6 @@ Invariant: tools/list is the same for the same caller and catalogue, whatever wa
 Uses: agent, calling, context, core, knowledge, llm, packs, services, upstream.
 """
 
-from thresher.gateway.inside import open_inside
 from thresher.gateway.server import MCP_PATH, build_gateway, http_app, instructions
 from thresher.gateway.streams import serve_stream_session
 
@@ -14,6 +13,5 @@ __all__ = [
     "build_gateway",
     "http_app",
     "instructions",
-    "open_inside",
     "serve_stream_session",
 ]

@@ -32,7 +32,6 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ValidationError
 
-from thresher.calling import meta_tools
 from thresher.core import JSON, Caller, Expose
 from thresher.core import Tool as Known
 from thresher.gateway.callers import current_caller
@@ -118,7 +117,7 @@ class Lists:
         self._packs = packs
         self._skills = skills
         self._expose = expose
-        self._meta = [_tool(one.name, one) for one in meta_tools(services.settings)]
+        self._meta = [_tool(one.name, one) for one in services.calling.own]
         self._tools = _Lists(self._all_tools)
         self._resources = _Lists(self._all_resources)
         self._templates = _Lists(self._all_templates)

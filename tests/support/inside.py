@@ -50,7 +50,7 @@ def _trusting(kind: type[ClientSession]) -> type[ClientSession]:
     """
 
     class Trusting(kind):
-        async def validate_tool_result(self, name: str, result: CallToolResult) -> None:  # noqa: ARG002 - the library's signature
+        async def validate_tool_result(self, name: str, result: CallToolResult) -> None:
             return
 
     return Trusting
