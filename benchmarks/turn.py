@@ -2,12 +2,14 @@
 
 The product has two documents, a database and LiveMCPBench's catalogue. The model is a process of its own and answers at
 once, or first searches documents. What is counted is the turn of a thread that has had one before, so that nothing is
-read for the first time. Functions are counted by their code, on the event loop's thread; a round trip to the database
-is a pipeline or a single statement that waits for its answer.
+read for the first time. Functions are counted by their code, on the event loop's thread. A trip to the database is a
+transaction, or a pipeline of statements on a connection of its own; the log rows that are written behind the answer are
+counted where they fall into the turn.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 import statistics
@@ -33,9 +35,12 @@ from thresher.app import App
 from thresher.gateway import build_gateway
 from thresher.knowledge.documents import origin_of
 from thresher.llm import Message
+from thresher.store import Database
 
 SOURCE = str(Path(thresher.__file__).parent)
 ROUNDS = 30
+SETTLED = 0.5
+"""Seconds in which the log rows of earlier turns are written."""
 QUESTION = "How many weeks of paid leave do parents have, and how many customers are there?"
 LEAVE = (
     "# Leave\n\nParents have sixteen weeks of paid leave after a child is born. They ask for it eight weeks before.\n"
@@ -56,8 +61,8 @@ class Trace:
     Attributes:
         code: The functions of Thresher that were called.
         calls: How often any was.
-        trips: Round trips to the database.
-        statements: Statements that were sent to it.
+        trips: Transactions and pipelines, each on a connection that is taken for it.
+        statements: Statements that were sent.
     """
 
     code: set[CodeType] = field(default_factory=set)
@@ -94,40 +99,27 @@ def traced() -> Generator[Trace]:
 
 @contextmanager
 def _database_watched(trace: Trace) -> Generator[None]:
-    connection, cursor = psycopg.AsyncConnection, psycopg.AsyncCursor
-    execute, commit, rollback, pipeline = cursor.execute, connection.commit, connection.rollback, connection.pipeline
-    piped: set[int] = set()
+    execute, once, begin = psycopg.AsyncCursor.execute, Database._once, Database._begin
 
-    async def counted(self: Any, *args: Any, **more: Any) -> Any:
+    async def executed(self: Any, *args: Any, **more: Any) -> Any:
         trace.statements += 1
-        trace.trips += id(self.connection) not in piped
         return await execute(self, *args, **more)
 
-    async def committed(self: Any) -> None:
+    async def sent(self: Database, *args: Any) -> Any:
         trace.trips += 1
-        await commit(self)
+        return await once(self, *args)
 
-    async def rolled_back(self: Any) -> None:
+    async def begun(self: Database, *args: Any) -> Any:
         trace.trips += 1
-        await rollback(self)
+        return await begin(self, *args)
 
-    @asynccontextmanager
-    async def as_one(self: Any) -> AsyncGenerator[Any]:
-        trace.trips += 1
-        piped.add(id(self))
-        try:
-            async with pipeline(self) as made:
-                yield made
-        finally:
-            piped.discard(id(self))
-
-    cursor.execute = counted  # type: ignore[method-assign] - watched for a moment
-    connection.commit, connection.rollback, connection.pipeline = committed, rolled_back, as_one  # type: ignore[method-assign, assignment] - as above
+    psycopg.AsyncCursor.execute = executed  # type: ignore[method-assign] - watched for a moment
+    Database._once, Database._begin = sent, begun  # type: ignore[method-assign] - as above
     try:
         yield
     finally:
-        cursor.execute = execute  # type: ignore[method-assign] - as above
-        connection.commit, connection.rollback, connection.pipeline = commit, rollback, pipeline  # type: ignore[method-assign] - as above
+        psycopg.AsyncCursor.execute = execute  # type: ignore[method-assign] - as above
+        Database._once, Database._begin = once, begin  # type: ignore[method-assign] - as above
 
 
 @asynccontextmanager
@@ -159,9 +151,11 @@ async def speak(app: App, thread: UUID) -> None:
 
 
 async def measured(work: Callable[[], Awaitable[object]]) -> dict[str, Any]:
-    """What some work passes through at its third time, and how long it takes when nothing is counted."""
+    """What some work passes through when nothing is new, and how long it takes when nothing is counted."""
     await work()
     await work()
+    await asyncio.sleep(SETTLED)
+    await work()  # so that what is fresh for a moment is fresh
     with traced() as trace:
         await work()
     times: list[float] = []

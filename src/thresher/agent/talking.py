@@ -28,10 +28,11 @@ from thresher.agent.drafts import Draft, cut_off, drop_drafts
 from thresher.agent.events import Approval, ClientCall, Decision, Delta, Event, Report
 from thresher.agent.graph import Graph, build, keeping
 from thresher.agent.messages import Lent, read_messages, unasked
-from thresher.agent.models import OpenModel
+from thresher.agent.models import OpenModel, seen_of, seen_statement
 from thresher.agent.nodes import client_calls
 from thresher.agent.offers import Offers
-from thresher.agent.settings import ChatSettings
+from thresher.agent.prompts import Prompt, in_force_statement, versions_of
+from thresher.agent.settings import ChatSettings, layers_of, layers_statement
 from thresher.agent.state import CLASSES, Messages, Searches, State
 from thresher.agent.threads import ThreadSaver, Turn
 from thresher.agent.tracing import untraced
@@ -72,7 +73,7 @@ async def _run(services: ChatServices, caller: Caller, call: ChatCall, tell: Cal
     with traced() as trace:
         _check(call)
         call = replace(call, messages=tuple(replace(one, text=printable(one.text)) for one in call.messages))
-        settings, model = await _chosen(services, caller, call)
+        settings, model, prompts = await _chosen(services, caller, call)
         async with AsyncExitStack() as stack:
             turn = await stack.enter_async_context(services.threads.turn(caller, call.thread)) if call.thread else None
             talk = await _conversation(services, caller, call, turn, settings, model)
@@ -84,7 +85,7 @@ async def _run(services: ChatServices, caller: Caller, call: ChatCall, tell: Cal
                 caller=acting,
                 call=call,
                 settings=settings,
-                prompts=await services.prompts.all(caller),
+                prompts=prompts,
                 model=model,
                 assist=partial(_assist, services.assistant, caller),
                 offers=Offers(services.calling, settings, services.consents, acting),
@@ -96,7 +97,12 @@ async def _run(services: ChatServices, caller: Caller, call: ChatCall, tell: Cal
             )
             _say_what_was_raised(desk)
             saver = ThreadSaver(services.database, caller, turn, CLASSES) if turn else None
-            tell(await _turn(services, keeping(GRAPH, saver) if saver else GRAPH, desk, turn))
+            try:
+                report = await _turn(services, keeping(GRAPH, saver) if saver else GRAPH, desk, turn)
+            finally:
+                if saver is not None:
+                    await asyncio.shield(saver.settle())
+            tell(report)
 
 
 def _say_what_was_raised(desk: Desk) -> None:
@@ -112,8 +118,10 @@ async def _assist(assistant: Assistant, caller: Caller, question: str) -> tuple[
     return reply.text, reply.notes
 
 
-async def _chosen(services: ChatServices, caller: Caller, call: ChatCall) -> tuple[ChatSettings, OpenModel | None]:
-    """What holds in a turn, and which model answers; whatever is wrong with it is so before a thread is begun.
+async def _chosen(
+    services: ChatServices, caller: Caller, call: ChatCall
+) -> tuple[ChatSettings, OpenModel | None, Mapping[str, Prompt]]:
+    """What holds in a turn, which model answers, and the prompts; what is wrong is so before a thread is begun.
 
     Raises:
         InvalidInput: A setting is none, or out of bounds.
@@ -122,8 +130,15 @@ async def _chosen(services: ChatServices, caller: Caller, call: ChatCall) -> tup
     """
     if call.thread is not None and (call.decisions or _results(call.messages)):
         await services.threads.get(caller, call.thread)
-    settings = await services.settings.of(caller, call.thread, call.settings)
-    return settings, await services.models.open(caller, settings.model, settings=settings)
+    layers, models, versions = await services.database.together(
+        caller.tenant,
+        layers_statement(caller, call.thread),
+        seen_statement(caller),
+        in_force_statement(caller),
+    )
+    settings = services.settings.resolved(layers_of(layers), call.settings)
+    model = await services.models.open(caller, settings.model, settings=settings, rows=seen_of(models))
+    return settings, model, services.prompts.merged(versions_of(versions))
 
 
 async def _conversation(
@@ -140,7 +155,7 @@ async def _conversation(
         words = " ".join(_last_words(call).split())
         title = (await services.threads.rename(caller, turn.thread, shortened(words, TITLE))).title
     elif turn is not None:
-        title = (await services.threads.get(caller, turn.thread)).title
+        title = turn.title
     lent = Lent(model) if model is not None else None
     return Talk(call.thread, title, settings.model_dump(), lent.name if lent else "", lent)
 
@@ -203,8 +218,9 @@ async def _entry(graph: Graph, config: Any, desk: Desk, services: ChatServices, 
     if waiting:
         names = ", ".join(one.tool for one in waiting.values())
         desk.account.note(f"What waited for approval was declined by going on: {names}.")
-    cut = await cut_off(services.database, desk.caller, turn.thread, messages)
-    await drop_drafts(services.database, desk.caller, turn.thread)
+    cut = await cut_off(services.database, desk.caller, turn.thread, messages) if turn.drafts else None
+    if turn.drafts:
+        await drop_drafts(services.database, desk.caller, turn.thread)
     words = _last_words(call)
     if cut is None and messages and isinstance(messages[-1], HumanMessage) and text_of(messages[-1]) == words:
         return {**given, "messages": Messages()}  # sent once more after a failure: it is in the thread

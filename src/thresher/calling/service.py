@@ -109,7 +109,7 @@ class Calling:
         tools = self._tools
         if expose == "all" or self._settings.selection != "on":
             return await tools.all_tools(caller)
-        packs = self._packs[-1].listed(caller) if self._packs else {}
+        packs = self._packs[-1].listed(caller) if self._packs else dict[str, frozenset[str]]()
         own = await tools.tools_of(caller, packs) if expose == "own" else ()
         named = {one.name: one for one in (*await tools.core_tools(caller), *own)}
         return tuple(named[name] for name in sorted(named))

@@ -116,7 +116,7 @@ class Lists:
         self._components = components
         self._packs = packs
         self._skills = skills
-        self._expose = expose
+        self._expose: Expose = expose
         self._meta = [_tool(one.name, one) for one in services.calling.own]
         self._tools = _Lists(self._all_tools)
         self._resources = _Lists(self._all_resources)

@@ -6,7 +6,7 @@ Uses: core.
 """
 
 from thresher.store.embedded import EmbeddedServer
-from thresher.store.engine import Database, driver, run_retrying
+from thresher.store.engine import Database, Row, Send, driver, run_retrying
 from thresher.store.journal import Journal
 from thresher.store.keys import KeyInfo, Keys, without_placeholder
 from thresher.store.log_rows import age_limit, period, period_start, purge_rows
@@ -22,7 +22,9 @@ __all__ = [
     "Journal",
     "KeyInfo",
     "Keys",
+    "Row",
     "SecretBox",
+    "Send",
     "age_limit",
     "clean",
     "connect_watched",

@@ -6,7 +6,8 @@ Invariant: a key is sealed where it lies, goes to its own service, and shows now
 """
 
 from thresher.agent.models.opened import OpenModel
+from thresher.agent.models.queries import seen_of, seen_statement
 from thresher.agent.models.records import Checked, Chunk, Model
 from thresher.agent.models.service import Models
 
-__all__ = ["Checked", "Chunk", "Model", "Models", "OpenModel"]
+__all__ = ["Checked", "Chunk", "Model", "Models", "OpenModel", "seen_of", "seen_statement"]

@@ -167,7 +167,9 @@ class Models:
             return Checked(name, False, _since(started), problem=_problem(error, name))
         return Checked(name, True, _since(started), says=shortened(said.text, _SAID), model=said.model)
 
-    async def open(self, caller: Caller, name: str = "", *, settings: ChatSettings) -> OpenModel | None:
+    async def open(
+        self, caller: Caller, name: str = "", *, settings: ChatSettings, rows: Mapping[str, Row] | None = None
+    ) -> OpenModel | None:
         """A model that can be asked.
 
         Args:
@@ -175,6 +177,7 @@ class Models:
             name: Which; empty: the one of the conversation's settings, else that of THRESHER_LLM_URL, else the first
                 one that the caller sees and that is enabled, own ones before the tenant's.
             settings: What holds in the conversation.
+            rows: The models that the caller sees, where they were read already.
 
         Returns:
             The model; None where there is none at all.
@@ -183,7 +186,7 @@ class Models:
             NotFound: There is none of this name.
             Conflict: It is disabled.
         """
-        rows = await queries.seen(self._database, caller)
+        rows = await queries.seen(self._database, caller) if rows is None else rows
         if not (wanted := name or settings.model or self._first(rows)):
             return None
         if not self._known(wanted, rows):

@@ -4,8 +4,9 @@ Invariant: whatever a tenant writes, each prompt has its variables, and other pe
 """
 
 from thresher.agent.prompts.filling import fill_text
+from thresher.agent.prompts.queries import in_force_statement, versions_of
 from thresher.agent.prompts.records import Prompt
 from thresher.agent.prompts.service import Prompts
 from thresher.agent.prompts.shipped import SHIPPED
 
-__all__ = ["SHIPPED", "Prompt", "Prompts", "fill_text"]
+__all__ = ["SHIPPED", "Prompt", "Prompts", "fill_text", "in_force_statement", "versions_of"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -45,7 +45,11 @@ class Prompts:
 
     async def all(self, caller: Caller) -> Mapping[str, Prompt]:
         """Every prompt as it is in force, by name; one statement."""
-        changed = {one.name: one for one in await queries.in_force(self._database, caller)}
+        return self.merged(await queries.in_force(self._database, caller))
+
+    def merged(self, versions: Iterable[Version]) -> Mapping[str, Prompt]:
+        """Every prompt by name, as these versions and what is shipped give it."""
+        changed = {one.name: one for one in versions}
         return {name: _prompt(shipped, changed.get(name)) for name, shipped in SHIPPED.items()}
 
     async def list(self, caller: Caller) -> tuple[Prompt, ...]:

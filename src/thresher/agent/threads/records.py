@@ -94,11 +94,15 @@ class Turn:
         thread: Which.
         id: Of this turn alone; what comes from an earlier one is refused.
         began: Whether the thread is there since this turn.
+        title: Of the thread, as it was when the turn began.
+        drafts: Whether words of an earlier answer may be kept beside the thread.
     """
 
     thread: UUID
     id: UUID = field(repr=False)
     began: bool = False
+    title: str = ""
+    drafts: bool = True
 
 
 def thread_id(given: str | UUID) -> UUID:

@@ -185,7 +185,7 @@ class Threads:
             holder = await self._life.number()
             answer = await queries.take_turn(self._database, caller, thread, holder, turn)
             if answer.taken:
-                return Turn(thread, turn, began=answer.mine is None)
+                return Turn(thread, turn, answer.mine is None, answer.title or "", answer.drafts)
             if answer.mine is False:
                 raise unknown(thread)
             if answer.lives:
