@@ -50,7 +50,7 @@ class Services:
         databases: The databases kind.
         apis: The APIs kind.
         solutions: The solutions kind.
-        prompts: What the agent's model is told, in a tenant's own words where it has some.
+        prompts: The prompts of the agent's models, in a tenant's own words where it has some.
         models: Chat models that people have registered.
         chat_settings: What holds in conversations with them.
     """

@@ -11,9 +11,10 @@ import pytest
 from tests.agent.conftest import add_shop, add_tracker
 from tests.support.product import ListedServer, listed
 from tests.support.tracker import FORGED
-from thresher.agent import Assistant, intents
-from thresher.agent.records import Call
-from thresher.agent.toolbox import Toolbox
+from thresher.agent import Assistant
+from thresher.agent.assistant import intents
+from thresher.agent.assistant.records import Call
+from thresher.agent.assistant.toolbox import Toolbox
 from thresher.core import Caller, InvalidInput, NotFound, Tenant
 from thresher.embedding import Encoder
 from thresher.gateway import build_gateway
@@ -162,7 +163,7 @@ async def test_a_failing_tool_costs_its_own_part(
 ) -> None:
     """One that does not answer in time leaves the others their time; where none answers, that is said."""
     await add_shop(services, tmp_path)
-    monkeypatch.setattr("thresher.agent.toolbox.CALL_SECONDS", 0.0)
+    monkeypatch.setattr("thresher.agent.assistant.toolbox.CALL_SECONDS", 0.0)
 
     answer = await assistant.ask(caller, "which table holds the orders?")
 

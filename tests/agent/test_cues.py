@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from thresher.agent.cues import named_in, read_cues
+from thresher.agent.assistant.questions import named_in, read_cues
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,8 @@ from tests.fakes.chat_answers import Said
 from tests.fakes.chat_server import ChatServer
 from tests.support.product import opened
 from tests.support.waiting import eventually
-from thresher.agent.calls import ChatCall
 from thresher.agent.conversations import Conversations
-from thresher.agent.events import Decision, Delta, Event, Report
+from thresher.agent.exchange import ChatCall, Decision, Delta, Event, Report
 from thresher.agent.threads import Threads
 from thresher.core import Caller, Settings, Tenant
 from thresher.embedding import Encoder

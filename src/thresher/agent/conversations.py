@@ -15,9 +15,8 @@ from importlib import import_module
 from typing import Protocol, cast
 from uuid import UUID
 
-from thresher.agent.assistant import Assistant
-from thresher.agent.calls import ChatCall, Entry
-from thresher.agent.events import Approval, Event
+from thresher.agent.assistant.service import Assistant
+from thresher.agent.exchange import Approval, ChatCall, Entry, Event
 from thresher.agent.models import Models
 from thresher.agent.prompts import Prompts
 from thresher.agent.settings import AgentSettings
@@ -43,7 +42,7 @@ class ChatServices:
         consents: What callers have agreed to.
         database: Where threads are.
         threads: Whose turn it is.
-        prompts: What models are told.
+        prompts: The prompts of models.
         models: The models that there are.
         settings: What holds for a caller and a thread.
         assistant: Answers where there is no model.
@@ -171,5 +170,5 @@ class Engine:
     """What runs turns, imported; made beside the loop."""
 
     def __init__(self) -> None:
-        self.talking = cast("_Talking", import_module("thresher.agent.talking"))
-        self.entries = cast("_Entries", import_module("thresher.agent.entries"))
+        self.talking = cast("_Talking", import_module("thresher.agent.turn"))
+        self.entries = cast("_Entries", import_module("thresher.agent.history"))

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from thresher.agent.assistant.toolbox import run_tool
 from thresher.agent.settings import ChatSettings
-from thresher.agent.toolbox import run_tool
 from thresher.calling import RULES_META, Calling, Result
 from thresher.core import JSON, Caller, dumps
 from thresher.knowledge.tools import Claim, Consents, Definition
@@ -45,7 +45,7 @@ class Tool:
 
     Attributes:
         name: The exposed name.
-        function: As the model is told it.
+        function: As the model sees it.
         pack: Whether it is a pack's.
         reads: Whether it only reads: a trusted server says so, or the caller has agreed to that claim.
         destroys: Whether it may destroy, as far as a trusted server says.

@@ -1,4 +1,4 @@
-"""Makes a client's arguments fit a tool's schema, or says clearly why they do not.
+"""Makes a client's arguments fit a tool's schema, or reports clearly why they do not.
 
 Invariant: pure, and the schema is foreign: it is never fetched from anywhere, none of its regular expressions is run,
 the work that it asks for is bounded, and a broken one stops no call. A value that already fits is never changed.
@@ -45,7 +45,7 @@ _CHARACTERS: Final = 200
 _ENTRIES: Final = 200
 """Of a list in a schema that is read through, for a step: the names that it requires, its types, its alternatives."""
 _UNCHECKED: Final = ("pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems", "uniqueItems")
-"""Keywords that only the server checks: regular expressions can take for ever, and unequal items are found in pairs."""
+"""Keywords that only the server checks: regular expressions are unbounded, and unequal items are found in pairs."""
 _steps_left: ContextVar[list[int]] = ContextVar("thresher_schema_steps")
 _Keyword: TypeAlias = Callable[[Any, Any, Any, Any], Iterable[ValidationError] | None]
 

@@ -15,10 +15,10 @@ from starlette.datastructures import Headers
 
 from thresher.calling import Call, Result
 from thresher.core import JSON
-from thresher.gateway.asking import Asking
 from thresher.gateway.callers import client_name, current_caller
 from thresher.gateway.errors import answered
 from thresher.gateway.peers import Context, modern
+from thresher.gateway.questions import Asking
 from thresher.services import Services
 from thresher.upstream import Peer, ServerConfig
 

@@ -1,8 +1,9 @@
-"""Serves the lists - tools, resources, resource templates, prompts - from what is stored.
+"""Serves the lists - tools, resources, resource templates, prompts, skills - from what is stored.
 
 Invariant: a list depends on the caller's tenant, user and project, on how much its client was started to see, and on
 what is stored; never on what was asked before. Its order is fixed. No server is asked, and an unchanged list is not
-made again.
+made again. Clients of the handshake era cannot negotiate the Skills extension (SEP-2640); they have the same files as
+resources.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from fastmcp.server.extensions import MethodBinding, ServerExtension
+from fastmcp.skills import GetSkillResult, ListSkillsResult
+from fastmcp.skills.models import GetSkillParams, ListSkillsParams
 from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp_types import (
@@ -30,6 +34,7 @@ from mcp_types import (
     Tool,
     ToolAnnotations,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
 from thresher.core import JSON, Caller, Expose
@@ -254,3 +259,40 @@ def _start(cursor: str | None) -> int:
         return int(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (ValueError, binascii.Error):
         raise MCPError(code=INVALID_PARAMS, message="Unknown cursor. List again from the start.") from None
+
+
+class SkillsExtension(ServerExtension):
+    """Serves `skills/list` and `skills/get`.
+
+    Args:
+        services: The packs.
+        skills: Their files.
+        lists: Which of them are of use now.
+    """
+
+    identifier = "io.modelcontextprotocol/skills"
+
+    def __init__(self, services: Services, skills: Skills, lists: Lists) -> None:
+        self._services = services
+        self._skills = skills
+        self._lists = lists
+
+    def methods(self) -> Sequence[MethodBinding]:
+        """The extension's methods, for clients of the stateless era."""
+        modern = frozenset(MODERN_PROTOCOL_VERSIONS)
+        return (
+            MethodBinding("skills/list", ListSkillsParams, self._list, modern),
+            MethodBinding("skills/get", GetSkillParams, self._get, modern),
+        )
+
+    async def _list(self, _: Context, params: ListSkillsParams) -> ListSkillsResult:
+        stand = await explained(self._lists.stand(current_caller(self._services), wait=True))
+        page, cursor = page_of(self._skills.entries(stand.packs), params.cursor)
+        return ListSkillsResult(skills=page, next_cursor=cursor, ttl_ms=TTL_MS, cache_scope="private")
+
+    async def _get(self, _: Context, params: GetSkillParams) -> GetSkillResult:
+        return await explained(self._one(params.uri))
+
+    async def _one(self, uri: str) -> GetSkillResult:
+        packs = await self._services.intents.packs(current_caller(self._services))
+        return GetSkillResult(skill=self._skills.entry(packs, uri), ttl_ms=TTL_MS, cache_scope="private")

@@ -1,7 +1,7 @@
 """What people do with models: register, list, check, switch, remove; and what conversations do: open one.
 
-Invariant: a key is sealed before it is written, and opened for its service alone; whoever does not own a model changes
-nothing of it.
+Invariant: a key is sealed before it is written, and opened for its service alone; only the owner of a model
+changes it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Final, TypeAlias
 import httpx
 
 from thresher.agent.models import queries
-from thresher.agent.models.access import checked_key, checked_model, checked_url, may_register
-from thresher.agent.models.asking import About, Service, Watch
-from thresher.agent.models.opened import OpenModel
+from thresher.agent.models.open_model import OpenModel
 from thresher.agent.models.queries import Row
 from thresher.agent.models.records import DEFAULT, Checked, Model
+from thresher.agent.models.requests import About, Service, Watch
+from thresher.agent.models.validation import checked_key, checked_model, checked_url, may_register
 from thresher.agent.settings import AgentSettings, ChatSettings
 from thresher.core import (
     Breaker,
@@ -42,7 +42,7 @@ from thresher.llm import host_and_port
 from thresher.store import Database, SecretBox
 
 _MOST_KEPT: Final = 200
-"""Services whose connections are kept; of those that nobody is answered by, the oldest go first."""
+"""Services whose connections are kept; of those that are not in use, the oldest go first."""
 _CHECK_SECONDS: Final = 30.0
 _SAID: Final = 200
 _PAUSES: Final = Pauses(failures=3, pause=5.0, longest=60.0)
@@ -64,7 +64,7 @@ class Models:
         database: Where they are.
         secrets: Seals keys.
         settings: Names the default model, and the hosts that callers with a key may name.
-        watch: Told of each request's body before it is sent, as an evaluation wants it; None: nobody is.
+        watch: Receives each request's body before it is sent, for evaluations.
     """
 
     def __init__(

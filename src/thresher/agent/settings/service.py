@@ -11,9 +11,16 @@ from typing import Any, Final, Protocol, TypeAlias
 from uuid import UUID
 
 from thresher.agent.settings import queries
-from thresher.agent.settings.checking import checked, sound
 from thresher.agent.settings.queries import Layers
-from thresher.agent.settings.records import STRICTNESS, Approval, ChatSettings, SettingSource, SettingsView
+from thresher.agent.settings.records import (
+    STRICTNESS,
+    Approval,
+    ChatSettings,
+    SettingSource,
+    SettingsView,
+    checked,
+    sound,
+)
 from thresher.agent.threads.records import thread_id, unknown
 from thresher.core import Caller, InvalidInput, did_you_mean, nearest
 from thresher.store import Database

@@ -1,7 +1,7 @@
 """The SQL of checkpoints: each of LangGraph's verbs is one statement, so a killed process leaves all of it or nothing.
 
-Invariant: whoever writes has a thread of his own, and where a turn is named, the thread is still in that turn. Rows of
-another owner are not there for him.
+Invariant: a writer owns the thread, and if a turn is named, the thread is still in that turn. Rows of another owner are
+not visible.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where to write: a checkpoint of a caller's thread, in a turn of it or, without one, whoever else writes."""
+    """Where to write: a checkpoint of a caller's thread, in a turn of it if one is given."""
 
     caller: Caller
     thread: UUID

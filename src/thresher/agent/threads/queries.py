@@ -26,7 +26,7 @@ _MINE: Final = "tenant_id = %(tenant)s and owner is not distinct from %(owner)s:
 
 
 def _lives(number: str) -> str:
-    """Whether a process of this number lives now; asked for each row anew."""
+    """Whether a process of this number lives now; asked for each row."""
     return f"""exists (
       select from pg_locks l
       where l.locktype = 'advisory' and l.granted and l.objsubid = 2 and l.classid::bigint = {LOCK_CLASS}
@@ -127,7 +127,7 @@ async def configure_thread(database: Database, caller: Caller, thread: UUID, set
 
 
 async def delete_thread(database: Database, caller: Caller, thread: UUID) -> tuple[bool, bool]:
-    """Remove a thread that nobody answers in; returns whether it is gone, and whether it was there."""
+    """Remove a thread that has no turn under way; returns whether it is gone, and whether it was there."""
     gone, there = (await _rows(database, caller, _DELETE, thread=thread))[0]
     return gone, there
 

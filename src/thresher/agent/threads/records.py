@@ -1,4 +1,4 @@
-"""What is told of threads, and what ids, titles and settings may be."""
+"""Records of threads, and checks of their ids, titles and settings."""
 
 from __future__ import annotations
 
@@ -174,5 +174,5 @@ def storable(value: Any) -> Any:
 
 
 def unknown(thread: UUID) -> NotFound:
-    """The error for a thread that is not there, or is another's: nobody learns which."""
+    """The error for a thread that is not there, or is another's: it does not say which."""
     return NotFound(f"There is no thread {thread}.", hint="The list of threads names yours; old ones are removed.")

@@ -1,7 +1,8 @@
 """LangGraph's checkpoint saver over our own database.
 
-Invariant: a saver is one caller's, and sees and writes his threads alone, under the tenant's policy; no lock puts one
-thread behind another. What rows hold becomes values of an allow-list of types: no row makes this process call anything.
+Invariant: a saver is one caller's, and sees and writes that caller's threads alone, under the tenant's policy; no lock
+puts one thread behind another. What rows hold becomes values of an allow-list of types: no row makes this process call
+anything.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         await self.settle()
         if (found := self._read.get(tuple(asked.items()))) is None:
             found = await find_checkpoints(self._database, self._caller, limit=1, **asked)
-            if self._turn is not None and found:  # nobody else writes to the thread meanwhile
+            if self._turn is not None and found:  # only this turn writes to the thread
                 named = {"thread": found[0].thread, "id": found[0].id, "ns": found[0].ns}
                 self._read[tuple(asked.items())] = self._read[tuple(named.items())] = found
         return self._tuple(found[0]) if found else None

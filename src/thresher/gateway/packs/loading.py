@@ -164,7 +164,7 @@ def _provider(function: Callable[[Situation], Any], threads: Threads) -> Provide
 
 
 def _condition(module: ModuleType, threads: Threads) -> Condition | None:
-    """The module's `READY`: a function of the situation that says whether the pack is of use."""
+    """The module's `READY`: a function of the situation that returns whether the pack is of use."""
     given = vars(module).get("READY")
     if not callable(given):
         return None

@@ -31,7 +31,7 @@ from pydantic import ValidationError as PydanticValidationError
 from thresher.calling import Result
 from thresher.core import JSON, InvalidInput, ThresherError, UpstreamError, UpstreamTimeout, dumps, problems_of
 from thresher.gateway.calls import question_of
-from thresher.gateway.confirming import Asked
+from thresher.gateway.confirmation import Asked
 from thresher.gateway.packs.loading import place, said
 from thresher.gateway.peers import modern
 from thresher.knowledge.intents import Pack

@@ -1,7 +1,7 @@
 """Keeps the tools of packs in the catalogue, and runs them.
 
 Invariant: a caller finds and calls the tools of exactly the packs that it sees, as their trusted content stands now;
-a pack that cannot be loaded, or that does not come to an end, holds nobody up for longer than `PATIENCE`.
+a pack that cannot be loaded, or that does not come to an end, delays no request for longer than `PATIENCE`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from thresher.calling import Client, Result
 from thresher.context import Situation
 from thresher.core import JSON, Caller, InvalidInput, ThresherError, UpstreamError
 from thresher.gateway.calls import McpClient
-from thresher.gateway.confirming import client_confirm
+from thresher.gateway.confirmation import client_confirm
 from thresher.gateway.packs.loading import Code, load, place, report, said
 from thresher.gateway.packs.running import is_cancelled, run_tool, unattended
 from thresher.gateway.packs.threads import Threads
@@ -262,7 +262,7 @@ class PackTools:
             taken.unready = unready
 
     async def _align(self, caller: Caller, taken: _Taken) -> None:
-        """Offer anew where other packs are of use than before; waits no longer for that than `PATIENCE`."""
+        """Offer again if other packs are of use than before; waits for that no longer than `PATIENCE`."""
         if not taken.shown.is_set() or await self._unready(caller, taken) == taken.unready:
             return
         await asyncio.wait([self._aligning(caller, taken)], timeout=PATIENCE)
@@ -328,7 +328,7 @@ class PackTools:
         return asked
 
     def _prune(self, used: Iterable[Pack]) -> None:
-        """Forget the code of packs that nobody uses."""
+        """Forget the code of packs that are not in use."""
         kept = {(str(pack.path), pack.digest) for pack in used}
         for key in [key for key, task in self._codes.items() if key not in kept and task.done()]:
             task = self._codes.pop(key)
@@ -363,7 +363,7 @@ async def _loaded(pack: Pack) -> Code:
 
 
 def _problem(pack: Pack, problems: Sequence[str]) -> PackProblem | None:
-    """What people are told of code that cannot be used, or not all of it."""
+    """The problem that people see if some of a pack's code cannot be used; None if all can."""
     if not problems or pack.code is None:
         return None
     return PackProblem(pack.code, " ".join(problems), hint="The pack's rules are used all the same.")
