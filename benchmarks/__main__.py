@@ -42,10 +42,12 @@ from benchmarks import (
     starts,
     threads,
     tokens,
+    turn,
 )
 
 BENCHMARKS = {
     "tokens": tokens.run,
+    "turn": turn.run,
     "processes": processes.run,
     "http": speed.run_http,
     "speed": speed.run,

@@ -54,7 +54,7 @@ async def run() -> dict[str, Any]:
     scripts = [Script(row["id"], (ScriptedTurn(row["message"]),)) for row in rows]
     async with serving_model("--text", "I see.") as url, chat.opened() as app:
         await app.services.tools.import_tools(app.services.caller, pool.tools, pool.descriptions)
-        parts = app.services, app.threads, app.assistant, app.open_client, app.services.caller
+        parts = app.services, app.threads, app.assistant, app.services.caller
         async with open_trial(*parts, model="fake", url=url) as trial:
             done, _ = await evaluate_chat(trial, scripts, lambda *_: None)
     spoken = [one.turns[0] for one in done]

@@ -11,25 +11,24 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fastmcp import Client
 from starlette.types import ASGIApp
 
 from thresher.agent import Assistant, Conversations, Threads
 from thresher.assembly import open_services, rehearsed_services
 from thresher.core import Caller, InvalidInput, Settings, ThresherError, environment, event, why_keys
-from thresher.gateway import build_gateway, http_app, open_inside, serve_stream_session
+from thresher.gateway import build_gateway, http_app, serve_stream_session
 from thresher.jobs import Supervisor
 from thresher.knowledge.apis import TASK as SYNC_TASK
 from thresher.knowledge.databases import EMBED_TASK, read_configured
 from thresher.knowledge.documents import TASK
 from thresher.knowledge.tools import DropIns, purge_logs
-from thresher.services import Services
+from thresher.services import Services, open_assistant, open_conversations
 from thresher.upstream import ServerConfig, ServerFile, parse_servers
 
 logger = logging.getLogger("thresher.app")
@@ -49,10 +48,9 @@ class App:
         serve_stream: Serves one MCP session over a pair of byte streams, for a caller; None: the owner of this process.
         workers: The processes that do long work.
         components: The tools, prompts, resources and servers of the owner's folder.
-        assistant: Answers questions without a model, as a client of the gateway.
+        assistant: Answers questions without a model.
         threads: What is kept of conversations.
-        conversations: Conversations with a model, as a client of the gateway.
-        open_client: Opens a client of the gateway that asks for a caller.
+        conversations: Conversations with a model.
         indexing: Ends when every server that was known at the start has been listed, or has failed.
         rehearsal: Whether nothing that is done with it lasts; see `rehearsed`.
     """
@@ -65,7 +63,6 @@ class App:
     assistant: Assistant
     threads: Threads
     conversations: Conversations
-    open_client: Callable[[Caller], AbstractAsyncContextManager[Client[Any]]]
     indexing: asyncio.Task[None]
     rehearsal: bool = False
 
@@ -103,15 +100,11 @@ async def open_app(settings: Settings, *, servers: Sequence[ServerConfig] = ()) 
         work.begin(services.keys.patrol())
         workers = Supervisor(services.database, settings, TASKS)
         work.begin(workers.run())
-        open_client = partial(open_inside, gateway)
-        assistant = Assistant(open_client, services.intents, services.database, services.encoder)
+        assistant = open_assistant(services)
         stack.push_async_callback(assistant.close)
         threads = Threads(services.database)
         stack.push_async_callback(threads.close)
-        told = services.prompts, services.models, services.chat_settings
-        conversations = Conversations(
-            open_client, services.database, threads, *told, assistant, services.tools.consents
-        )
+        conversations = open_conversations(services, threads, assistant)
         work.begin(_sweep(services, assistant, threads, indexing))
 
         async def serve_stream(
@@ -126,8 +119,7 @@ async def open_app(settings: Settings, *, servers: Sequence[ServerConfig] = ()) 
 
             return _door(services, http, http_api(services, assistant, threads, conversations), work.welcome)
 
-        talking = threads, conversations, open_client
-        yield App(services, open_door, serve_stream, workers, components, assistant, *talking, indexing)
+        yield App(services, open_door, serve_stream, workers, components, assistant, threads, conversations, indexing)
 
 
 @asynccontextmanager

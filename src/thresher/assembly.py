@@ -2,7 +2,7 @@
 
 Invariant: what was opened is closed in the opposite order, however the block ends.
 
-Uses: agent, audit, context, core, embedding, jobs, knowledge, llm, packs, search, services, store, upstream.
+Uses: agent, audit, calling, context, core, embedding, jobs, knowledge, llm, packs, search, services, store, upstream.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 from thresher.agent import AgentSettings, Models, Prompts
 from thresher.audit import AuditLog
+from thresher.calling import Calling
 from thresher.context import (
     ContextService,
     DocumentSource,
@@ -137,6 +138,7 @@ async def _assemble(
         tools=tools,
         intents=intents,
         context=context,
+        calling=Calling(settings, tools, intents, context, upstreams, audit),
         secrets=secrets,
         caller=caller,
         keys=keys,

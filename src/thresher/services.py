@@ -2,15 +2,16 @@
 
 Invariant: frozen, and below every face, so that a face can name its type without knowing who built it.
 
-Uses: agent, audit, context, core, embedding, jobs, knowledge, search, store, upstream.
+Uses: agent, audit, calling, context, core, embedding, jobs, knowledge, search, store, upstream.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thresher.agent import AgentSettings, Models, Prompts
+from thresher.agent import AgentSettings, Assistant, ChatServices, Conversations, Models, Prompts, Threads
 from thresher.audit import AuditLog
+from thresher.calling import Calling
 from thresher.context import ContextService
 from thresher.core import Caller, Settings
 from thresher.embedding import Encoder
@@ -39,6 +40,7 @@ class Services:
         tools: The tools kind.
         intents: The intents kind.
         context: Puts rules and tools in front of a model.
+        calling: Runs tools.
         secrets: Seals what must not be stored in clear.
         caller: The owner of this process: who asks over the local socket, or without a key over HTTP.
         keys: Who else may ask, and for whom.
@@ -48,7 +50,7 @@ class Services:
         databases: The databases kind.
         apis: The APIs kind.
         solutions: The solutions kind.
-        prompts: What the agent's model is told, in a tenant's own words where it has some.
+        prompts: The prompts of the agent's models, in a tenant's own words where it has some.
         models: Chat models that people have registered.
         chat_settings: What holds in conversations with them.
     """
@@ -61,6 +63,7 @@ class Services:
     tools: ToolService
     intents: IntentService
     context: ContextService
+    calling: Calling
     secrets: SecretBox
     caller: Caller
     keys: Keys
@@ -73,3 +76,36 @@ class Services:
     prompts: Prompts
     models: Models
     chat_settings: AgentSettings
+
+
+def open_conversations(
+    services: Services, threads: Threads, assistant: Assistant, *, models: Models | None = None
+) -> Conversations:
+    """Conversations over some services.
+
+    Args:
+        services: What tools and answers come from.
+        threads: Where conversations are kept.
+        assistant: Answers where there is no model.
+        models: Other models than those of the services.
+    """
+    return Conversations(
+        ChatServices(
+            calling=services.calling,
+            context=services.context,
+            documents=services.documents,
+            databases=services.databases,
+            consents=services.tools.consents,
+            database=services.database,
+            threads=threads,
+            prompts=services.prompts,
+            models=models or services.models,
+            settings=services.chat_settings,
+            assistant=assistant,
+        )
+    )
+
+
+def open_assistant(services: Services) -> Assistant:
+    """The assistant without a model, over some services."""
+    return Assistant(services.calling, services.intents, services.database, services.encoder)

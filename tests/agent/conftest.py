@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import AsyncIterator
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,10 +14,10 @@ from tests.support.tracker import TRACKER
 from thresher.agent import Assistant
 from thresher.core import Caller, Settings, Tenant
 from thresher.embedding import Encoder, open_encoder
-from thresher.gateway import build_gateway, open_inside
+from thresher.gateway import build_gateway
 from thresher.knowledge.intents import Sources
 from thresher.packs import BUILT_IN
-from thresher.services import Services
+from thresher.services import Services, open_assistant
 from thresher.store import Database
 
 TAUGHT = ("examples.txt", "not_examples.txt", "evals")
@@ -69,8 +68,7 @@ async def assistant(services: Services) -> AsyncIterator[Assistant]:
     """The assistant in front of the gateway."""
     gateway = build_gateway(services)
     async with gateway._lifespan_manager():
-        opener = partial(open_inside, gateway)
-        assistant = Assistant(opener, services.intents, services.database, services.encoder)
+        assistant = open_assistant(services)
         await assistant.prepare(services.caller)
         yield assistant
         await assistant.close()

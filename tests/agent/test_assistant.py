@@ -11,12 +11,13 @@ import pytest
 from tests.agent.conftest import add_shop, add_tracker
 from tests.support.product import ListedServer, listed
 from tests.support.tracker import FORGED
-from thresher.agent import Assistant, intents
-from thresher.agent.records import Call
-from thresher.agent.toolbox import Toolbox
+from thresher.agent import Assistant
+from thresher.agent.assistant import intents
+from thresher.agent.assistant.records import Call
+from thresher.agent.assistant.toolbox import Toolbox
 from thresher.core import Caller, InvalidInput, NotFound, Tenant
 from thresher.embedding import Encoder
-from thresher.gateway import build_gateway, open_inside
+from thresher.gateway import build_gateway
 from thresher.knowledge.documents import origin_of
 from thresher.services import Services
 
@@ -185,7 +186,7 @@ async def test_a_failing_tool_costs_its_own_part(
 ) -> None:
     """One that does not answer in time leaves the others their time; where none answers, that is said."""
     await add_shop(services, tmp_path)
-    monkeypatch.setattr("thresher.agent.toolbox.CALL_SECONDS", 0.0)
+    monkeypatch.setattr("thresher.agent.assistant.toolbox.CALL_SECONDS", 0.0)
 
     answer = await assistant.ask(caller, "which table holds the orders?")
 
@@ -199,8 +200,8 @@ async def test_arguments_that_a_tool_does_not_take_are_not_sent(
 ) -> None:
     """Nor is a tool that is not there."""
     await add_shop(services, tmp_path)
-    async with open_inside(build_gateway(services), caller) as client:
-        box = await Toolbox.of(client)
+    async with build_gateway(services)._lifespan_manager():
+        box = await Toolbox.of(services.calling, caller)
         wrong = await box.call(Call("sql_list_tables", {"connection": "shop", "limit": 0}))
         unknown = await box.call(Call("sql_list_tables", {"connection": "shop", "made_up": 1}))
         missing = await box.call(Call("no_such_tool"))

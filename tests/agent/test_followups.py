@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from thresher.agent.followups import place_of, resolve, topic_of
-from thresher.agent.records import Call, Subject, Turn
+from thresher.agent.assistant.questions import place_of, resolve, topic_of
+from thresher.agent.assistant.records import Call, Subject, Turn
 
 ADD = "How do I add a watcher to a Jira ticket?"
 SUBJECTS = tuple(

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from thresher.agent.intents import LEAST, TYPES, UNRECOGNISED, training_lines, weighed, wish_of, wish_of_words
+from thresher.agent.assistant.intents import LEAST, TYPES, UNRECOGNISED, training_lines, weighed, wish_of, wish_of_words
 
 
 def test_every_type_is_taught_by_lines_of_its_own() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from thresher.agent.markup import block, code, words
+from thresher.agent.assistant.answers import block, code, words
 
 MARKDOWN = MarkdownIt("gfm-like", {"linkify": False, "html": True}).enable(["table"])
 HOSTILE = [

@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import text
 
 from thresher.agent import Sessions
-from thresher.agent.records import Call, Subject, Turn
-from thresher.agent.sessions import LIFE_SECONDS, OTHERS, SUBJECTS, TURNS
+from thresher.agent.assistant.records import Call, Subject, Turn
+from thresher.agent.assistant.sessions import LIFE_SECONDS, OTHERS, SUBJECTS, TURNS
 from thresher.core import Caller, NotFound, Tenant
 from thresher.store import Database
 
@@ -111,7 +111,7 @@ async def test_an_owner_keeps_so_many_conversations(
     sessions: Sessions, database: Database, tenant: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those that went on last; another user's are not counted."""
-    monkeypatch.setattr("thresher.agent.sessions.OTHERS", 2)
+    monkeypatch.setattr("thresher.agent.assistant.sessions.OTHERS", 2)
     ann = await begun(sessions, Caller(tenant, "ann"))
     first, *rest = [await begun(sessions, Caller(tenant)) for _ in range(4)]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from thresher.agent.tool_arguments import Filled, fill
+from thresher.agent.assistant.catalogue import Filled, fill
 
 ZONE = {"type": "string", "description": "IANA timezone name"}
 TEXT = {"type": "string"}

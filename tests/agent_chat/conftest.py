@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -21,18 +20,16 @@ from tests.fakes.chat_answers import Said
 from tests.fakes.chat_server import ChatServer
 from tests.support.product import opened
 from tests.support.waiting import eventually
-from thresher.agent import Assistant
-from thresher.agent.calls import ChatCall
 from thresher.agent.conversations import Conversations
-from thresher.agent.events import Decision, Delta, Event, Report
+from thresher.agent.exchange import ChatCall, Decision, Delta, Event, Report
 from thresher.agent.threads import Threads
 from thresher.core import Caller, Settings, Tenant
 from thresher.embedding import Encoder
-from thresher.gateway import build_gateway, open_inside
+from thresher.gateway import build_gateway
 from thresher.knowledge.documents import origin_of
 from thresher.knowledge.intents import Sources
 from thresher.llm import Function, Message
-from thresher.services import Services
+from thresher.services import Services, open_assistant, open_conversations
 from thresher.store import Database
 from thresher.upstream import ServerConfig
 
@@ -227,13 +224,11 @@ async def services(
 @asynccontextmanager
 async def conversing(services: Services) -> AsyncGenerator[tuple[Conversations, Threads]]:
     """Conversations in front of the gateway, and their threads."""
-    gateway, database = build_gateway(services), services.database
+    gateway = build_gateway(services)
     async with gateway._lifespan_manager():
-        opener = partial(open_inside, gateway)
-        assistant = Assistant(opener, services.intents, database, services.encoder)
-        threads = Threads(database)
-        told = services.prompts, services.models, services.chat_settings
-        yield Conversations(opener, database, threads, *told, assistant, services.tools.consents), threads
+        assistant = open_assistant(services)
+        threads = Threads(services.database)
+        yield open_conversations(services, threads, assistant), threads
         await threads.close()
         await assistant.close()
 

@@ -19,7 +19,7 @@ from tests.agent_chat.conftest import conversing
 from tests.support.product import opened
 from thresher.agent import ChatCall
 from thresher.agent.conversations import Conversations
-from thresher.agent.events import Decision
+from thresher.agent.exchange import Decision
 from thresher.context import readiness
 from thresher.core import Caller, Settings, ThresherError
 from thresher.embedding import open_encoder

@@ -11,7 +11,7 @@ from tests.agent_chat.conftest import Talk, answered, called, last, new_thread
 from tests.fakes.chat_answers import Said
 from tests.gateway_rows.gateway import Child, reading
 from tests.support.product import listed
-from thresher.agent.events import Decision
+from thresher.agent.exchange import Decision
 from thresher.core import Caller, InvalidInput, NotFound
 
 PEEK = ("box_peek", {})

@@ -9,7 +9,7 @@ import pytest
 
 from tests.agent_chat.conftest import Talk, answered, called, names, new_thread, search, texts
 from tests.fakes.chat_answers import Answer, Said
-from thresher.agent.events import Decision
+from thresher.agent.exchange import Decision
 from thresher.core import InvalidInput, ModelError
 from thresher.llm import Function, FunctionCall, Message
 

@@ -19,7 +19,7 @@ from tests.agent_chat.conftest import Bell, Body, Talk, Told, add_bell, answered
 from tests.fakes.chat_answers import Said
 from tests.support.databases import Databases
 from tests.support.waiting import eventually
-from thresher.agent.events import Decision
+from thresher.agent.exchange import Decision
 from thresher.agent.transcript import UNANSWERED
 from thresher.core import Conflict
 from thresher.store import Database

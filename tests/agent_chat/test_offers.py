@@ -26,7 +26,7 @@ from tests.fakes.chat_answers import Said
 from tests.fakes.chat_server import ChatServer
 from tests.support.product import opened
 from tests.support.waiting import eventually
-from thresher.agent.events import Decision
+from thresher.agent.exchange import Decision
 from thresher.core import Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.knowledge.intents import Sources

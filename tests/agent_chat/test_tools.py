@@ -8,7 +8,7 @@ import pytest
 
 from tests.agent_chat.conftest import Body, Talk, answered, called, last, names, new_thread, search, texts
 from tests.fakes.chat_answers import Said
-from thresher.agent.events import Decision
+from thresher.agent.exchange import Decision
 from thresher.core import Conflict, InvalidInput
 from thresher.llm import Function, Message
 

@@ -14,8 +14,8 @@ from cryptography.fernet import Fernet
 from tests.fakes.chat_http import Connection, Request
 from tests.fakes.chat_server import ChatServer
 from thresher.agent import ChatSettings, Models, OpenModel
-from thresher.agent.models.asking import About, Service
 from thresher.agent.models.client import Client
+from thresher.agent.models.requests import About, Service
 from thresher.core import Breaker, Caller, Pauses, Settings, Tenant
 from thresher.llm import host_and_port
 from thresher.store import Database, SecretBox

@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from thresher.agent.models.calling import Calls
 from thresher.agent.models.failures import Lost
-from thresher.agent.models.reading import Reading
-from thresher.agent.models.thoughts import Spoken
+from thresher.agent.models.reading import Calls, Reading, Spoken
 from thresher.core import ModelError
 from thresher.llm import FunctionCall
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from thresher.agent.prompts import SHIPPED, Prompt, fill_text
-from thresher.agent.prompts.filling import MOST_CHARACTERS, checked_text, fill_prompt
+from thresher.agent.prompts.records import MOST_CHARACTERS, checked_text, fill_prompt
 from thresher.core import InvalidInput
 from thresher.embedding import count_tokens
 

@@ -17,9 +17,9 @@ from tests.api.serving import Served, assert_problem, served
 from tests.knowledge_intents.packs import write_pack
 from tests.support import Databases
 from tests.support.product import CATALOGUE, ListedServer, listed
+from thresher.calling import RULES_META
 from thresher.core import Settings, dumps
 from thresher.embedding import count_tokens
-from thresher.gateway import RULES_META
 
 LOG = ("show the git log", "what was committed last week", "list the last commits", "who did this", "git history")
 SHOW = "show the git log of last week"

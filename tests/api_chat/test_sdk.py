@@ -388,7 +388,7 @@ async def test_a_model_that_fails_at_once_is_an_error_status(
     sdk: AsyncOpenAI, llm: ChatServer, monkeypatch: pytest.MonkeyPatch, mode: str, status: int, streamed: bool
 ) -> None:
     """Also of a stream, whose first byte has not been sent by then."""
-    monkeypatch.setattr("thresher.agent.models.asking.TRIES", 1)
+    monkeypatch.setattr("thresher.agent.models.requests.TRIES", 1)
     llm.mode = mode
     with pytest.raises(openai.APIStatusError) as refused:
         await sdk.chat.completions.create(model="thresher", messages=says("say x"), stream=streamed)

@@ -15,12 +15,12 @@ from typer.main import get_command
 
 from tests.cli.conftest import Command
 from tests.daemon.home import FAKE, THRESHER, Home
+from thresher.calling import SCHEMAS
 from thresher.cli.application import application
 from thresher.cli.hints import COMMANDS, for_command_line
 from thresher.cli.output import progress_bar
 from thresher.core import Settings, differing
 from thresher.daemon import later
-from thresher.gateway.meta import SCHEMAS
 
 SOURCE = Path(__file__).parent.parent.parent / "src" / "thresher"
 TOOLS = re.compile(r"\b(?:sql|list|find|get|search|describe|open|update|delete|retrieve|read|suggest)_[a-z_]+\b")

@@ -9,8 +9,8 @@ import pytest
 
 from tests.cli.conftest import Command
 from tests.knowledge.intents.books import pack_at
+from thresher.calling import SCHEMAS
 from thresher.cli import run
-from thresher.gateway.meta import SCHEMAS
 from thresher.knowledge.intents.sections import SECTIONS
 
 

@@ -17,11 +17,12 @@ from pydantic import SecretStr
 from tests.components.modules import put
 from tests.gateway.talking import connect, served
 from tests.support import Databases
+from tests.support.inside import open_inside
 from thresher.app import App, open_app
 from thresher.components import THREAD_META, Auth, heard, look, told
 from thresher.components.loading import Loaded, load_served
 from thresher.core import Settings, Talk, talking_in
-from thresher.gateway import build_gateway, open_inside
+from thresher.gateway import build_gateway
 from thresher.knowledge.tools import thread_meta
 from thresher.upstream import ServerConfig
 

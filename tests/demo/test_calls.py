@@ -9,9 +9,9 @@ from fastmcp import Client, FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.tools import ToolResult
 
+from thresher.calling import RULES_META
 from thresher.demo.calls import beginning, call_tool, definition_tokens
 from thresher.demo.messages import LocalCall
-from thresher.gateway import RULES_META
 
 
 @pytest.fixture

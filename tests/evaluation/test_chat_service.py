@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from tests.agent.conftest import _a_busy_machine_is_waited_for, encoder, untaugh
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.policy import Policy
 from tests.support.product import opened
-from thresher.agent import Assistant, Models, Threads
+from thresher.agent import Models, Threads
 from thresher.core import InvalidInput, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.evaluation import (
@@ -31,9 +30,10 @@ from thresher.evaluation import (
     open_trial,
     stale_documents,
 )
-from thresher.gateway import build_gateway, open_inside
+from thresher.gateway import build_gateway
 from thresher.knowledge.documents import origin_of
 from thresher.knowledge.intents import Sources
+from thresher.services import open_assistant
 from thresher.store import Database
 
 __all__ = ["_a_busy_machine_is_waited_for", "encoder", "untaught"]
@@ -83,12 +83,11 @@ async def trial(
         await services.databases.refresh_schema(services.caller, "shop")
         gateway = build_gateway(services)
         await stack.enter_async_context(gateway._lifespan_manager())
-        opener = partial(open_inside, gateway)
-        assistant = Assistant(opener, services.intents, database, encoder)
+        assistant = open_assistant(services)
         threads = Threads(database)
         stack.push_async_callback(assistant.close)
         stack.push_async_callback(threads.close)
-        opening = open_trial(services, threads, assistant, opener, services.caller, model="fake", url=llm.url)
+        opening = open_trial(services, threads, assistant, services.caller, model="fake", url=llm.url)
         yield await stack.enter_async_context(opening)
 
 
@@ -184,7 +183,7 @@ async def test_threads_of_an_evaluation_are_removed(trial: ChatTrial, llm: ChatS
     with pytest.raises(Exception, match="wants a key: HTTP 401"):
         await evaluate_chat(trial, lines, lambda *_: None)
 
-    async with trial.conversations._threads._database.transaction(trial.caller.tenant) as connection:
+    async with trial.conversations._services.database.transaction(trial.caller.tenant) as connection:
         assert (await connection.exec_driver_sql("select count(*) from thread")).scalar_one() == 0
 
 

@@ -19,8 +19,8 @@ from tests.cli.conftest import Command, command  # noqa: F401 # pyright: ignore[
 from tests.daemon.home import THRESHER, Client, Home, opened
 from tests.foreign.sources import NAME, UNSEEN, forged_lines, server_command, write_sources
 from tests.support import Databases
+from thresher.calling import SCHEMAS
 from thresher.cli.application import application
-from thresher.gateway.meta import SCHEMAS
 
 QUESTION: Final = "who may take leave, and how many days are left"
 CALLS: Final[Mapping[str, Mapping[str, Any]]] = {

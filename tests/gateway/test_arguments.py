@@ -13,11 +13,11 @@ from mcp_types import CallToolResult
 
 from tests.gateway.talking import text
 from tests.support.product import CATALOGUE, opened
+from thresher.calling import SCHEMAS
+from thresher.calling.arguments import own_arguments
 from thresher.core import InvalidInput, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.gateway import build_gateway
-from thresher.gateway.arguments import own_arguments
-from thresher.gateway.meta import SCHEMAS
 from thresher.knowledge.intents import Sources
 from thresher.packs import BUILT_IN
 from thresher.store import Database

@@ -86,7 +86,7 @@ async def test_a_client_that_fails_says_nothing(services: Services) -> None:
 
 async def test_who_does_not_answer_in_time_did_not_say_yes(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     """The call goes on."""
-    monkeypatch.setattr("thresher.gateway.confirming.SECONDS", 0.2)
+    monkeypatch.setattr("thresher.gateway.confirmation.SECONDS", 0.2)
 
     async def handler(*_: Any) -> Any:
         await asyncio.Event().wait()

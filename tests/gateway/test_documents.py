@@ -14,10 +14,10 @@ from fastmcp import Client
 from tests.gateway.packing import call, text
 from tests.gateway.talking import connect, served
 from tests.support.product import opened
+from thresher.calling import SCHEMAS
 from thresher.core import Caller, Settings, Tenant
 from thresher.embedding import Encoder, count_tokens
 from thresher.gateway import build_gateway
-from thresher.gateway.meta import SCHEMAS
 from thresher.knowledge.documents import Retrieval, origin_of
 from thresher.knowledge.intents import Sources
 from thresher.packs import BUILT_IN

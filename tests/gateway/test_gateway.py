@@ -17,9 +17,9 @@ from mcp_types import CallToolResult
 
 from tests.support import eventually
 from tests.support.product import CATALOGUE, ListedServer, listed
+from thresher.calling import meta_tools
 from thresher.embedding import count_tokens
 from thresher.gateway import build_gateway, http_app
-from thresher.gateway.meta import meta_tools
 from thresher.knowledge.tools import compact
 from thresher.services import Services
 

@@ -18,9 +18,10 @@ from tests.gateway.packing import call, text, with_packs, write_pack
 from tests.gateway.talking import connect, served
 from tests.gateway.test_streams import Wire
 from tests.support import eventually
+from tests.support.inside import open_inside
 from thresher.core import Caller, Settings, Talk, Tenant, talking_in
 from thresher.embedding import Encoder
-from thresher.gateway import build_gateway, open_inside, serve_stream_session
+from thresher.gateway import build_gateway, serve_stream_session
 from thresher.llm import OpenAIChat
 from thresher.services import Services
 from thresher.store import Database

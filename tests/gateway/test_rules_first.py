@@ -15,10 +15,11 @@ from fastmcp import Client
 from tests.gateway.packing import RULES, TOOLS, call, changed, text, with_packs, write_pack
 from tests.gateway.talking import connect, served
 from tests.support.product import ListedServer, listed
+from thresher.calling import RULES_META, Calling
+from thresher.calling.rules_first import RulesFirst
 from thresher.core import Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.gateway import build_gateway
-from thresher.gateway.guard import RULES_META, RulesFirst
 from thresher.services import Services
 from thresher.store import Database
 
@@ -109,7 +110,9 @@ async def test_another_session_is_held_up_too(services: Services) -> None:
 
 async def test_calls_made_together_are_all_held_up(client: Client[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """A model has read nothing when it sends several: the rules come once, and nothing is run."""
-    monkeypatch.setattr("thresher.gateway.guard.GATHER_SECONDS", 1.5)  # on a machine that is busy with other tests
+    monkeypatch.setattr(
+        "thresher.calling.rules_first.GATHER_SECONDS", 1.5
+    )  # on a machine that is busy with other tests
     answers = await asyncio.gather(*(call(client, "box_open_box") for _ in range(3)), call(client, "box_close_box"))
     after = await call(client, "box_open_box")
 
@@ -123,14 +126,14 @@ async def test_a_first_call_that_is_cancelled_takes_the_rules_from_nobody(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next one is answered with them."""
-    monkeypatch.setattr("thresher.gateway.guard.GATHER_SECONDS", 3600)
-    guard = RulesFirst(services)
+    monkeypatch.setattr("thresher.calling.rules_first.GATHER_SECONDS", 3600)
+    guard = RulesFirst(services.intents, services.context)
     packs = await services.intents.packs(services.caller)
     resolved = await services.tools.resolve(services.caller, "box_open_box")
     first = asyncio.create_task(guard.look(services.caller, packs, "box_open_box", resolved))
     await asyncio.sleep(0)
     first.cancel()
-    monkeypatch.setattr("thresher.gateway.guard.GATHER_SECONDS", 0)
+    monkeypatch.setattr("thresher.calling.rules_first.GATHER_SECONDS", 0)
     second = await guard.look(services.caller, packs, "box_open_box", resolved)
 
     assert second is not None
@@ -158,7 +161,9 @@ async def test_only_those_who_see_the_pack_are_held_up(services: Services, tmp_p
 
 async def test_it_can_be_switched_off(services: Services) -> None:
     """By a setting; what is called is recorded all the same."""
-    quiet = replace(services, settings=services.settings.model_copy(update={"rules_first": "off"}))
+    settings, audit = services.settings.model_copy(update={"rules_first": "off"}), services.audit
+    calling = Calling(settings, services.tools, services.intents, services.context, services.upstreams, audit)
+    quiet = replace(services, settings=settings, calling=calling)
     async with Client(build_gateway(quiet)) as client:
         assert not (await call(client, "box_open_box")).is_error
 
@@ -198,7 +203,7 @@ async def test_variables_of_code_stand_in_the_rules(services: Services, folder: 
 
 async def test_a_call_pays_next_to_nothing(services: Services) -> None:
     """Far below a tenth of a millisecond, once the rules have been given."""
-    guard = RulesFirst(services)
+    guard = RulesFirst(services.intents, services.context)
     services.intents.mark_given(services.caller, ["box"])
     packs = await services.intents.packs(services.caller)
     resolved = await services.tools.resolve(services.caller, "box_open_box")

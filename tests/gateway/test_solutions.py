@@ -15,10 +15,10 @@ from tests.gateway.packing import call, text
 from tests.support import eventually
 from tests.support.product import opened
 from tests.support.servoy_workspace import bookshop
+from thresher.calling import SCHEMAS
 from thresher.core import Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.gateway import build_gateway
-from thresher.gateway.meta import SCHEMAS
 from thresher.knowledge.intents import Sources
 from thresher.packs import BUILT_IN
 from thresher.services import Services

@@ -15,7 +15,7 @@ from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 
 from tests.gateway.talking import add, add_talking, call, connect, over_http, served, text
 from tests.support import eventually
-from thresher.gateway import parking
+from thresher.gateway import questions
 from thresher.services import Services
 from thresher.upstream import ServerConfig
 
@@ -238,7 +238,7 @@ async def test_a_parked_call_goes_on_for_its_own_caller_and_arguments_alone(url:
 @legacy
 async def test_a_parked_call_that_nobody_comes_back_for_is_cancelled(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """And whoever comes too late is told to begin again."""
-    monkeypatch.setattr(parking, "PARKED_SECONDS", 0.0)
+    monkeypatch.setattr(questions, "PARKED_SECONDS", 0.0)
     async with httpx.AsyncClient() as http:
         asked = (await post(http, url, PAY))["result"]
         late = await post(http, url, PAY, requestState=asked["requestState"], inputResponses={})

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from thresher.calling import SCHEMAS
 from thresher.embedding import count_tokens
-from thresher.gateway.meta import SCHEMAS
 from thresher.knowledge.intents import KnownTools, Pack, lint, read_pack, subject_at
 from thresher.knowledge.intents.nearness import plain_line
 from thresher.packs import BUILT_IN

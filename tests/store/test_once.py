@@ -110,3 +110,26 @@ async def test_single_statements_are_served_in_the_order_of_their_asking(databas
     await databases.drop(name)
 
     assert 0 not in served[served.index(2) :]
+
+
+async def test_several_statements_travel_together_and_each_is_committed_by_itself(
+    database: Database, tenant: Tenant, other_tenant: Tenant
+) -> None:
+    """The rows of each come back in order; where one fails, those before it are there and those after it are not."""
+    rows = await database.together(
+        tenant,
+        lambda driver: driver.execute(ADD + " returning kind", ("a",)),
+        lambda driver: driver.execute(MINE),
+    )
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        await database.together(
+            tenant,
+            lambda driver: driver.execute(ADD + " returning kind", ("b",)),
+            lambda driver: driver.execute(ADD + " returning kind", ("a",)),
+            lambda driver: driver.execute(ADD + " returning kind", ("c",)),
+        )
+    mine = await database.once(tenant, lambda driver: driver.execute(MINE))
+
+    assert rows == [[("a",)], [(tenant.id, "a")]]
+    assert sorted(kind for _, kind in mine) == ["a", "b"]
+    assert await database.once(other_tenant, lambda driver: driver.execute(MINE)) == []

@@ -14,6 +14,7 @@ from cryptography.fernet import Fernet
 
 from thresher.agent import AgentSettings, Models, Prompts
 from thresher.audit import AuditLog
+from thresher.calling import Calling
 from thresher.context import (
     ContextService,
     DocumentSource,
@@ -84,6 +85,7 @@ async def opened(
             tools=tools,
             intents=intents,
             context=context,
+            calling=Calling(settings, tools, intents, context, upstreams, audit),
             secrets=secrets,
             caller=caller,
             keys=Keys(database),

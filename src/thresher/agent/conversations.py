@@ -9,35 +9,62 @@ Invariant: a turn has one thread to itself, and acts for its caller alone.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Protocol, cast
 from uuid import UUID
 
-from fastmcp import Client
-
-from thresher.agent.assistant import Assistant
-from thresher.agent.calls import ChatCall, Entry
-from thresher.agent.events import Approval, Event
+from thresher.agent.assistant.service import Assistant
+from thresher.agent.exchange import Approval, ChatCall, Entry, Event
 from thresher.agent.models import Models
 from thresher.agent.prompts import Prompts
 from thresher.agent.settings import AgentSettings
 from thresher.agent.threads import Threads
+from thresher.calling import Calling
+from thresher.context import ContextService
 from thresher.core import Caller
+from thresher.knowledge.databases import DatabaseService
+from thresher.knowledge.documents import DocumentService
 from thresher.knowledge.tools import Consents
 from thresher.store import Database
 
-if TYPE_CHECKING:
-    from thresher.agent.talking import Base
+
+@dataclass(frozen=True, slots=True)
+class ChatServices:
+    """What turns are run with; one per process.
+
+    Attributes:
+        calling: Runs tools.
+        context: Chooses packs and tools for a message.
+        documents: The repositories that can be searched.
+        databases: The databases that can be queried.
+        consents: What callers have agreed to.
+        database: Where threads are.
+        threads: Whose turn it is.
+        prompts: The prompts of models.
+        models: The models that there are.
+        settings: What holds for a caller and a thread.
+        assistant: Answers where there is no model.
+    """
+
+    calling: Calling
+    context: ContextService
+    documents: DocumentService
+    databases: DatabaseService
+    consents: Consents
+    database: Database
+    threads: Threads
+    prompts: Prompts
+    models: Models
+    settings: AgentSettings
+    assistant: Assistant
 
 
 class _Talking(Protocol):
     """The module that runs turns."""
 
-    Base: type[Base]
-
-    def talk(self, base: Base, caller: Caller, call: ChatCall) -> AsyncGenerator[Event]:
+    def talk(self, services: ChatServices, caller: Caller, call: ChatCall) -> AsyncGenerator[Event]:
         """See `Conversations.talk`."""
         ...
 
@@ -45,15 +72,15 @@ class _Talking(Protocol):
 class _Entries(Protocol):
     """The module that reads threads."""
 
-    async def history(self, base: Base, caller: Caller, thread: UUID) -> tuple[Entry, ...]:
+    async def history(self, services: ChatServices, caller: Caller, thread: UUID) -> tuple[Entry, ...]:
         """See `Conversations.history`."""
         ...
 
-    async def pending(self, base: Base, caller: Caller, thread: UUID) -> tuple[Approval, ...]:
+    async def pending(self, services: ChatServices, caller: Caller, thread: UUID) -> tuple[Approval, ...]:
         """See `Conversations.pending`."""
         ...
 
-    async def instruction(self, base: Base, caller: Caller, thread: UUID) -> str:
+    async def instruction(self, services: ChatServices, caller: Caller, thread: UUID) -> str:
         """See `Conversations.instruction`."""
         ...
 
@@ -62,29 +89,11 @@ class Conversations:
     """Conversations of all callers. One per process.
 
     Args:
-        open_client: Opens an MCP client of the gateway that asks for a caller.
-        database: Where threads are.
-        threads: Whose turn it is.
-        prompts: What models are told.
-        models: Which there are.
-        settings: What holds for whom.
-        assistant: Answers where there is no model.
-        consents: What callers have agreed to.
+        services: What turns are run with.
     """
 
-    def __init__(
-        self,
-        open_client: Callable[[Caller], AbstractAsyncContextManager[Client[Any]]],
-        database: Database,
-        threads: Threads,
-        prompts: Prompts,
-        models: Models,
-        settings: AgentSettings,
-        assistant: Assistant,
-        consents: Consents,
-    ) -> None:
-        self._given = (database, threads, prompts, models, settings, assistant, consents, open_client)
-        self._threads = threads
+    def __init__(self, services: ChatServices) -> None:
+        self._services = services
         self._engine: asyncio.Task[Engine] | None = None
 
     async def talk(self, caller: Caller, call: ChatCall) -> AsyncGenerator[Event]:
@@ -104,7 +113,7 @@ class Conversations:
             StoreUnavailable: The database does not answer.
         """
         engine = await self._loaded()
-        events = engine.talking.talk(engine.base, caller, call)
+        events = engine.talking.talk(self._services, caller, call)
         try:
             async for told in events:
                 yield told
@@ -118,7 +127,7 @@ class Conversations:
             NotFound: The caller has no such thread.
         """
         engine = await self._loaded()
-        return await engine.entries.history(engine.base, caller, thread)
+        return await engine.entries.history(self._services, caller, thread)
 
     async def pending(self, caller: Caller, thread: UUID) -> tuple[Approval, ...]:
         """The calls of a thread that wait for a person's decision.
@@ -127,7 +136,7 @@ class Conversations:
             NotFound: The caller has no such thread.
         """
         engine = await self._loaded()
-        return await engine.entries.pending(engine.base, caller, thread)
+        return await engine.entries.pending(self._services, caller, thread)
 
     async def instruction(self, caller: Caller, thread: UUID) -> str:
         """The instruction that a thread's client gave it by its last system messages; empty without one.
@@ -136,7 +145,7 @@ class Conversations:
             NotFound: The caller has no such thread.
         """
         engine = await self._loaded()
-        return await engine.entries.instruction(engine.base, caller, thread)
+        return await engine.entries.instruction(self._services, caller, thread)
 
     async def clear(self, caller: Caller, thread: UUID) -> None:
         """Remove a thread and all that is kept of it.
@@ -145,7 +154,7 @@ class Conversations:
             NotFound: The caller has no such thread.
             Conflict: A turn of it is being answered.
         """
-        await self._threads.delete(caller, thread)
+        await self._services.threads.delete(caller, thread)
 
     async def warm(self) -> None:
         """Import what the first turn needs."""
@@ -153,14 +162,13 @@ class Conversations:
 
     async def _loaded(self) -> Engine:
         if self._engine is None:
-            self._engine = asyncio.create_task(asyncio.to_thread(Engine, self._given))
+            self._engine = asyncio.create_task(asyncio.to_thread(Engine))
         return await asyncio.shield(self._engine)
 
 
 class Engine:
     """What runs turns, imported; made beside the loop."""
 
-    def __init__(self, given: tuple[Any, ...]) -> None:
-        self.talking = cast("_Talking", import_module("thresher.agent.talking"))
-        self.entries = cast("_Entries", import_module("thresher.agent.entries"))
-        self.base = self.talking.Base(*given)
+    def __init__(self) -> None:
+        self.talking = cast("_Talking", import_module("thresher.agent.turn"))
+        self.entries = cast("_Entries", import_module("thresher.agent.history"))

@@ -1,26 +1,84 @@
-"""The graph of a turn: which step follows which, and nothing else.
+"""The graph of a turn: its first step, and which step follows which.
 
 START -> initialise -> complete -> route -> retrieve (documents) and/or tools -> complete ... -> END
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+import logging
+from typing import Any, Literal, TypeAlias
 
+from langchain_core.messages import AIMessage, HumanMessage, ToolCall
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
 
-from thresher.agent.desk import Desk
-from thresher.agent.nodes import complete, initialise, onward, retrieve, route, tools
-from thresher.agent.state import State
+from thresher.agent.needs import detect
+from thresher.agent.nodes import complete, retrieve, tools
+from thresher.agent.offers import SEARCH
+from thresher.agent.state import Searches, State, Update
+from thresher.agent.subtasks import TURNS
+from thresher.agent.transcript import former_words, open_calls, question
+from thresher.agent.turn_context import TurnContext
+from thresher.core import event
 
-Graph: TypeAlias = CompiledStateGraph[State, Desk, State, State]
+logger = logging.getLogger("thresher.agent")
+
+
+async def initialise(state: State, runtime: Runtime[TurnContext]) -> Update:
+    """Begin a turn."""
+    context, messages = runtime.context, state["messages"]
+    fresh: Update = {"retried": "", "rules": "", "theirs": [function.name for function in context.call.functions]}
+    if isinstance(messages[-1], HumanMessage):  # after a client's tool it is the same turn, which has its passages
+        fresh["searches"] = Searches()
+    if context.model is None:
+        return fresh
+    needs = await detect(context, question(messages), former_words(messages, TURNS), state.get("offered", []))
+    context.account.intents = needs.intents
+    event(logger, "intents detected", intents=needs.intents, offered=len(needs.offered))
+    return fresh | {
+        "intents": list(needs.intents),
+        "offered": list(needs.offered),
+        "around": needs.around,
+        "rules": needs.rules,
+    }
+
+
+Next: TypeAlias = Literal["retrieve", "tools", "complete", "__end__"]
+
+
+def route(state: State) -> list[Next]:
+    """After the model has spoken: search documents, call tools, both, or end."""
+    last = state["messages"][-1]
+    theirs = state.get("theirs", ())
+    calls = [call["name"] for call in last.tool_calls] if isinstance(last, AIMessage) else []
+    ours = [name for name in calls if name not in theirs]
+    steps: list[Next] = []
+    if SEARCH in ours:
+        steps.append("retrieve")
+    if any(name != SEARCH for name in ours):
+        steps.append("tools")
+    event(logger, "routed", to=steps or ["end"], calls=len(calls))
+    return steps or ["__end__"]
+
+
+def onward(state: State) -> Next:
+    """After calls were made: ask the model again, or hand the calls of the client's own tools to it."""
+    return "__end__" if client_calls(state) else "complete"
+
+
+def client_calls(state: State) -> list[ToolCall]:
+    """The calls that the client has to make."""
+    return [call for call in open_calls(state["messages"]) if call["name"] in state.get("theirs", ())]
+
+
+Graph: TypeAlias = CompiledStateGraph[State, TurnContext, State, State]
 
 
 def build() -> Graph:
     """The graph of a turn, keeping nothing; made once, which takes as long as a short turn."""
-    builder = StateGraph(State, context_schema=Desk)
+    builder = StateGraph(State, context_schema=TurnContext)
     for name, step in (("initialise", initialise), ("complete", complete), ("retrieve", retrieve), ("tools", tools)):
         builder.add_node(name, step)  # pyright: ignore[reportUnknownMemberType] - the library's own signature
     builder.add_edge(START, "initialise")

@@ -1,7 +1,7 @@
-"""The tools that a model is offered in a turn, and the calls of them, through a client of the gateway.
+"""The tools that a model is offered in a turn, and the calls of them.
 
-Invariant: what is called is called as a client calls it: authorization, quarantine and audit are the gateway's. A
-client's own tools are named to the model and never called here.
+Invariant: every call goes through `calling`, which authorizes, guards and notes it. A client's own tools are named to
+the model and never called here.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from fastmcp import Client
-from mcp_types import CallToolResult
-
+from thresher.agent.assistant.toolbox import run_tool
 from thresher.agent.settings import ChatSettings
-from thresher.agent.toolbox import RULES, send
-from thresher.core import Caller, dumps
-from thresher.knowledge.tools import Claim, Consents
+from thresher.calling import RULES_META, Calling, Result
+from thresher.core import JSON, Caller, dumps
+from thresher.knowledge.tools import Claim, Consents, Definition
 from thresher.llm import Function
 
 SEARCH: Final = "search_documents"
@@ -46,8 +44,8 @@ class Tool:
     """A tool as it is offered.
 
     Attributes:
-        name: As the gateway knows it.
-        function: As the model is told it.
+        name: The exposed name.
+        function: As the model sees it.
         pack: Whether it is a pack's.
         reads: Whether it only reads: a trusted server says so, or the caller has agreed to that claim.
         destroys: Whether it may destroy, as far as a trusted server says.
@@ -82,17 +80,17 @@ class Outcome:
 
 
 class Offers:
-    """The tools within a caller's reach, by way of one client.
+    """The tools within a caller's reach.
 
     Args:
-        client: Calls them.
+        calling: Runs them.
         settings: What may be offered.
         consents: What untrusted servers claim, and the caller has agreed to.
         caller: For whom.
     """
 
-    def __init__(self, client: Client[Any], settings: ChatSettings, consents: Consents, caller: Caller) -> None:
-        self._client = client
+    def __init__(self, calling: Calling, settings: ChatSettings, consents: Consents, caller: Caller) -> None:
+        self._calling = calling
         self._settings = settings
         self._consents = consents
         self._caller = caller
@@ -101,40 +99,29 @@ class Offers:
 
     async def core(self) -> list[str]:
         """The names of what is offered for every message; the core tools of servers are found for each."""
-        listed = {one.name: one for one in await self._client.list_tools()}
+        await self._calling.ready(self._caller)
+        listed = {one.name: one for one in await self._calling.listed(self._caller, "own")}
         allowed = [*(DOCUMENTS if self._settings.documents else ()), *(DATABASES if self._settings.sql else ())]
         names = [name for name in allowed if name in listed]
-        for one in map(listed.__getitem__, names):
-            told = one.annotations.model_dump(by_alias=True) if one.annotations else {}
-            self._take(one.name, one.description or "", one.input_schema, told, pack=True)
+        for name in names:
+            self._take(listed[name])
         return names
 
     async def describe(self, names: Iterable[str]) -> None:
         """Learn what some tools are; names that no tool has are left out."""
         if not (missing := [name for name in dict.fromkeys(names) if name not in self._known]):
             return
-        answer = await self.call("describe_tools", {"names": missing}, 10.0)
-        described: Sequence[Mapping[str, Any]] = answer.data.get("tools", ())
-        claims = await self._consents.claims(self._caller, [one["name"] for one in described])
+        described = await self._calling.describe(self._caller, missing)
+        claims = await self._consents.claims(self._caller, [one.name for one in described])
         for one in described:
-            told: Mapping[str, Any] = one.get("annotations") or {}
-            pack, claim = ":" in one.get("server", ""), claims.get(one["name"])
-            self._take(one["name"], one.get("description", ""), one["inputSchema"], told, pack=pack, claim=claim)
+            self._take(one, claims.get(one.name))
 
-    def _take(
-        self,
-        name: str,
-        description: str,
-        schema: Mapping[str, Any],
-        told: Mapping[str, Any],
-        *,
-        pack: bool,
-        claim: Claim | None = None,
-    ) -> None:
-        function = Function(self._spoken(name), description[:_DESCRIPTION], dict(schema))
+    def _take(self, one: Definition, claim: Claim | None = None) -> None:
+        tool, told = one.tool, one.tool.annotations
+        function = Function(self._spoken(one.name), tool.description[:_DESCRIPTION], dict(tool.input_schema))
         reads = told.get("readOnlyHint") is True or (claim is not None and claim.agreed)
         destroys = not reads and told.get("destructiveHint") is not False
-        self._known[name] = Tool(name, function, pack, reads, destroys, claim)
+        self._known[one.name] = Tool(one.name, function, ":" in tool.server, reads, destroys, claim)
 
     async def agree(self, name: str, definition: str) -> None:
         """Remember the caller's yes to calls of a tool with this definition; see `Consents.remember`."""
@@ -169,21 +156,23 @@ class Offers:
     async def call(self, name: str, arguments: Mapping[str, Any], seconds: float) -> Outcome:
         """Call a tool; whatever it does, the answer is an outcome."""
         started = time.perf_counter()
-        outcome = _outcome(await send(self._client, name, arguments, seconds))
+        outcome = _outcome(await run_tool(self._calling, self._caller, name, arguments, seconds))
         return replace(outcome, ms=round((time.perf_counter() - started) * 1000))
 
 
-def _outcome(result: CallToolResult | str) -> Outcome:
+def _outcome(result: Result | str) -> Outcome:
     if isinstance(result, str):
         return Outcome(result[:_PROBLEM], failed=True)
-    data = cast("Mapping[str, Any]", result.structured_content or {})
-    parts = [block.text if block.type == "text" else f"[{block.type}: not shown to models]" for block in result.content]
-    text = "\n".join(parts) or (dumps(data) if data else "")
-    if RULES in (result.meta or {}):
+    text = "\n".join(map(_text, result.content)) or (dumps(result.structured) if result.structured else "")
+    if RULES_META in result.meta:
         return Outcome(text, rules=True)
     if result.is_error:
-        return Outcome(text[:_PROBLEM] or "The tool failed and does not say why.", data, failed=True)
-    return Outcome(text or "(done, nothing to tell)", data)
+        return Outcome(text[:_PROBLEM] or "The tool failed and does not say why.", result.structured, failed=True)
+    return Outcome(text or "(done, nothing to tell)", result.structured)
+
+
+def _text(block: JSON) -> str:
+    return str(block.get("text", "")) if block.get("type") == "text" else f"[{block.get('type')}: not shown to models]"
 
 
 def joined(former: Sequence[str], core: Sequence[str], found: Sequence[str], most: int) -> list[str]:

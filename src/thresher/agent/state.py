@@ -15,7 +15,7 @@ from langgraph.channels import DeltaChannel
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.managed import RemainingSteps
 
-from thresher.agent.events import Citation
+from thresher.agent.exchange import Citation
 
 Messages: TypeAlias = list[AnyMessage]
 

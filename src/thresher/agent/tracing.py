@@ -1,4 +1,4 @@
-"""Keeps LangChain's tracing off: what is said here is sent to nobody who was not asked."""
+"""Keeps LangChain's tracing off: conversations are sent to no service but the chosen model."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ Invariant: nothing behind the door, MCP included, sees a request whose Host, Ori
 refusal and every error is a problem document (RFC 9457), or an error of OpenAI's form where that is spoken, with a way
 out and a trace id, and nothing internal.
 
-Uses: agent, audit, context, core, embedding, knowledge, llm, packs, peers, services, servoy, store, verbs.
+Uses: agent, context, core, embedding, knowledge, llm, peers, services, store, verbs.
 """
 
 from thresher.api.application import http_api

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from thresher.context.records import EnrichmentRequest, MessageTools, Note, Offer
+from thresher.context.records import EnrichmentRequest, MessageTools, Needs, Note, Offer
 from thresher.context.variables import joined
 from thresher.core import Caller, HeldBack, NotFound, Scored, Tool, Why
 from thresher.knowledge.intents import Pack
@@ -82,6 +82,13 @@ class ToolOffers:
     async def of_message(self, caller: Caller, request: EnrichmentRequest, packs: Sequence[Pack]) -> MessageTools:
         """Return the tools that fit the message, on any server, and those that these packs name."""
         return await self._offers(caller, await self._find(caller, request, None, None), packs, (), [])
+
+    async def of_anything(
+        self, caller: Caller, request: EnrichmentRequest, limit: int, prefetched: Prefetch | None
+    ) -> Needs:
+        """The names of the tools that fit the message, of whatever server, core tools among them."""
+        found = await self._tools.find_tools(caller, **_search_arguments(request), limit=limit, prefetched=prefetched)
+        return Needs(tools=tuple(tool.name for tool in found.tools))
 
     async def _find(
         self, caller: Caller, request: EnrichmentRequest, servers: Sequence[str] | None, prefetched: Prefetch | None

@@ -107,6 +107,23 @@ class Rulebook:
 
 
 @dataclass(frozen=True, slots=True)
+class Needs:
+    """What a message needs, for a caller that writes the prompt itself.
+
+    Attributes:
+        intents: Names of the matched packs, best first.
+        rules: Of those packs whose rules the caller does not have already.
+        tools: Names of tools: those of the matched packs, then those that fit the message, each once.
+        notes: What could not be found out, in sentences.
+    """
+
+    intents: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    tools: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """A message with what a model needs to serve it.
 

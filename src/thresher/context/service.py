@@ -22,6 +22,7 @@ from thresher.context.records import (
     DEFAULT_BUDGET,
     ContextBlock,
     EnrichmentRequest,
+    Needs,
     Note,
     Prompt,
     Rulebook,
@@ -42,7 +43,7 @@ from thresher.context.sources import (
     rule_piece,
 )
 from thresher.context.variables import Situation, Variables
-from thresher.core import Caller, ContextPack, NotFound, event, traced
+from thresher.core import Caller, ContextPack, NotFound, ThresherError, event, traced
 from thresher.knowledge.intents import Decision, IntentService, Pack
 from thresher.knowledge.tools import ToolService
 from thresher.search import Prefetch
@@ -120,6 +121,69 @@ class ContextService:
             given = [rule.intent for rule in answer.rules] if delivers else []
             self._note(caller, "process_prompt", given, answer.timings)
         return answer
+
+    async def needs(
+        self,
+        caller: Caller,
+        message: str,
+        *,
+        history: Sequence[str] = (),
+        known: Collection[str] = (),
+        packs: bool = True,
+        tools: int = 0,
+    ) -> Needs:
+        """What a message needs, as names and rules: for the agent, which writes its prompts itself.
+
+        The message is embedded and its words are read once, for the packs' tools and for all.
+
+        Args:
+            caller: Who asks.
+            message: The person's words.
+            history: The last turns, oldest first.
+            known: Packs whose rules the caller has in its own words: they count as given, and are not written.
+            packs: Whether to match packs.
+            tools: At most so many tools of whatever server; 0: none are searched.
+
+        Raises:
+            InvalidInput: An argument is out of bounds.
+        """
+        request = context_request(message, history)
+        with traced():
+            await self._offers.ready(caller)
+            with self._prefetching(caller, request) as prefetched:
+                matched, found = await asyncio.gather(
+                    self._matched(caller, request, known, prefetched) if packs else _nothing(),
+                    self._offers.of_anything(caller, request, tools, prefetched) if tools else _nothing(),
+                    return_exceptions=True,
+                )
+        notes: list[str] = []
+        for name, outcome in (("process_prompt", matched), ("find_tools", found)):
+            if isinstance(outcome, ThresherError):
+                notes.append(f"{name} failed, so the tools may not fit: {outcome}")
+            elif isinstance(outcome, BaseException):
+                raise outcome
+        needs = matched if isinstance(matched, Needs) else Needs()
+        others = found.tools if isinstance(found, Needs) else ()
+        return replace(needs, tools=tuple(dict.fromkeys((*needs.tools, *others))), notes=tuple(notes))
+
+    async def _matched(
+        self, caller: Caller, request: EnrichmentRequest, known: Collection[str], prefetched: Prefetch | None
+    ) -> Needs:
+        """The packs that a message needs, with their rules and tools."""
+        started = time.perf_counter()
+        decision, packs, _ = await self._decide(caller, request)
+        routed = time.perf_counter()
+        if not packs:
+            return Needs()
+        unknown = [pack for pack in packs if pack.name not in known]
+        book, offers = await asyncio.gather(
+            self._rulebooks.of(caller, unknown, request.files, most=PROMPT_TOKENS),
+            self._offers.of_packs(caller, request, packs, prefetched),
+        )
+        given = [*(rule.intent for rule in book.rules), *(pack.name for pack in packs if pack.name in known)]
+        self._note(caller, "needs", given, _timings(decision, started, routed, time.perf_counter()))
+        names = tuple(offer.tool.name for offer in offers.tools)
+        return Needs(tuple(score.intent for score in decision.matched), book.rules, names)
 
     async def get_context(
         self,
@@ -289,6 +353,10 @@ class ContextService:
     def _note(self, caller: Caller, verb: str, given: Sequence[str], timings: Mapping[str, float]) -> None:
         self._intents.mark_given(caller, given)
         event(logger, verb, tenant=caller.tenant.id, user=caller.user, given=given, ms=dict(timings))
+
+
+async def _nothing() -> Needs:
+    return Needs()
 
 
 def _without(decision: Decision, names: Collection[str]) -> Decision:

@@ -2,7 +2,7 @@
 
 Invariant: it works in a folder of its own and never touches the user's catalogue.
 
-Uses: app, context, core, embedding, gateway, knowledge, packs, upstream.
+Uses: app, calling, context, core, embedding, gateway, knowledge, packs, upstream.
 """
 
 from thresher.demo.run import run

@@ -12,10 +12,10 @@ from typing import Any
 from fastmcp import Client
 from mcp_types import CallToolResult
 
+from thresher.calling import RULES_META
 from thresher.demo.messages import LocalCall
 from thresher.demo.report import Called
 from thresher.embedding import count_tokens
-from thresher.gateway import RULES_META
 
 _ANSWER_LINES = 13
 _ANSWER_CHARACTERS = 800

@@ -3,7 +3,7 @@
 Invariant: nothing of anybody's catalogue, packs or repositories is touched: tools and documents are indexed in a
 throw-away tenant, removed at the end however it ends, routers are fitted and threads made for the evaluation alone.
 
-Uses: agent, connectors, core, embedding, knowledge, llm, openapi, search, services, sqlguard, store.
+Uses: agent, calling, connectors, core, embedding, knowledge, llm, openapi, search, services, sqlguard, store.
 """
 
 from thresher.evaluation.apis import (

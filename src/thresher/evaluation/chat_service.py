@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 from uuid import UUID, uuid4
@@ -26,18 +26,18 @@ from thresher.agent import (
     Report,
     Threads,
 )
-from thresher.core import Caller, InvalidInput, NotFound
+from thresher.calling import Calling
+from thresher.core import Caller, InvalidInput, NotFound, acting_for
 from thresher.evaluation.chat_counting import Prompt
 from thresher.evaluation.chat_figures import READER, Conversed, Spoken
 from thresher.evaluation.chat_reader import Script, ScriptedTurn
 from thresher.evaluation.chat_standard import Standard, run_standard
 from thresher.knowledge.tools import Consents
 from thresher.llm import Message, service_address
-from thresher.services import Services
+from thresher.services import Services, open_conversations
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Told a stage, how much of it is done, and how much there is."""
-Opener: TypeAlias = Callable[[Caller], AbstractAsyncContextManager[Any]]
 
 DECISIONS: Final = 5
 """How often a turn may wait for a person."""
@@ -73,7 +73,7 @@ class ChatTrial:
         watched: Takes them down.
         settings: What holds in conversations.
         consents: What callers have agreed to.
-        open_client: Calls tools in the standard pattern.
+        calling: Runs tools in the standard pattern.
         model: A model's name; empty: the caller's.
     """
 
@@ -83,7 +83,7 @@ class ChatTrial:
     watched: Watched
     settings: AgentSettings
     consents: Consents
-    open_client: Opener
+    calling: Calling
     model: str = ""
 
 
@@ -103,7 +103,6 @@ async def open_trial(
     services: Services,
     threads: Threads,
     assistant: Assistant,
-    open_client: Opener,
     caller: Caller,
     *,
     model: str = "",
@@ -115,7 +114,6 @@ async def open_trial(
         services: Of the running product.
         threads: Where conversations are while they are had.
         assistant: Of the running product.
-        open_client: Opens a client of the gateway.
         caller: For whom.
         model: A registered model's name; with `url` the service's name for it.
         url: Of a service that is not registered; it is asked without a key.
@@ -129,8 +127,7 @@ async def open_trial(
         settings = settings.model_copy(update={"llm_url": url, "llm_model": model or "model", "llm_key": None})
     watched = Watched()
     models = Models(services.database, services.secrets, settings, watch=watched)
-    kept = services.prompts, models, services.chat_settings
-    conversations = Conversations(open_client, services.database, threads, *kept, assistant, services.tools.consents)
+    conversations = open_conversations(services, threads, assistant, models=models)
     try:
         yield ChatTrial(
             caller,
@@ -139,7 +136,7 @@ async def open_trial(
             watched,
             services.chat_settings,
             services.tools.consents,
-            open_client,
+            services.calling,
             _DEFAULT if url else model,
         )
     finally:
@@ -252,8 +249,8 @@ async def _standard(
     settings = await trial.settings.of(trial.caller, None, script.settings)
     model = await _open(trial, script)
     acting = replace(trial.caller, client=f"evaluation:{uuid4()}")
-    async with trial.open_client(acting) as client:
-        offers = Offers(client, settings, trial.consents, trial.caller)
+    with acting_for(acting):
+        offers = Offers(trial.calling, settings, trial.consents, acting)
         await offers.core()
         await offers.describe(_offered(prompts) - {READER})
         bench = Standard(offers, model, settings)

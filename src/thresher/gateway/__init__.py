@@ -2,20 +2,16 @@
 
 Invariant: tools/list is the same for the same caller and catalogue, whatever was asked before.
 
-Uses: agent, audit, context, core, knowledge, llm, packs, services, sqlguard, upstream.
+Uses: agent, calling, context, core, knowledge, llm, packs, services, upstream.
 """
 
-from thresher.gateway.guard import RULES_META
-from thresher.gateway.inside import open_inside
 from thresher.gateway.server import MCP_PATH, build_gateway, http_app, instructions
 from thresher.gateway.streams import serve_stream_session
 
 __all__ = [
     "MCP_PATH",
-    "RULES_META",
     "build_gateway",
     "http_app",
     "instructions",
-    "open_inside",
     "serve_stream_session",
 ]

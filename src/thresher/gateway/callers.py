@@ -1,4 +1,4 @@
-"""Says who asks: the caller of the request that is being served.
+"""Identifies the caller of the request that is being served.
 
 Invariant: a request is served for the caller that its own door named - the HTTP request's, or the stream's - and never
 for that of another request on the same connection or server.
@@ -39,7 +39,7 @@ def connection_of(context: ServerRequestContext[Any, Any]) -> Connection:
 
 
 def connection_id(context: ServerRequestContext[Any, Any]) -> str:
-    """Names the client's connection: the same for each request of a 2025-era session, empty in the stateless era."""
+    """Return the name of the client's connection: the same for a 2025-era session, empty in the stateless era."""
     if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return ""
     connection = connection_of(context)
@@ -48,7 +48,7 @@ def connection_id(context: ServerRequestContext[Any, Any]) -> str:
 
 
 def client_name(context: ServerRequestContext[Any, Any]) -> str:
-    """Name and version of the client, as it says them; empty where it does not."""
+    """Name and version of the client, as it states them; empty if it does not."""
     told = connection_of(context).client_params
     return " ".join(filter(None, (told.client_info.name, told.client_info.version))) if told is not None else ""
 
@@ -56,8 +56,8 @@ def client_name(context: ServerRequestContext[Any, Any]) -> str:
 class Identified:
     """Server middleware: each message is served for the caller of its own HTTP request or stream.
 
-    Only a session inside this process can be part of a conversation. A client without a session is told from others by
-    what the door knows of it and by the name it gives itself.
+    Only a session inside this process can be part of a conversation. A client without a session is distinguished
+    from others by what the door knows of it and by the name it gives itself.
     """
 
     def __init__(self, services: Services) -> None:

@@ -1,7 +1,7 @@
 """Turns errors into what MCP clients understand; no other module of the gateway does.
 
-Invariant: a client reads what happened, what to do about it and a trace id; of an error that nobody foresaw it reads
-the trace id alone, and the log holds the rest. Whatever fails, fails for the request that it belongs to alone.
+Invariant: a client reads what happened, what to do about it and a trace id; of an unexpected error it reads the
+trace id alone, and the log holds the rest. A failure affects only the request that it belongs to.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Serves the lists - tools, resources, resource templates, prompts - from what is stored.
+"""Serves the lists - tools, resources, resource templates, prompts, skills - from what is stored.
 
 Invariant: a list depends on the caller's tenant, user and project, on how much its client was started to see, and on
 what is stored; never on what was asked before. Its order is fixed. No server is asked, and an unchanged list is not
-made again.
+made again. Clients of the handshake era cannot negotiate the Skills extension (SEP-2640); they have the same files as
+resources.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from fastmcp.server.extensions import MethodBinding, ServerExtension
+from fastmcp.skills import GetSkillResult, ListSkillsResult
+from fastmcp.skills.models import GetSkillParams, ListSkillsParams
 from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp_types import (
@@ -30,17 +34,18 @@ from mcp_types import (
     Tool,
     ToolAnnotations,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
 from thresher.core import JSON, Caller, Expose
+from thresher.core import Tool as Known
 from thresher.gateway.callers import current_caller
 from thresher.gateway.errors import explained
-from thresher.gateway.meta import meta_tools
 from thresher.gateway.packs import PackTools
 from thresher.gateway.prompts import agent_prompts, listed_packs, pack_prompts
 from thresher.gateway.skills import TEMPLATE, Skills
 from thresher.knowledge.intents import Packs
-from thresher.knowledge.tools import Component, Components, Definition
+from thresher.knowledge.tools import Component, Components
 from thresher.services import Services
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
@@ -116,8 +121,8 @@ class Lists:
         self._components = components
         self._packs = packs
         self._skills = skills
-        self._expose = expose
-        self._meta = meta_tools(services.settings)
+        self._expose: Expose = expose
+        self._meta = [_tool(one.name, one) for one in services.calling.own]
         self._tools = _Lists(self._all_tools)
         self._resources = _Lists(self._all_resources)
         self._templates = _Lists(self._all_templates)
@@ -174,12 +179,8 @@ class Lists:
         return page_of(await lists.of(caller, await self.stand(caller, wait=True)), params.cursor)
 
     async def _all_tools(self, caller: Caller, _: Stand) -> Sequence[Tool]:
-        tools, expose = self._services.tools, caller.expose or self._expose
-        if expose == "all" or self._services.settings.selection != "on":
-            return [*self._meta, *(_tool(definition) for definition in await tools.all_tools(caller))]
-        own = await tools.tools_of(caller, self._packs.listed(caller)) if expose == "own" else ()
-        named = {one.name: one for one in (*await tools.core_tools(caller), *own)}
-        return [*self._meta, *(_tool(named[name]) for name in sorted(named))]
+        listed = await self._services.calling.listed(caller, caller.expose or self._expose)
+        return [*self._meta, *(_tool(one.name, one.tool) for one in listed)]
 
     async def _all_resources(self, caller: Caller, stand: Stand) -> Sequence[Resource]:
         offered = await self._components.offered(caller, stand.version)
@@ -201,11 +202,10 @@ def _digests(lists: Mapping[str, Sequence[BaseModel]]) -> dict[str, int]:
     return {kind: hash(tuple(entry.model_dump_json() for entry in entries)) for kind, entries in lists.items()}
 
 
-def _tool(definition: Definition) -> Tool:
-    """An upstream tool as listed: the server's own definition under the exposed name."""
-    tool = definition.tool
+def _tool(name: str, tool: Known) -> Tool:
+    """A tool as listed: its own definition under the exposed name."""
     return Tool(
-        name=definition.name,
+        name=name,
         title=tool.title or None,
         description=tool.description,
         input_schema=dict(tool.input_schema),
@@ -259,3 +259,40 @@ def _start(cursor: str | None) -> int:
         return int(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (ValueError, binascii.Error):
         raise MCPError(code=INVALID_PARAMS, message="Unknown cursor. List again from the start.") from None
+
+
+class SkillsExtension(ServerExtension):
+    """Serves `skills/list` and `skills/get`.
+
+    Args:
+        services: The packs.
+        skills: Their files.
+        lists: Which of them are of use now.
+    """
+
+    identifier = "io.modelcontextprotocol/skills"
+
+    def __init__(self, services: Services, skills: Skills, lists: Lists) -> None:
+        self._services = services
+        self._skills = skills
+        self._lists = lists
+
+    def methods(self) -> Sequence[MethodBinding]:
+        """The extension's methods, for clients of the stateless era."""
+        modern = frozenset(MODERN_PROTOCOL_VERSIONS)
+        return (
+            MethodBinding("skills/list", ListSkillsParams, self._list, modern),
+            MethodBinding("skills/get", GetSkillParams, self._get, modern),
+        )
+
+    async def _list(self, _: Context, params: ListSkillsParams) -> ListSkillsResult:
+        stand = await explained(self._lists.stand(current_caller(self._services), wait=True))
+        page, cursor = page_of(self._skills.entries(stand.packs), params.cursor)
+        return ListSkillsResult(skills=page, next_cursor=cursor, ttl_ms=TTL_MS, cache_scope="private")
+
+    async def _get(self, _: Context, params: GetSkillParams) -> GetSkillResult:
+        return await explained(self._one(params.uri))
+
+    async def _one(self, uri: str) -> GetSkillResult:
+        packs = await self._services.intents.packs(current_caller(self._services))
+        return GetSkillResult(skill=self._skills.entry(packs, uri), ttl_ms=TTL_MS, cache_scope="private")

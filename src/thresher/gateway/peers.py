@@ -155,7 +155,7 @@ def modern(context: Context) -> bool:
 
 
 def refuse_sampling() -> MCPError:
-    """What a server is told that asks a client of the stateless era for a completion."""
+    """The error for a server that asks a client of the stateless era for a completion."""
     return MCPError(
         code=INVALID_REQUEST,
         message="The client speaks MCP 2026-07-28, this session 2025-11-25: sampling does not cross from one to the "

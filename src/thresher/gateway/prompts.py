@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping
 from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
 from thresher.agent import Prompt as AgentPrompt
+from thresher.context import rulebook_text
 from thresher.core import Caller, InvalidInput
-from thresher.gateway.rules import rules_text
 from thresher.knowledge.intents import Pack, Packs
 from thresher.services import Services
 
@@ -83,9 +83,9 @@ async def filled_pack(
     request = given.pop(_REQUEST.name, "")
     if given:
         raise InvalidInput(f"The prompt '{pack.name}' has no argument '{min(given)}'.", hint="It takes request.")
-    text = await rules_text(services, caller, [pack], request, in_full=True)
+    text = rulebook_text(await services.context.rules_of(caller, [pack], in_full=True))
     services.intents.mark_given(caller, [pack.name])
-    return _said(text, pack.description)
+    return _said(f"{text}\n\n{request.strip()}" if request.strip() else text, pack.description)
 
 
 def _said(text: str, description: str) -> GetPromptResult:

@@ -24,10 +24,10 @@ from mcp_types import (
 
 from thresher.agent import Prompt
 from thresher.core import Caller, NotFound
-from thresher.gateway.asking import Asking
 from thresher.gateway.callers import current_caller
 from thresher.gateway.errors import explained
 from thresher.gateway.prompts import agent_prompts, filled_agent, filled_pack, pack_prompts
+from thresher.gateway.questions import Asking
 from thresher.gateway.skills import TEMPLATE, Skills
 from thresher.knowledge.intents import Pack
 from thresher.knowledge.tools import SCHEME, Components, Offered
@@ -145,7 +145,7 @@ class Reading:
         return uri in (await self._offered(caller)).resources
 
     async def _own(self, caller: Caller, offered: Offered, name: str) -> Pack | Prompt | None:
-        """The pack or the agent's prompt behind a name; None where it is a server's, or nobody's."""
+        """The pack or the agent's prompt behind a name; None if it is a server's, or unknown."""
         if name in offered.prompts:
             return None
         agent = agent_prompts(self._services.prompts.shipped, offered.prompts)

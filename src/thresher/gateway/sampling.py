@@ -26,9 +26,9 @@ from thresher.gateway.peers import ClientPeer, Context, modern, session_peer
 from thresher.llm import Chat, ChatRequest, Completion, Finish
 
 SECONDS = 10.0
-"""How long a client's model may take where nobody says."""
+"""How long a client's model may take by default."""
 MOST_TOKENS = 4_096
-"""Of an answer whose length nobody limits: the protocol wants a limit."""
+"""The limit of an answer by default: the protocol requires one."""
 
 
 def client_chat(context: Context) -> Chat | None:

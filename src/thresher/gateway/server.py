@@ -34,16 +34,13 @@ from starlette.types import Receive, Scope, Send
 
 from thresher import __version__
 from thresher.core import Expose
-from thresher.gateway.asking import Asking
 from thresher.gateway.callers import SCOPE_KEY, Identified, current_caller
 from thresher.gateway.calls import Calls
-from thresher.gateway.extension import SkillsExtension
-from thresher.gateway.guard import RulesFirst
 from thresher.gateway.http import Endpoint
-from thresher.gateway.listing import Lists
+from thresher.gateway.listing import Lists, SkillsExtension
 from thresher.gateway.packs import PackTools
-from thresher.gateway.parking import PARKED_SECONDS, Parking
 from thresher.gateway.peers import Peers, set_level
+from thresher.gateway.questions import PARKED_SECONDS, Asking, Parking
 from thresher.gateway.reading import Reading
 from thresher.gateway.skills import Skills
 from thresher.gateway.subscriptions import Subscriptions
@@ -82,9 +79,7 @@ def build_gateway(services: Services, *, expose: Expose | None = None) -> FastMC
     subscriptions = Subscriptions(services, lists, reading, skills)
     low_level = low_level_of(server)
     low_level.middleware[:] = [Identified(services), Instructed(services), _sealed(services)]
-    low_level.add_request_handler(
-        "tools/call", CallToolRequestParams, Calls(services, asking, packs, RulesFirst(services))
-    )
+    low_level.add_request_handler("tools/call", CallToolRequestParams, Calls(services, asking))
     server.add_extension(SkillsExtension(services, skills, lists))
     _serve_lists(low_level, lists)
     _serve_reading(low_level, reading)

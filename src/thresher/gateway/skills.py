@@ -93,7 +93,7 @@ class Skills:
     async def read(self, caller: Caller, uri: str) -> ReadResourceResult | None:
         """A file of a pack, as it lies there; None where the address leads to none.
 
-        Whoever reads a pack's `SKILL.md` has been given its rules.
+        A client that reads a pack's `SKILL.md` has been given its rules.
 
         Raises:
             NotFound: It has just gone.

@@ -38,7 +38,7 @@ MESSAGE_LIMIT = 16 * 1024 * 1024
 """Bytes in one message: far above any real call, low enough that one client cannot take the memory of all."""
 
 VALUE_LIMIT = 250_000
-"""Values in one message: it is decoded on the event loop, which serves nobody else meanwhile."""
+"""Values in one message: it is decoded on the event loop, which serves no other client meanwhile."""
 
 DRAIN_SECONDS = 120.0
 """How long requests that are under way may still be answered after the client has said its last."""
@@ -201,4 +201,4 @@ async def _send(
                 await writer.drain()
                 outstanding.answered(answer)
         except ConnectionError:
-            session.cancel_scope.cancel()  # the client has gone: nobody waits for an answer
+            session.cancel_scope.cancel()  # the client has gone

@@ -7,7 +7,7 @@ Uses: core.
 
 from thresher.store.connecting import connect_watched
 from thresher.store.embedded import EmbeddedServer
-from thresher.store.engine import Database, driver, run_retrying
+from thresher.store.engine import Database, Row, Send, driver, run_retrying
 from thresher.store.journal import Journal, age_limit, period, period_start, purge_rows
 from thresher.store.keys import KeyInfo, Keys, without_placeholder
 from thresher.store.opening import migrate_external, open_store
@@ -21,7 +21,9 @@ __all__ = [
     "Journal",
     "KeyInfo",
     "Keys",
+    "Row",
     "SecretBox",
+    "Send",
     "age_limit",
     "clean",
     "connect_watched",

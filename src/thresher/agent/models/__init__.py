@@ -5,8 +5,9 @@ Light to import: LangChain and the client of the wire format are imported when t
 Invariant: a key is sealed where it lies, goes to its own service, and shows nowhere else.
 """
 
-from thresher.agent.models.opened import OpenModel
+from thresher.agent.models.open_model import OpenModel
+from thresher.agent.models.queries import seen_of, seen_statement
 from thresher.agent.models.records import Checked, Chunk, Model
 from thresher.agent.models.service import Models
 
-__all__ = ["Checked", "Chunk", "Model", "Models", "OpenModel"]
+__all__ = ["Checked", "Chunk", "Model", "Models", "OpenModel", "seen_of", "seen_statement"]

@@ -162,7 +162,7 @@ class Answer:
         self.is_whole = "json" in kind and "event-stream" not in kind
 
     def abort(self) -> None:
-        """End the connection now; whoever reads finds it broken."""
+        """End the connection now; a reader finds it broken."""
         self._response.extensions["network_stream"].abort()
 
     async def read(self) -> bytes:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from thresher.core import Caller
-from thresher.store import Database
+from thresher.store import Database, Send
 
 _COLUMNS: Final = "id, owner, name, url, model, key, enabled, created_at"
 _MINE: Final = "tenant_id = %(tenant)s and owner is not distinct from %(user)s::text and name = %(name)s"
@@ -60,8 +60,18 @@ class Row:
 
 async def seen(database: Database, caller: Caller) -> dict[str, Row]:
     """The models that the caller sees, by name: the user's own ones first, each group by age; own names hide others."""
+    return seen_of(await database.once(caller.tenant, seen_statement(caller)))
+
+
+def seen_statement(caller: Caller) -> Send:
+    """The statement that reads them."""
+    return _statement(caller, _SEEN, {})
+
+
+def seen_of(rows: Sequence[tuple[Any, ...]]) -> dict[str, Row]:
+    """What that statement has read, by name."""
     found: dict[str, Row] = {}
-    for row in await _rows(database, caller, _SEEN):
+    for row in map(_row, rows):
         found.setdefault(row.name, row)
     return found
 
@@ -91,8 +101,12 @@ async def _rows(database: Database, caller: Caller, statement: str, **values: ob
 async def _sent(
     database: Database, caller: Caller, statement: str, values: dict[str, object]
 ) -> Sequence[tuple[Any, ...]]:
+    return await database.once(caller.tenant, _statement(caller, statement, values))
+
+
+def _statement(caller: Caller, statement: str, values: dict[str, object]) -> Send:
     given = {"tenant": caller.tenant.id, "user": caller.user, **values}
-    return await database.once(caller.tenant, lambda driver: driver.execute(statement.encode(), given, prepare=True))
+    return lambda driver: driver.execute(statement.encode(), given, prepare=True)
 
 
 def _row(row: tuple[Any, ...]) -> Row:

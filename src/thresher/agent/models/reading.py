@@ -1,24 +1,24 @@
-"""Reads the stream of an answer: server-sent events of the OpenAI wire format.
+"""Reads a model's answer off the wire, whole or streamed: words, thoughts, calls, usage.
 
-The client library reads them too; this costs a tenth, which is what many streams at once need.
-
-Invariant: pure; an answer that cannot be read is an error without a word of the service, and nothing is said twice.
+Invariant: bounded in size; what a service leaves out or writes otherwise never fails an answer that can be read.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from thresher.agent.models.calling import Calls, paired
 from thresher.agent.models.failures import Lost
 from thresher.agent.models.records import Chunk
-from thresher.agent.models.thoughts import Spoken
-from thresher.core import ModelError
+from thresher.core import ModelError, dumps
 from thresher.llm import (
     LARGEST_ANSWER,
     Completion,
     Finish,
+    FunctionCall,
     Usage,
     code_of,
     completion,
@@ -27,6 +27,138 @@ from thresher.llm import (
     text_of,
     usage_of,
 )
+
+_OPENING: Final = ("<think>", "<thinking>")
+_CLOSING: Final = ("</think>", "</thinking>")
+_LONGEST: Final = max(map(len, _CLOSING))
+
+
+class Spoken:
+    """What of a stream is said aloud."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._thinking = False
+        self._begun = False
+
+    def feed(self, text: str) -> str:
+        """Take a piece; returns what of it, and of what was held back, is said."""
+        if self._begun:
+            return text
+        self._held += text
+        if not self._thinking and not self._opened():
+            return ""
+        return self._closed() if self._thinking else self._begin(self._held)
+
+    def rest(self) -> str:
+        """What was held back and turns out to be said, at the end of the answer."""
+        return "" if self._thinking else self._held
+
+    def _opened(self) -> bool:
+        """Whether it is known how the answer begins."""
+        self._held = self._held.lstrip()
+        if any(mark.startswith(self._held) for mark in _OPENING if mark != self._held):
+            return False  # nothing yet, or the beginning of a mark
+        self._thinking = self._held.startswith(_OPENING)
+        return True
+
+    def _closed(self) -> str:
+        ends = [(place, mark) for mark in _CLOSING if (place := self._held.find(mark)) >= 0]
+        if not ends:
+            self._held = self._held[-_LONGEST:]
+            return ""
+        place, mark = min(ends)
+        self._thinking = False
+        return self._begin(self._held[place + len(mark) :])
+
+    def _begin(self, text: str) -> str:
+        self._held = text.lstrip()
+        if not self._held:
+            return ""
+        said, self._held, self._begun = self._held, "", True
+        return said
+
+
+MOST_CALLS: Final = 128
+"""Of one answer: a model that calls more repeats itself, and each call would stay in the conversation."""
+
+
+def paired(text: str) -> str:
+    """The text with halves of surrogate pairs joined where they meet, and replaced where they do not."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+@dataclass(slots=True)
+class _Begun:
+    index: object
+    id: str
+    name: str
+    arguments: str
+
+
+class Calls:
+    """The calls of one answer."""
+
+    def __init__(self) -> None:
+        self._begun: list[_Begun] = []
+
+    def feed(self, pieces: Sequence[Mapping[str, Any]]) -> None:
+        """Take the pieces of a delta.
+
+        Raises:
+            ModelError: The answer has more than `MOST_CALLS` calls.
+            TypeError, AttributeError: The pieces are malformed.
+        """
+        for piece in pieces:
+            function: Mapping[str, Any] = piece.get("function") or {}
+            call = self._of(piece.get("index"), piece.get("id") or "", function.get("name") or "")
+            arguments = function.get("arguments") or ""
+            call.arguments += arguments if isinstance(arguments, str) else dumps(arguments)
+
+    def _of(self, index: object, number: str, name: str) -> _Begun:
+        """The call that a piece belongs to; one that names an id or a function that differ begins another."""
+        if not isinstance(number, str) or not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a service's
+            raise TypeError("a call is named by no text")
+        found = next((one for one in reversed(self._begun) if index is None or one.index == index), None)
+        if found is None or _differ(number, found.id) or (index is None and _both(name, found.name)):
+            if len(self._begun) == MOST_CALLS:
+                raise ModelError(
+                    f"The chat model called more than {MOST_CALLS} tools in one answer.",
+                    hint="Ask for one thing at a time.",
+                )
+            found = _Begun(index, number, name, "")
+            self._begun.append(found)
+        found.id, found.name = found.id or number, found.name or name
+        return found
+
+    def whole(self) -> tuple[FunctionCall, ...]:
+        """The calls, in the order in which they began.
+
+        Raises:
+            TypeError: One names no function.
+        """
+        if any(not one.name for one in self._begun):
+            raise TypeError("a call names no function")
+        taken: set[str] = set()
+        return tuple(
+            FunctionCall(_own_id(one.id, taken), one.name, paired(one.arguments.strip()) or "{}") for one in self._begun
+        )
+
+
+def _both(one: str, other: str) -> bool:
+    return bool(one and other)
+
+
+def _differ(one: str, other: str) -> bool:
+    return _both(one, other) and one != other
+
+
+def _own_id(number: str, taken: set[str]) -> str:
+    while not number or number in taken:
+        number = f"call_{secrets.token_hex(12)}"
+    taken.add(number)
+    return number
+
 
 _DATA: Final = b"data:"
 _END: Final = b"[DONE]"

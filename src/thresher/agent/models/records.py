@@ -1,4 +1,4 @@
-"""What is told of models, and the pieces of their answers."""
+"""Records of models, and the pieces of their answers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What people do with models: register, list, check, switch, remove; and what conversations do: open one.
 
-Invariant: a key is sealed before it is written, and opened for its service alone; whoever does not own a model changes
-nothing of it.
+Invariant: a key is sealed before it is written, and opened for its service alone; only the owner of a model
+changes it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Final, TypeAlias
 import httpx
 
 from thresher.agent.models import queries
-from thresher.agent.models.access import checked_key, checked_model, checked_url, may_register
-from thresher.agent.models.asking import About, Service, Watch
-from thresher.agent.models.opened import OpenModel
+from thresher.agent.models.open_model import OpenModel
 from thresher.agent.models.queries import Row
 from thresher.agent.models.records import DEFAULT, Checked, Model
+from thresher.agent.models.requests import About, Service, Watch
+from thresher.agent.models.validation import checked_key, checked_model, checked_url, may_register
 from thresher.agent.settings import AgentSettings, ChatSettings
 from thresher.core import (
     Breaker,
@@ -42,7 +42,7 @@ from thresher.llm import host_and_port
 from thresher.store import Database, SecretBox
 
 _MOST_KEPT: Final = 200
-"""Services whose connections are kept; of those that nobody is answered by, the oldest go first."""
+"""Services whose connections are kept; of those that are not in use, the oldest go first."""
 _CHECK_SECONDS: Final = 30.0
 _SAID: Final = 200
 _PAUSES: Final = Pauses(failures=3, pause=5.0, longest=60.0)
@@ -64,7 +64,7 @@ class Models:
         database: Where they are.
         secrets: Seals keys.
         settings: Names the default model, and the hosts that callers with a key may name.
-        watch: Told of each request's body before it is sent, as an evaluation wants it; None: nobody is.
+        watch: Receives each request's body before it is sent, for evaluations.
     """
 
     def __init__(
@@ -167,7 +167,9 @@ class Models:
             return Checked(name, False, _since(started), problem=_problem(error, name))
         return Checked(name, True, _since(started), says=shortened(said.text, _SAID), model=said.model)
 
-    async def open(self, caller: Caller, name: str = "", *, settings: ChatSettings) -> OpenModel | None:
+    async def open(
+        self, caller: Caller, name: str = "", *, settings: ChatSettings, rows: Mapping[str, Row] | None = None
+    ) -> OpenModel | None:
         """A model that can be asked.
 
         Args:
@@ -175,6 +177,7 @@ class Models:
             name: Which; empty: the one of the conversation's settings, else that of THRESHER_LLM_URL, else the first
                 one that the caller sees and that is enabled, own ones before the tenant's.
             settings: What holds in the conversation.
+            rows: The models that the caller sees, where they were read already.
 
         Returns:
             The model; None where there is none at all.
@@ -183,7 +186,7 @@ class Models:
             NotFound: There is none of this name.
             Conflict: It is disabled.
         """
-        rows = await queries.seen(self._database, caller)
+        rows = await queries.seen(self._database, caller) if rows is None else rows
         if not (wanted := name or settings.model or self._first(rows)):
             return None
         if not self._known(wanted, rows):

@@ -12,13 +12,13 @@ from uuid import uuid4
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.runtime import Runtime
 
-from thresher.agent.desk import Desk
-from thresher.agent.drafts import answered_by
-from thresher.agent.events import Delta, Finish, Step
+from thresher.agent.artifacts import answered_by
+from thresher.agent.exchange import Delta, Finish, Step
 from thresher.agent.messages import ids_of, tool_calls
-from thresher.agent.prompting import functions_of, prompt_of
+from thresher.agent.prompt import functions_of, prompt_of
 from thresher.agent.state import MARK, Messages, Searches, State, Update
 from thresher.agent.transcript import answered, marked, now, question, this_turn
+from thresher.agent.turn_context import TurnContext
 from thresher.core import ModelError, ThresherError, event, plain
 from thresher.llm import Completion, Function, FunctionCall
 
@@ -31,61 +31,65 @@ _FINISHES: Final[Mapping[str, Finish]] = {"length": "length", "content_filter": 
 _NOT_RUN: Final = "This call was not run: the steps of this turn are used up."
 
 
-async def complete(state: State, runtime: Runtime[Desk]) -> Update:
+async def complete(state: State, runtime: Runtime[TurnContext]) -> Update:
     """Ask the model, and pass on what it says while it says it."""
-    desk = runtime.context
-    if desk.model is None:
-        return await _without(state, desk)
-    searches = await _searches(state, desk)
+    context = runtime.context
+    if context.model is None:
+        return await _without(state, context)
+    searches = await _searches(state, context)
     at_limit = state.get("remaining", LAST_STEPS + 1) <= LAST_STEPS
-    functions = [] if at_limit else functions_of(desk, state)
-    desk.account.offered = tuple(function.name for function in functions) or desk.account.offered
-    desk.account.saved += state.get("passed", 0)
+    functions = [] if at_limit else functions_of(context, state)
+    context.account.offered = tuple(function.name for function in functions) or context.account.offered
+    context.account.saved += state.get("passed", 0)
     _log_placed(searches)
-    said = await _said(state, desk, searches, functions)
+    said = await _said(state, context, searches, functions)
     made = AIMessage(said.text, tool_calls=tool_calls(said.calls, ids_of(state["messages"])), id=str(uuid4()))
     if at_limit and (made.tool_calls or not said.text):
-        return _stopped(state, desk, made, searches)
+        return _stopped(state, context, made, searches)
     if made.tool_calls:  # the turn goes on, here or at the client
         return {"messages": [made], "searches": searches}
     if at_limit:
-        desk.account.finish = "limit"
-    return _last(state, desk, made, searches)
+        context.account.finish = "limit"
+    return _last(state, context, made, searches)
 
 
-async def _said(state: State, desk: Desk, searches: Searches, functions: Sequence[Function]) -> Completion:
+async def _said(state: State, context: TurnContext, searches: Searches, functions: Sequence[Function]) -> Completion:
     """The model's answer, streamed; where it fails in the midst of a turn, words of ours with a reference to the log.
 
     Raises:
         ModelError: It failed at once.
     """
-    before = len(desk.account.text)
+    before = len(context.account.text)
     try:
-        prompt = prompt_of(desk, state, searches, functions)
-        return await _streamed(desk, prompt, functions, answered_by(state["messages"]))
+        prompt = prompt_of(context, state, searches, functions)
+        return await _streamed(context, prompt, functions, answered_by(state["messages"]))
     except ThresherError as error:
-        if _failed_at_once(desk, error):
+        if _failed_at_once(context, error):
             raise
-        logger.warning("model failed", exc_info=error, extra={"fields": {"trace": desk.trace}})
-        desk.account.finish = "error"
-        text = f"I could not answer: {error.message} {error.hint} (reference {desk.trace})".replace("  ", " ")
-        _tell(desk, text if not desk.account.text else f"\n\n{text}")
-        return Completion(desk.account.text[before:].strip(), "stop")
+        logger.warning("model failed", exc_info=error, extra={"fields": {"trace": context.trace}})
+        context.account.finish = "error"
+        text = f"I could not answer: {error.message} {error.hint} (reference {context.trace})".replace("  ", " ")
+        _tell(context, text if not context.account.text else f"\n\n{text}")
+        return Completion(context.account.text[before:].strip(), "stop")
 
 
-def _failed_at_once(desk: Desk, error: ThresherError) -> bool:
+def _failed_at_once(context: TurnContext, error: ThresherError) -> bool:
     """Whether a turn ends as an error of its own: nothing was said, and nothing done that a second try would repeat."""
-    return isinstance(error, ModelError) and desk.sent <= 1 and not desk.account.text and not desk.account.called
+    return (
+        isinstance(error, ModelError) and context.sent <= 1 and not context.account.text and not context.account.called
+    )
 
 
-async def _streamed(desk: Desk, messages: Messages, functions: Sequence[Function], answers: str) -> Completion:
-    if (model := desk.model) is None:
+async def _streamed(
+    context: TurnContext, messages: Messages, functions: Sequence[Function], answers: str
+) -> Completion:
+    if (model := context.model) is None:
         raise ModelError("There is no model.")
-    settings, parts, calls = desk.settings, list[str](), list[FunctionCall]()
+    settings, parts, calls = context.settings, list[str](), list[FunctionCall]()
     usage, finish, name = None, "stop", ""
-    choice = desk.call.choice if not desk.sent else "auto"
-    desk.sent += 1
-    separate = bool(desk.account.text)
+    choice = context.call.choice if not context.sent else "auto"
+    context.sent += 1
+    separate = bool(context.account.text)
     answer = model.stream(
         messages,
         functions=tuple(functions),
@@ -94,51 +98,51 @@ async def _streamed(desk: Desk, messages: Messages, functions: Sequence[Function
         max_tokens=settings.max_tokens,
         seconds=settings.model_seconds,
         first_seconds=settings.first_seconds,
-        more=desk.call.passed,
+        more=context.call.passed,
     )
-    async with desk.draft(answers) as draft, aclosing(answer) as chunks:
+    async with context.draft(answers) as draft, aclosing(answer) as chunks:
         async for chunk in chunks:
             if chunk.text:
                 draft.add(chunk.text)
-                _tell(desk, f"\n\n{chunk.text}" if separate else chunk.text)
+                _tell(context, f"\n\n{chunk.text}" if separate else chunk.text)
                 separate = False
                 parts.append(chunk.text)
             calls += chunk.calls
             usage, finish, name = chunk.usage or usage, chunk.finish or finish, chunk.model or name
-    desk.account.spent(usage)
+    context.account.spent(usage)
     if usage is not None:
-        desk.tell(Step("usage", data={"calls": desk.account.calls, **asdict(desk.account.usage)}))
-    desk.account.model = name or desk.account.model
-    desk.account.finish = _FINISHES.get(finish, "stop")
+        context.tell(Step("usage", data={"calls": context.account.calls, **asdict(context.account.usage)}))
+    context.account.model = name or context.account.model
+    context.account.finish = _FINISHES.get(finish, "stop")
     return Completion("".join(parts), finish, tuple(calls))  # pyright: ignore[reportArgumentType] - as the model said
 
 
-def _tell(desk: Desk, text: str) -> None:
-    desk.account.parts.append(text)
-    desk.tell(Delta(text))
+def _tell(context: TurnContext, text: str) -> None:
+    context.account.parts.append(text)
+    context.tell(Delta(text))
 
 
-def _stopped(state: State, desk: Desk, made: AIMessage, searches: Searches) -> Update:
+def _stopped(state: State, context: TurnContext, made: AIMessage, searches: Searches) -> Update:
     """The end of a turn whose steps are used up."""
-    desk.account.finish = "limit"
-    desk.account.note(f"The turn was ended after {desk.settings.recursion} steps.")
-    _tell(desk, f"\n\n{LIMIT_TEXT}" if desk.account.text else LIMIT_TEXT)
+    context.account.finish = "limit"
+    context.account.note(f"The turn was ended after {context.settings.recursion} steps.")
+    _tell(context, f"\n\n{LIMIT_TEXT}" if context.account.text else LIMIT_TEXT)
     closed = [answered(call, _NOT_RUN, failed=True) for call in made.tool_calls]
     if not closed:
-        return _last(state, desk, made.model_copy(update={"content": LIMIT_TEXT}), searches)
-    whole = _last(state, desk, AIMessage(LIMIT_TEXT, id=str(uuid4())), searches)
+        return _last(state, context, made.model_copy(update={"content": LIMIT_TEXT}), searches)
+    whole = _last(state, context, AIMessage(LIMIT_TEXT, id=str(uuid4())), searches)
     return whole | {"messages": [made, *closed, *whole["messages"]]}
 
 
-def _last(state: State, desk: Desk, made: AIMessage, searches: Searches) -> Update:
+def _last(state: State, context: TurnContext, made: AIMessage, searches: Searches) -> Update:
     """The answer with its report; what it placed is counted for later turns."""
-    report = plain(desk.report(searches))
+    report = plain(context.report(searches))
     kept = {key: value for key, value in report.items() if value and key not in ("text", "thread")}
     made.additional_kwargs[MARK] = {"report": kept, "at": now()}
     return {"messages": [made], "searches": searches, "passed": state.get("passed", 0) + searches.tokens}
 
 
-async def _searches(state: State, desk: Desk) -> Searches:
+async def _searches(state: State, context: TurnContext) -> Searches:
     """The passages of this turn; after an interruption they are read again from where they are kept for people."""
     if (searches := state.get("searches")) is not None:
         return searches
@@ -147,17 +151,17 @@ async def _searches(state: State, desk: Desk) -> Searches:
         for one in this_turn(state["messages"])
         if isinstance(one, ToolMessage) and (name := marked(one).get("artifact")) and marked(one).get("internal")
     ]
-    passages = await desk.artifacts.passages(kept) if kept else []
+    passages = await context.artifacts.passages(kept) if kept else []
     return Searches(tuple(passages), len(kept))
 
 
-async def _without(state: State, desk: Desk) -> Update:
+async def _without(state: State, context: TurnContext) -> Update:
     """The answer of the assistant that needs no model."""
-    text, notes = await desk.assist(question(state["messages"]))
+    text, notes = await context.assist(question(state["messages"]))
     for note in ("No model is configured: the assistant without one has answered.", *notes):
-        desk.account.note(note)
-    _tell(desk, text)
-    return _last(state, desk, AIMessage(text, id=str(uuid4())), Searches())
+        context.account.note(note)
+    _tell(context, text)
+    return _last(state, context, AIMessage(text, id=str(uuid4())), Searches())
 
 
 def _log_placed(searches: Searches) -> None:

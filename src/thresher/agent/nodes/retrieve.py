@@ -1,7 +1,7 @@
 """The step that searches documents: rephrase, retrieve, grade, place.
 
 What it finds is placed at the end of the prompt of this turn. In the history there is one message for people, which
-models are never shown; where nothing is relevant, the turn goes on as if nobody had searched.
+models are never shown; where nothing is relevant, the turn goes on as if there had been no search.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any, Final
 from langchain_core.messages import ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 
-from thresher.agent.arguments import unreadable
 from thresher.agent.artifacts import written_passages
-from thresher.agent.desk import Desk
-from thresher.agent.events import Called, Step
-from thresher.agent.inner import TURNS, grade, rephrase
+from thresher.agent.exchange import Called, Step
+from thresher.agent.messages import unreadable
 from thresher.agent.offers import SEARCH, Outcome
-from thresher.agent.prompting import ROUNDS
+from thresher.agent.prompt import ROUNDS
 from thresher.agent.state import Placed, Searches, State, Update
+from thresher.agent.subtasks import TURNS, grade, rephrase
 from thresher.agent.transcript import answered, former_words, marked, now, open_calls, question
+from thresher.agent.turn_context import TurnContext
 from thresher.core import StoreError, event, shortened
 from thresher.embedding import count_tokens
 
@@ -55,23 +55,23 @@ class _Found:
     left_out: tuple[Placed, ...] = ()
 
 
-async def retrieve(state: State, runtime: Runtime[Desk]) -> Update:
+async def retrieve(state: State, runtime: Runtime[TurnContext]) -> Update:
     """Answer the calls that search documents."""
-    desk, messages = runtime.context, state["messages"]
+    context, messages = runtime.context, state["messages"]
     searches = state.get("searches") or Searches()
     theirs = state.get("theirs", ())
     calls = [call for call in open_calls(messages) if call["name"] == SEARCH and SEARCH not in theirs]
     former = former_words(messages, TURNS)
     closed = searches.barren or searches.rounds >= ROUNDS or SEARCH not in state.get("offered", ())
-    taken = [] if closed or not desk.settings.documents else calls[:ROUNDS]
-    whole = await asyncio.gather(*(_searched(desk, call, former, question(messages)) for call in taken))
+    taken = [] if closed or not context.settings.documents else calls[:ROUNDS]
+    whole = await asyncio.gather(*(_searched(context, call, former, question(messages)) for call in taken))
     fresh, answers = list[Placed](), [answered(call, _CLOSED, failed=True) for call in calls[len(taken) :]]
     for found in whole:
         known = (*searches.passages, *fresh)
-        placed = _numbered(known, found.passages, desk.settings.document_tokens)
-        answers.append(await _told(desk, found, placed))
+        placed = _numbered(known, found.passages, context.settings.document_tokens)
+        answers.append(await _told(context, found, placed))
         fresh += placed
-        desk.account.repositories.update(dict.fromkeys(found.repositories))
+        context.account.repositories.update(dict.fromkeys(found.repositories))
     kept = [replace(one, artifact=_artifact(answers, one)) for one in fresh]
     if not taken:
         return {"messages": answers}
@@ -81,61 +81,63 @@ async def retrieve(state: State, runtime: Runtime[Desk]) -> Update:
     }
 
 
-async def _searched(desk: Desk, call: ToolCall, former: Sequence[str], words: str) -> _Found:
+async def _searched(context: TurnContext, call: ToolCall, former: Sequence[str], words: str) -> _Found:
     """What a call finds; whatever goes wrong, the turn goes on without documents and says so."""
     try:
-        return await _search(desk, call, former, words)
+        return await _search(context, call, former, words)
     except Exception as error:  # a search is an extra: a turn must not fail for it
-        logger.warning("search failed", exc_info=error, extra={"fields": {"trace": desk.trace}})
-        desk.account.note(f"The documents could not be searched (reference {desk.trace}).")
+        logger.warning("search failed", exc_info=error, extra={"fields": {"trace": context.trace}})
+        context.account.note(f"The documents could not be searched (reference {context.trace}).")
         return _Found(call, "", failed="The documents could not be searched.")
 
 
-async def _search(desk: Desk, call: ToolCall, former: Sequence[str], words: str) -> _Found:
+async def _search(context: TurnContext, call: ToolCall, former: Sequence[str], words: str) -> _Found:
     arguments = call["args"]
     asked = str(arguments.get("query") or "")
     if unreadable(arguments) or not asked.strip():
         return _Found(call, "", failed="The call has no query.")
     if former:
-        desk.tell(Step("rephrase"))
-    query = await rephrase(desk, asked, former)
+        context.tell(Step("rephrase"))
+    query = await rephrase(context, asked, former)
     queries = [query]
     if query != asked:
-        desk.account.rephrased = query
+        context.account.rephrased = query
         queries = list(dict.fromkeys((query, asked, shortened(words.strip(), _WORDS) or asked)))
     event(logger, "question rephrased", changed=query != asked, turns=len(former))
-    desk.tell(Step("search", query, {"queries": queries}))
+    context.tell(Step("search", query, {"queries": queries}))
     given = {key: value for key, value in arguments.items() if key in ("repository", "search_type")}
-    outcomes = await asyncio.gather(*(_asked(desk, {**given, "query": one}) for one in queries))
+    outcomes = await asyncio.gather(*(_asked(context, {**given, "query": one}) for one in queries))
     found = [one for one in outcomes if not one.failed]
     if not found:
-        desk.account.note(f"The documents could not be searched: {outcomes[0].text[:200]}")
+        context.account.note(f"The documents could not be searched: {outcomes[0].text[:200]}")
         return _Found(call, query, failed=outcomes[0].text[:500])
-    return await _graded(desk, call, query, [one.data for one in found])
+    return await _graded(context, call, query, [one.data for one in found])
 
 
-async def _asked(desk: Desk, arguments: Mapping[str, Any]) -> Outcome:
-    outcome = await desk.offers.call(SEARCH, {**arguments, "limit": desk.settings.top_k}, desk.settings.tool_seconds)
+async def _asked(context: TurnContext, arguments: Mapping[str, Any]) -> Outcome:
+    outcome = await context.offers.call(
+        SEARCH, {**arguments, "limit": context.settings.top_k}, context.settings.tool_seconds
+    )
     state = "failed" if outcome.failed else "done"
-    desk.account.called.append(Called(SEARCH, state, outcome.ms, outcome.text[:200] if outcome.failed else ""))
+    context.account.called.append(Called(SEARCH, state, outcome.ms, outcome.text[:200] if outcome.failed else ""))
     return outcome
 
 
-async def _graded(desk: Desk, call: ToolCall, query: str, answers: Sequence[Mapping[str, Any]]) -> _Found:
+async def _graded(context: TurnContext, call: ToolCall, query: str, answers: Sequence[Mapping[str, Any]]) -> _Found:
     repositories = tuple(dict.fromkeys(str(one["name"]) for data in answers for one in data.get("repositories", ())))
-    passages = fused([[_passage(one) for one in data.get("passages", ())] for data in answers], desk.settings.top_k)
+    passages = fused([[_passage(one) for one in data.get("passages", ())] for data in answers], context.settings.top_k)
     event(logger, "repositories searched", repositories=len(repositories), passages=len(passages))
     for degraded in dict.fromkeys(data["degraded"] for data in answers if data.get("degraded")):
-        desk.account.note(f"The search was limited: {degraded}")
+        context.account.note(f"The search was limited: {degraded}")
     counted = {"repositories": list(repositories), "passages": len(passages)}
-    desk.tell(Step("found", f"{len(passages)} passages of {', '.join(repositories) or 'no repository'}", counted))
+    context.tell(Step("found", f"{len(passages)} passages of {', '.join(repositories) or 'no repository'}", counted))
     relevant = passages
-    if passages and desk.settings.grading:
-        desk.tell(Step("grade", data={"passages": len(passages)}))
-        relevant = tuple(await grade(desk, query, passages))
+    if passages and context.settings.grading:
+        context.tell(Step("grade", data={"passages": len(passages)}))
+        relevant = tuple(await grade(context, query, passages))
         event(logger, "passages graded", passages=len(passages), relevant=len(relevant))
         verdict = {"relevant": len(relevant), "left_out": len(passages) - len(relevant)}
-        desk.tell(Step("graded", f"{len(relevant)} of {len(passages)} are relevant", verdict))
+        context.tell(Step("graded", f"{len(relevant)} of {len(passages)} are relevant", verdict))
     places = {one.place for one in relevant}
     left_out = tuple(replace(one, number=0, used=False) for one in passages if one.place not in places)
     return _Found(call, query, relevant, repositories, left_out=left_out)
@@ -179,14 +181,14 @@ def _numbered(known: Sequence[Placed], passages: Sequence[Placed], room: int) ->
     return placed
 
 
-async def _told(desk: Desk, found: _Found, placed: Sequence[Placed]) -> ToolMessage:
+async def _told(context: TurnContext, found: _Found, placed: Sequence[Placed]) -> ToolMessage:
     """The message that people find in the history; models are not shown it."""
     marks: dict[str, Any] = {"internal": True, "query": found.query, "at": now()}
     if kept := [*placed, *found.left_out]:
         try:
-            marks["artifact"] = str(await desk.artifacts.add("documents", SEARCH, written_passages(kept)))
+            marks["artifact"] = str(await context.artifacts.add("documents", SEARCH, written_passages(kept)))
         except StoreError as error:
-            desk.account.note(f"The passages could not be kept for you to read later: {error.message}")
+            context.account.note(f"The passages could not be kept for you to read later: {error.message}")
     where = ", ".join(dict.fromkeys(one.repository for one in placed))
     text = found.failed or (f"{len(placed)} passages of {where}" if placed else "Nothing relevant was found.")
     text += f" Not used: {len(found.left_out)}, graded as not relevant." if found.left_out else ""

@@ -3,9 +3,8 @@
 Invariant: whatever a tenant writes, each prompt has its variables, and other people's text stands between borders.
 """
 
-from thresher.agent.prompts.filling import fill_text
-from thresher.agent.prompts.records import Prompt
+from thresher.agent.prompts.queries import in_force_statement, versions_of
+from thresher.agent.prompts.records import SHIPPED, Prompt, fill_text
 from thresher.agent.prompts.service import Prompts
-from thresher.agent.prompts.shipped import SHIPPED
 
-__all__ = ["SHIPPED", "Prompt", "Prompts", "fill_text"]
+__all__ = ["SHIPPED", "Prompt", "Prompts", "fill_text", "in_force_statement", "versions_of"]

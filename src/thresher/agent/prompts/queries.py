@@ -6,11 +6,12 @@ Invariant: one statement each. Of two that write the same version at once, one w
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from thresher.core import Caller
-from thresher.store import Database
+from thresher.store import Database, Row, Send
 
 _COLUMNS: Final = "name, version, text, author, created_at"
 _IN_FORCE: Final = f"""
@@ -41,7 +42,17 @@ class Version:
 
 async def in_force(database: Database, caller: Caller) -> list[Version]:
     """The newest version of each prompt that the caller's tenant has ever changed."""
-    return await _versions(database, caller, _IN_FORCE)
+    return versions_of(await database.once(caller.tenant, in_force_statement(caller)))
+
+
+def in_force_statement(caller: Caller) -> Send:
+    """The statement that reads the versions in force."""
+    return _statement(caller, _IN_FORCE)
+
+
+def versions_of(rows: Sequence[Row]) -> list[Version]:
+    """The versions that a statement has read."""
+    return [Version(*row) for row in rows]
 
 
 async def newest(database: Database, caller: Caller, name: str, limit: int) -> list[Version]:
@@ -63,6 +74,9 @@ async def add_version(database: Database, caller: Caller, name: str, version: in
 
 
 async def _versions(database: Database, caller: Caller, statement: str, **values: object) -> list[Version]:
+    return versions_of(await database.once(caller.tenant, _statement(caller, statement, **values)))
+
+
+def _statement(caller: Caller, statement: str, **values: object) -> Send:
     given: dict[str, Any] = {"tenant": caller.tenant.id, **values}
-    rows = await database.once(caller.tenant, lambda driver: driver.execute(statement.encode(), given, prepare=True))
-    return [Version(*row) for row in rows]
+    return lambda driver: driver.execute(statement.encode(), given, prepare=True)

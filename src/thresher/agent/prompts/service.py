@@ -1,21 +1,19 @@
 """The service of prompts: what is in force for a tenant, and how it is changed.
 
-Invariant: whoever reads gets a whole prompt, whatever the tenant has done; a change overwrites nothing unseen.
+Invariant: a reader gets a whole prompt, whatever the tenant has done; no change overwrites one that was not seen.
 """
 
 from __future__ import annotations
 
 import difflib
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from thresher.agent.prompts import queries
-from thresher.agent.prompts.filling import checked_text, fill_prompt
 from thresher.agent.prompts.queries import Version
-from thresher.agent.prompts.records import Prompt
-from thresher.agent.prompts.shipped import SHIPPED
+from thresher.agent.prompts.records import SHIPPED, Prompt, checked_text, fill_prompt
 from thresher.core import Caller, Conflict, NotAllowed, NotFound, event
 from thresher.store import Database
 
@@ -45,7 +43,11 @@ class Prompts:
 
     async def all(self, caller: Caller) -> Mapping[str, Prompt]:
         """Every prompt as it is in force, by name; one statement."""
-        changed = {one.name: one for one in await queries.in_force(self._database, caller)}
+        return self.merged(await queries.in_force(self._database, caller))
+
+    def merged(self, versions: Iterable[Version]) -> Mapping[str, Prompt]:
+        """Every prompt by name, as these versions and what is shipped give it."""
+        changed = {one.name: one for one in versions}
         return {name: _prompt(shipped, changed.get(name)) for name, shipped in SHIPPED.items()}
 
     async def list(self, caller: Caller) -> tuple[Prompt, ...]:
@@ -58,7 +60,7 @@ class Prompts:
         Args:
             caller: Whose tenant.
             name: Of the prompt.
-            version: One that is, or once was, in force; 0 is what is shipped. The newest unless told.
+            version: One that is, or once was, in force; 0 is what is shipped. By default the newest.
 
         Raises:
             NotFound: There is no such prompt, or no such version of it.
@@ -79,7 +81,7 @@ class Prompts:
             caller: One of the tenant without a user.
             name: Of the prompt.
             text: All of it, with each of its variables.
-            expected: The version that the words were made from; any unless told.
+            expected: The version that the words were made from; by default any.
 
         Raises:
             NotFound: There is no such prompt.
@@ -116,8 +118,8 @@ class Prompts:
         Args:
             caller: Whose tenant.
             name: Of the prompt.
-            old: A version; what is shipped unless told.
-            new: A version; what is in force unless told.
+            old: A version; by default the shipped text.
+            new: A version; by default the text in force.
 
         Raises:
             NotFound: There is no such prompt, or no such version of it.

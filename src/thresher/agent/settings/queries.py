@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from thresher.core import Caller, dumps
-from thresher.store import Database
+from thresher.store import Database, Row, Send
 
 _OWNED: Final = "tenant_id = %(tenant)s and owner is not distinct from %(user)s::text"
 _CHANGED: Final = "(settings || %(given)s::jsonb) - %(dropped)s::text[]"
@@ -54,7 +54,17 @@ class Layers(NamedTuple):
 
 async def layers(database: Database, caller: Caller, thread: UUID | None) -> Layers:
     """Read what was chosen, in one statement."""
-    return Layers(*(await _sent(database, caller, _LAYERS, thread=thread))[0])
+    return layers_of(await database.once(caller.tenant, layers_statement(caller, thread)))
+
+
+def layers_statement(caller: Caller, thread: UUID | None) -> Send:
+    """The statement that reads what was chosen."""
+    return _statement(caller, _LAYERS, thread=thread)
+
+
+def layers_of(rows: Sequence[Row]) -> Layers:
+    """What that statement has read."""
+    return Layers(*rows[0])
 
 
 async def set_floor(database: Database, caller: Caller, floor: str) -> None:
@@ -72,5 +82,9 @@ async def change(
 
 
 async def _sent(database: Database, caller: Caller, statement: str, **values: object) -> Sequence[tuple[Any, ...]]:
+    return await database.once(caller.tenant, _statement(caller, statement, **values))
+
+
+def _statement(caller: Caller, statement: str, **values: object) -> Send:
     given = {"tenant": caller.tenant.id, "user": caller.user, **values}
-    return await database.once(caller.tenant, lambda driver: driver.execute(statement.encode(), given, prepare=True))
+    return lambda driver: driver.execute(statement.encode(), given, prepare=True)

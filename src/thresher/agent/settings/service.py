@@ -11,8 +11,16 @@ from typing import Any, Final, Protocol, TypeAlias
 from uuid import UUID
 
 from thresher.agent.settings import queries
-from thresher.agent.settings.checking import checked, sound
-from thresher.agent.settings.records import STRICTNESS, Approval, ChatSettings, SettingSource, SettingsView
+from thresher.agent.settings.queries import Layers
+from thresher.agent.settings.records import (
+    STRICTNESS,
+    Approval,
+    ChatSettings,
+    SettingSource,
+    SettingsView,
+    checked,
+    sound,
+)
 from thresher.agent.threads.records import thread_id, unknown
 from thresher.core import Caller, InvalidInput, did_you_mean, nearest
 from thresher.store import Database
@@ -69,8 +77,11 @@ class AgentSettings:
         Raises:
             InvalidInput: In `extra`, a field is unknown or a value is not allowed there.
         """
+        return self.resolved(await queries.layers(self._database, caller, thread), extra)
+
+    def resolved(self, found: Layers, extra: Mapping[str, Any] | None = None) -> ChatSettings:
+        """The same as `of`, from what was read already."""
         now = {name: value for name, value in checked(extra or {}).items() if value is not None}
-        found = await queries.layers(self._database, caller, thread)
         settings = _NOTHING_CHOSEN.model_copy(update=sound(found.owner) | sound(found.thread) | now)
         return _raised(settings, self._strictest(found.floor))
 

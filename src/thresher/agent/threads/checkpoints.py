@@ -1,7 +1,7 @@
 """The SQL of checkpoints: each of LangGraph's verbs is one statement, so a killed process leaves all of it or nothing.
 
-Invariant: whoever writes has a thread of his own, and where a turn is named, the thread is still in that turn. Rows of
-another owner are not there for him.
+Invariant: a writer owns the thread, and if a turn is named, the thread is still in that turn. Rows of another owner are
+not visible.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import psycopg
 
 from thresher.agent.threads.records import unknown
 from thresher.core import Caller
-from thresher.store import Database
+from thresher.store import Database, Send
 
 _OWN: Final = "t.owner is not distinct from %(owner)s::text"
 _IN_TURN: Final = "(%(turn)s::uuid is null or t.turn = %(turn)s::uuid)"
@@ -148,7 +148,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where to write: a checkpoint of a caller's thread, in a turn of it or, without one, whoever else writes."""
+    """Where to write: a checkpoint of a caller's thread, in a turn of it if one is given."""
 
     caller: Caller
     thread: UUID
@@ -162,8 +162,24 @@ class Place:
         return {"tenant": self.caller.tenant.id, "owner": self.caller.user, **place}
 
 
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """What a task wrote after the checkpoint at a place."""
+
+    place: Place
+    task: str
+    path: str
+    entries: Sequence[Written]
+
+
 async def put_checkpoint(
-    database: Database, place: Place, parent: UUID | None, state: str, metadata: str, blobs: Sequence[Blob]
+    database: Database,
+    place: Place,
+    parent: UUID | None,
+    state: str,
+    metadata: str,
+    blobs: Sequence[Blob],
+    writes: Sequence[Writes] = (),
 ) -> bool:
     """Write a checkpoint and the values that are new with it; returns whether the caller may write there.
 
@@ -174,18 +190,24 @@ async def put_checkpoint(
         state: All but the values, in JSON.
         metadata: In JSON.
         blobs: The values.
+        writes: What tasks wrote before it; it is committed first, in the same round trip.
     """
     values = place.values() | {"parent": parent, "state": state, "metadata": metadata}
     values |= {"last": None if place.ns else place.id, "versions": [blob.version for blob in blobs]}
-    return bool(await _sent(database, place, _PUT, values | _columns(blobs)))
+    return await _written(database, place, *map(_write, writes), _statement(_PUT, values | _columns(blobs)))
 
 
-async def put_written(database: Database, place: Place, task: str, path: str, entries: Sequence[Written]) -> bool:
-    """Write what a task wrote after a checkpoint; returns whether the caller may write there."""
-    values = place.values() | {"task": task, "path": path, "places": [entry.place for entry in entries]}
-    values |= _columns(entries)
+async def put_written(database: Database, *writes: Writes) -> bool:
+    """Write what tasks wrote after a checkpoint; returns whether the caller may write there."""
+    place, statements = writes[0].place, list(map(_write, writes))
     # The second time a thread that another task has made meanwhile is seen.
-    return bool(await _sent(database, place, _WRITE, values) or await _sent(database, place, _WRITE, values))
+    return await _written(database, place, *statements) or await _written(database, place, *statements)
+
+
+def _write(writes: Writes) -> Send:
+    values = writes.place.values() | {"task": writes.task, "path": writes.path}
+    values |= {"places": [entry.place for entry in writes.entries]}
+    return _statement(_WRITE, values | _columns(writes.entries))
 
 
 def _columns(entries: Sequence[Blob] | Sequence[Written]) -> dict[str, Any]:
@@ -226,11 +248,14 @@ async def find_chain(database: Database, place: Place, channels: Sequence[str], 
     )
 
 
-async def _sent(database: Database, place: Place, statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+def _statement(statement: str, values: dict[str, Any]) -> Send:
+    return lambda driver: driver.execute(statement.encode(), values, prepare=True)
+
+
+async def _written(database: Database, place: Place, *statements: Send) -> bool:
+    """Run statements in order, in one round trip; returns whether each has written."""
     try:
-        return await database.once(
-            place.caller.tenant, lambda driver: driver.execute(statement.encode(), values, prepare=True)
-        )
+        return all(await database.together(place.caller.tenant, *statements))
     except psycopg.errors.ForeignKeyViolation:
         raise unknown(place.thread) from None  # it was deleted at this moment
 

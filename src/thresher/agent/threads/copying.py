@@ -160,7 +160,7 @@ async def threads_of_runs(database: Database, caller: Caller, runs: Sequence[str
 
 
 async def _held(connection: AsyncConnection, caller: Caller, thread: UUID) -> tuple[_Driver, Nodes]:
-    """The shape of a thread that nobody changes until the transaction ends."""
+    """The shape of a thread, locked until the transaction ends."""
     raw = await driver(connection)
     values = _values(caller, thread=thread)
     if await (await raw.execute(_HOLD, values)).fetchone() is None:

@@ -26,7 +26,7 @@ _MINE: Final = "tenant_id = %(tenant)s and owner is not distinct from %(owner)s:
 
 
 def _lives(number: str) -> str:
-    """Whether a process of this number lives now; asked for each row anew."""
+    """Whether a process of this number lives now; asked for each row."""
     return f"""exists (
       select from pg_locks l
       where l.locktype = 'advisory' and l.granted and l.objsubid = 2 and l.classid::bigint = {LOCK_CLASS}
@@ -64,7 +64,10 @@ _TAKE: Final = f"""
       returning t.id)
     select exists (select from taken), {_lives("%(holder)s")},
            (select owner is not distinct from %(owner)s::text from thread
-            where tenant_id = %(tenant)s and id = %(thread)s)"""  # noqa: S608 - as above
+            where tenant_id = %(tenant)s and id = %(thread)s),
+           (select title from thread where {_MINE} and id = %(thread)s),
+           exists (select from artifact
+            where tenant_id = %(tenant)s and thread_id = %(thread)s and kind = 'draft')"""  # noqa: S608 - as above
 _LEAVE: Final = b"""
     update thread set holder = null, turn = null
     where tenant_id = %(tenant)s and id = %(thread)s and turn = %(turn)s returning id"""
@@ -85,11 +88,15 @@ class Taken:
         taken: It is the caller's.
         lives: The asking process's number stands for it.
         mine: Whether the thread that was there is the caller's; None where none was.
+        title: Of that thread; None where it is not the caller's, or none was.
+        drafts: Whether drafts of answers are kept beside it.
     """
 
     taken: bool
     lives: bool
     mine: bool | None
+    title: str | None
+    drafts: bool
 
 
 async def create_thread(database: Database, caller: Caller, thread: UUID, title: str, settings: str) -> Thread:
@@ -120,7 +127,7 @@ async def configure_thread(database: Database, caller: Caller, thread: UUID, set
 
 
 async def delete_thread(database: Database, caller: Caller, thread: UUID) -> tuple[bool, bool]:
-    """Remove a thread that nobody answers in; returns whether it is gone, and whether it was there."""
+    """Remove a thread that has no turn under way; returns whether it is gone, and whether it was there."""
     gone, there = (await _rows(database, caller, _DELETE, thread=thread))[0]
     return gone, there
 

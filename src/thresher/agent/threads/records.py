@@ -1,4 +1,4 @@
-"""What is told of threads, and what ids, titles and settings may be."""
+"""Records of threads, and checks of their ids, titles and settings."""
 
 from __future__ import annotations
 
@@ -94,11 +94,15 @@ class Turn:
         thread: Which.
         id: Of this turn alone; what comes from an earlier one is refused.
         began: Whether the thread is there since this turn.
+        title: Of the thread, as it was when the turn began.
+        drafts: Whether words of an earlier answer may be kept beside the thread.
     """
 
     thread: UUID
     id: UUID = field(repr=False)
     began: bool = False
+    title: str = ""
+    drafts: bool = True
 
 
 def thread_id(given: str | UUID) -> UUID:
@@ -170,5 +174,5 @@ def storable(value: Any) -> Any:
 
 
 def unknown(thread: UUID) -> NotFound:
-    """The error for a thread that is not there, or is another's: nobody learns which."""
+    """The error for a thread that is not there, or is another's: it does not say which."""
     return NotFound(f"There is no thread {thread}.", hint="The list of threads names yours; old ones are removed.")

@@ -1,11 +1,13 @@
 """LangGraph's checkpoint saver over our own database.
 
-Invariant: a saver is one caller's, and sees and writes his threads alone, under the tenant's policy; no lock puts one
-thread behind another. What rows hold becomes values of an allow-list of types: no row makes this process call anything.
+Invariant: a saver is one caller's, and sees and writes that caller's threads alone, under the tenant's policy; no lock
+puts one thread behind another. What rows hold becomes values of an allow-list of types: no row makes this process call
+anything.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -33,6 +35,7 @@ from thresher.agent.threads.checkpoints import (
     Blob,
     Place,
     Stored,
+    Writes,
     Written,
     find_chain,
     find_checkpoints,
@@ -48,6 +51,8 @@ LARGEST: Final = 16 << 20
 """Bytes of one channel's value: far beyond what any model reads."""
 _FORMS: Final = ("null", "bytes", "bytearray", "msgpack")
 _PAGE: Final = 32
+_HELD_SECONDS: Final = 0.02
+"""How long what a step wrote waits for the next checkpoint."""
 _REACH: Final = 64
 """Ancestors that are read at once for a delta channel."""
 
@@ -76,11 +81,21 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         self._database = database
         self._caller = caller
         self._turn = turn
+        self._read: dict[Any, Sequence[Stored]] = {}
+        self._held: list[Writes] = []
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._writing: asyncio.Task[None] | None = None
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that a configuration names, or the newest one; None where the caller has none such."""
         asked = _asked(config) | {"ns": _space(config)}
-        found = await find_checkpoints(self._database, self._caller, limit=1, **asked)
+        await self.settle()
+        if (found := self._read.get(tuple(asked.items()))) is None:
+            found = await find_checkpoints(self._database, self._caller, limit=1, **asked)
+            if self._turn is not None and found:  # only this turn writes to the thread
+                named = {"thread": found[0].thread, "id": found[0].id, "ns": found[0].ns}
+                self._read[tuple(asked.items())] = self._read[tuple(named.items())] = found
         return self._tuple(found[0]) if found else None
 
     async def alist(
@@ -142,9 +157,16 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         kept = _json(get_serializable_checkpoint_metadata(config, metadata))
         place = self._place(config, checkpoint["id"])
         parent = get_checkpoint_id(config)
-        if not await put_checkpoint(
-            self._database, place, checkpoint_id(parent) if parent else None, state, kept, blobs
-        ):
+        writes = await self._taken_back()
+        self._read.clear()
+        self._idle.clear()
+        try:
+            there = await put_checkpoint(
+                self._database, place, checkpoint_id(parent) if parent else None, state, kept, blobs, writes
+            )
+        finally:
+            self._idle.set()
+        if not there:
             self._refuse(place)
         return _config(place.thread, place.ns, place.id)
 
@@ -152,6 +174,8 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Write what a task wrote after a checkpoint.
+
+        In a turn, what a step of the graph wrote waits a moment for the next checkpoint, and is written with it.
 
         Raises:
             InvalidInput: A value is too large.
@@ -163,9 +187,42 @@ class ThreadSaver(BaseCheckpointSaver[str]):
             Written(task_id, task_path, place, name, *self._dumped(name, value))
             for place, (name, value) in places.items()
         ]
-        place = self._place(config, _named(config)["checkpoint_id"])
-        if not await put_written(self._database, place, task_id, task_path, entries):
-            self._refuse(place)
+        made = Writes(self._place(config, _named(config)["checkpoint_id"]), task_id, task_path, entries)
+        self._read.clear()
+        if self._turn is None or not task_path or any(entry.place < 0 for entry in entries):
+            await self._write([made])
+            return
+        self._held.append(made)
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write_soon())
+
+    async def settle(self) -> None:
+        """Write what waits for the next checkpoint.
+
+        Raises:
+            Conflict: The saver's turn is over, or of another thread.
+        """
+        await self._write(await self._taken_back())
+
+    async def _write_soon(self) -> None:
+        await self._idle.wait()  # the checkpoint after the one under way may take them along
+        await asyncio.sleep(_HELD_SECONDS)
+        held, self._held = self._held, []
+        await asyncio.shield(self._write(held))
+
+    async def _taken_back(self) -> list[Writes]:
+        """What is still held; what is being written already is waited for."""
+        held, self._held = self._held, []
+        writing, self._writing = self._writing, None
+        if writing is not None and held:
+            writing.cancel()  # it has not begun to write
+        elif writing is not None:
+            await writing
+        return held
+
+    async def _write(self, writes: Sequence[Writes]) -> None:
+        if writes and not await put_written(self._database, *writes):
+            self._refuse(writes[0].place)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Remove a thread of the caller's and all that is kept of it; one that is not there is fine.
@@ -217,7 +274,11 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         parent = here.parent_config if here else None
         while parent is not None and missing:
             place = self._place(parent, _named(parent)["checkpoint_id"])
-            chain = await find_chain(self._database, place, channels, _REACH)
+            key = (place.id, place.ns, *channels)
+            if (chain := self._read.get(key)) is None:
+                chain = await find_chain(self._database, place, channels, _REACH)
+                if self._turn is not None:
+                    self._read[key] = chain
             for stored in chain:
                 for task, name, value in reversed(self._writes(stored.writes)):
                     if name in missing:

@@ -1,6 +1,6 @@
 """The service of threads: what a person does with conversations, and who may write to one now.
 
-Invariant: nobody learns of another's thread, even whether it exists; a turn that was overtaken writes nothing more.
+Invariant: a caller learns nothing of another's thread, not even whether it exists; an overtaken turn writes nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from uuid import UUID, uuid4
 
 from thresher.agent.threads import queries
 from thresher.agent.threads.copying import fork_thread
-from thresher.agent.threads.life import Life
+from thresher.agent.threads.liveness import Life
 from thresher.agent.threads.records import (
     Points,
     Thread,
@@ -120,8 +120,8 @@ class Threads:
         Args:
             caller: Whose both are.
             thread: The one to begin with, which stays as it is.
-            at: One of its checkpoints; the last one unless told.
-            title: Of the new one; the former's unless told.
+            at: One of its checkpoints; by default the last one.
+            title: Of the new one; by default the former's.
 
         Raises:
             InvalidInput: An id is none, or the title is too long.
@@ -185,7 +185,7 @@ class Threads:
             holder = await self._life.number()
             answer = await queries.take_turn(self._database, caller, thread, holder, turn)
             if answer.taken:
-                return Turn(thread, turn, began=answer.mine is None)
+                return Turn(thread, turn, answer.mine is None, answer.title or "", answer.drafts)
             if answer.mine is False:
                 raise unknown(thread)
             if answer.lives:
@@ -194,7 +194,7 @@ class Threads:
         raise _busy(thread)
 
     async def _leave(self, caller: Caller, thread: UUID, turn: UUID) -> None:
-        """End a turn, also one of which nobody knows whether it began."""
+        """End a turn, even if it is not known whether it began."""
         try:
             await queries.leave_turn(self._database, caller.tenant, thread, turn)
         except StoreError as error:
@@ -212,7 +212,7 @@ class Threads:
         return removed
 
     async def close(self) -> None:
-        """Give up what is held; nothing can be taken after it but anew."""
+        """Release what is held; a later turn opens it again."""
         await self._life.close()
 
 

@@ -44,7 +44,7 @@ BODY_LIMIT = 16 * 1024 * 1024
 HANDSHAKE_LIMIT = 64 * 1024
 """Characters of an `initialize`, which is kept as long as the session."""
 VALUE_LIMIT = 250_000
-"""Values in one request: it is decoded on the event loop, which serves nobody else meanwhile."""
+"""Values in one request: it is decoded on the event loop, which serves no other client meanwhile."""
 
 _ACCEPTS_JSON = ("application/json", "application/*", "*/*")
 _ACCEPTS_EVENTS = ("text/event-stream", "text/*", "*/*")

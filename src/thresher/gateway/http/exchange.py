@@ -225,5 +225,5 @@ class Exchange:
 
 
 def gone() -> MCPError:
-    """What whoever waits for an answer of the client is told when it has gone."""
+    """The error for code that waits for an answer of a client that has gone."""
     return MCPError(code=CONNECTION_CLOSED, message="The client has gone.")

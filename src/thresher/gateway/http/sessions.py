@@ -131,7 +131,7 @@ class Session:
             exchange.cancel()
 
     async def listen(self, send: Send) -> None:
-        """Send what belongs to no request as events, until the session ends or the client listens anew."""
+        """Send what belongs to no request as events, until the session ends or the client listens again."""
         me = self._listener = object()
         self._news.set()  # an older stream sees that it is no longer the one
         await send({"type": "http.response.start", "status": 200, "headers": [*EVENT_STREAM, self.header]})
@@ -206,7 +206,7 @@ class Sessions:
             await self.end(min(own, key=lambda session: (bool(session.under_way), session.used)))
 
     async def sweep(self) -> None:
-        """End those that nobody uses."""
+        """End sessions that are not in use."""
         for session in [session for session in self._open.values() if session.idle]:
             await self.end(session)
 

@@ -1,9 +1,8 @@
 """The tools of packs: functions of a trusted `tools.py`, run inside this process.
 
-Invariant: code that nobody has trusted is never run, and no code of a pack stops another pack or the gateway.
+Invariant: code is run only after a person has trusted it, and no code of a pack stops another pack or the gateway.
 """
 
-from thresher.gateway.packs.loading import ADMIN, server_of
 from thresher.gateway.packs.tools import PackTools
 
-__all__ = ["ADMIN", "PackTools", "server_of"]
+__all__ = ["PackTools"]

@@ -7,7 +7,6 @@ nothing is put on the module search path, and what fails, fails for its own pack
 from __future__ import annotations
 
 import functools
-import hashlib
 import inspect
 import logging
 import sys
@@ -21,6 +20,7 @@ from fastmcp.decorators import get_fastmcp_meta
 from fastmcp.tools import FunctionTool
 from fastmcp.tools.function_tool import ToolMeta
 
+from thresher.calling import ADMIN, server_of
 from thresher.context import Condition, Provider, Situation
 from thresher.core import Tool, UpstreamError, event, mask_text, shortened
 from thresher.gateway.packs.threads import Threads
@@ -28,9 +28,6 @@ from thresher.knowledge.intents import Pack, file_of
 from thresher.knowledge.tools import LocalServer
 
 logger = logging.getLogger("thresher.gateway")
-
-ADMIN = "admin"
-"""Tools with this tag are there only where the setting `admin_tools` says so."""
 
 MOST_TOOLS = 200
 """Tools of one pack; what comes after them is left out, and that is said."""
@@ -79,12 +76,6 @@ class Code:
     def unload(self) -> None:
         """Forget the module; calls under way go on."""
         sys.modules.pop(self.module, None)
-
-
-def server_of(pack: Pack, group: str = "pack") -> str:
-    """The name of the server that tools of a pack form; packs of one name in two projects are two."""
-    where = f":{hashlib.sha256(str(pack.path).encode()).hexdigest()[:8]}" if pack.origin == "project" else ""
-    return f"{pack.name}:{group}{where}"
 
 
 def load(pack: Pack, threads: Threads) -> Code:
@@ -173,7 +164,7 @@ def _provider(function: Callable[[Situation], Any], threads: Threads) -> Provide
 
 
 def _condition(module: ModuleType, threads: Threads) -> Condition | None:
-    """The module's `READY`: a function of the situation that says whether the pack is of use."""
+    """The module's `READY`: a function of the situation that returns whether the pack is of use."""
     given = vars(module).get("READY")
     if not callable(given):
         return None

@@ -9,25 +9,64 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from typing import Any
+from typing import Any, cast
 
+import anyio
 from fastmcp import FastMCP
 from fastmcp.exceptions import FastMCPError, ValidationError
 from fastmcp.server.context import Context
 from fastmcp.server.dependencies import bind_request_context
 from fastmcp.tools import FunctionTool, InputRequiredToolResult, ToolResult
 from mcp import MCPError
+from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
-from mcp_types import CallToolResult, InputRequiredResult
+from mcp.server.session import ServerSession
+from mcp.shared.dispatcher import DispatchContext
+from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.transport_context import TransportContext
+from mcp_types import CallToolResult
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError as PydanticValidationError
 
+from thresher.calling import Result
 from thresher.core import JSON, InvalidInput, ThresherError, UpstreamError, UpstreamTimeout, dumps, problems_of
-from thresher.gateway.confirming import Asked
+from thresher.gateway.calls import question_of
+from thresher.gateway.confirmation import Asked
 from thresher.gateway.packs.loading import place, said
 from thresher.gateway.peers import modern
 from thresher.knowledge.intents import Pack
 
 logger = logging.getLogger("thresher.gateway")
+
+
+class _NoChannel:
+    """The back-channel of a call that comes from inside this process: nobody can be asked, and nobody listens."""
+
+    transport = TransportContext(kind="inside", can_send_request=False)
+    can_send_request = False
+    request_id = message_metadata = None
+
+    def __init__(self) -> None:
+        self.cancel_requested = anyio.Event()
+
+    async def send_raw_request(self, method: str, _params: object, _opts: object = None) -> dict[str, Any]:
+        raise NoBackChannelError(method)
+
+    async def notify(self, _method: str, _params: object, _opts: object = None) -> None:
+        return
+
+    async def progress(self, _progress: float, _total: float | None = None, _message: str | None = None) -> None:
+        return
+
+
+def unattended() -> ServerRequestContext[Any, Any]:
+    """The request that a tool sees whose call comes from inside this process, and not from a client."""
+    version = max(MODERN_PROTOCOL_VERSIONS)
+    channel = cast("DispatchContext[TransportContext]", _NoChannel())
+    session = ServerSession(channel, Connection.from_envelope(version, None, {}))
+    return ServerRequestContext(
+        session=session, lifespan_context={}, protocol_version=version, method="tools/call", params={}, request_id="1"
+    )
 
 
 async def run_tool(
@@ -37,7 +76,7 @@ async def run_tool(
     tool: FunctionTool,
     arguments: JSON,
     seconds: float,
-) -> InputRequiredResult | dict[str, Any]:
+) -> Result:
     """Run a tool as FastMCP would: with its `Context`, its dependencies and its conversion of results.
 
     Args:
@@ -49,7 +88,7 @@ async def run_tool(
         seconds: How long it may take.
 
     Returns:
-        The result as JSON, or what the function asks its client for.
+        The result, or what the function asks its client for.
 
     Raises:
         UpstreamTimeout: It took too long; a blocking function was told to stop.
@@ -65,7 +104,7 @@ async def run_tool(
                 result = await tool.run(dict(arguments))
         return _answer(context, pack, tool, result)
     except Asked as asked:
-        return asked.result
+        return question_of(asked.result)
     except (ThresherError, MCPError):
         raise
     except ValidationError as error:
@@ -102,9 +141,7 @@ def _failed(pack: Pack, tool: FunctionTool, error: BaseException) -> UpstreamErr
     return UpstreamError(f"'{tool.name}' of the pack '{pack.name}' failed: {said(error)}{place(error, pack)}")
 
 
-def _answer(
-    context: ServerRequestContext[Any, Any], pack: Pack, tool: FunctionTool, result: ToolResult
-) -> InputRequiredResult | dict[str, Any]:
+def _answer(context: ServerRequestContext[Any, Any], pack: Pack, tool: FunctionTool, result: ToolResult) -> Result:
     if not isinstance(result, InputRequiredToolResult):
         answer = CallToolResult(
             content=result.content,
@@ -114,9 +151,9 @@ def _answer(
         )
         whole = answer.model_dump(by_alias=True, exclude_none=True, mode="json")
         # Through our own JSON: what no client could read - half a character, a number that is none - is replaced.
-        return {**json.loads(dumps(whole)), "resultType": "complete"}
+        return Result(json.loads(dumps(whole)))
     if modern(context):
-        return result.input_required
+        return question_of(result.input_required)
     raise UpstreamError(
         f"'{tool.name}' of the pack '{pack.name}' asks its user in a way that this client does not speak.",
         hint="Use a client of MCP 2026-07-28.",

@@ -1,7 +1,7 @@
 """Keeps the tools of packs in the catalogue, and runs them.
 
 Invariant: a caller finds and calls the tools of exactly the packs that it sees, as their trusted content stands now;
-a pack that cannot be loaded, or that does not come to an end, holds nobody up for longer than `PATIENCE`.
+a pack that cannot be loaded, or that does not come to an end, delays no request for longer than `PATIENCE`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
 from fastmcp import FastMCP
-from mcp.server.context import ServerRequestContext
-from mcp_types import InputRequiredResult
+from mcp import MCPError
 
+from thresher.calling import Client, Result
 from thresher.context import Situation
 from thresher.core import JSON, Caller, InvalidInput, ThresherError, UpstreamError
-from thresher.gateway.callers import client_name
-from thresher.gateway.confirming import client_confirm
+from thresher.gateway.calls import McpClient
+from thresher.gateway.confirmation import client_confirm
 from thresher.gateway.packs.loading import Code, load, place, report, said
-from thresher.gateway.packs.running import is_cancelled, run_tool
+from thresher.gateway.packs.running import is_cancelled, run_tool, unattended
 from thresher.gateway.packs.threads import Threads
 from thresher.gateway.sampling import client_chat
 from thresher.knowledge.intents import Pack, PackProblem, Packs
@@ -104,6 +104,7 @@ class PackTools:
         self._unfollow = services.intents.follow(self.begin)
         self._unheed = services.context.readiness.follow(self._heed)
         self._untake = services.tools.take_local(self._local)
+        self._unregister = services.calling.take_packs(self)
 
     async def ready(self, caller: Caller, *, wait: bool = True) -> Packs:
         """The caller's packs, with their tools in the catalogue.
@@ -162,9 +163,7 @@ class PackTools:
             return self._begin(key, caller, packs, taken)
         return taken
 
-    async def run(
-        self, context: ServerRequestContext[Any, Any], caller: Caller, resolved: Resolved, arguments: JSON
-    ) -> InputRequiredResult | dict[str, Any]:
+    async def run(self, client: Client, caller: Caller, resolved: Resolved, arguments: JSON) -> Result:
         """Run a tool of a pack.
 
         Raises:
@@ -183,12 +182,15 @@ class PackTools:
             raise UpstreamError(f"The pack '{pack.name}' has no tool '{name}' any more.", hint="Call find_tools again.")
         most = self._services.settings.upstream_call_seconds
         try:
-            request = Request(
-                self._services, caller, client_chat(context), client_name(context), client_confirm(context)
-            )
+            context = client.context if isinstance(client, McpClient) else unattended()
+            request = Request(self._services, caller, client_chat(context), client.name, client_confirm(context))
             with serving(request):
                 seconds = min(code.timeouts.get(name, most), most)
                 return await run_tool(self._server, context, pack, tool, arguments, seconds)
+        except MCPError as error:
+            if isinstance(client, McpClient):
+                raise
+            raise UpstreamError(f"{name}: {error.message}") from error
         finally:
             if not resolved.read_only:
                 self._services.context.readiness.look_again()
@@ -198,7 +200,8 @@ class PackTools:
         self._unfollow()
         self._unheed()
         self._untake()
-        self._unfollow = self._unheed = self._untake = lambda: None
+        self._unregister()
+        self._unfollow = self._unheed = self._untake = self._unregister = lambda: None
         begun = [task for one in self._taken.values() for task in (one.work, one.aligning)]
         work: list[asyncio.Task[Any]] = [*self._codes.values(), *(task for task in begun if task is not None)]
         for task in work:
@@ -259,7 +262,7 @@ class PackTools:
             taken.unready = unready
 
     async def _align(self, caller: Caller, taken: _Taken) -> None:
-        """Offer anew where other packs are of use than before; waits no longer for that than `PATIENCE`."""
+        """Offer again if other packs are of use than before; waits for that no longer than `PATIENCE`."""
         if not taken.shown.is_set() or await self._unready(caller, taken) == taken.unready:
             return
         await asyncio.wait([self._aligning(caller, taken)], timeout=PATIENCE)
@@ -325,7 +328,7 @@ class PackTools:
         return asked
 
     def _prune(self, used: Iterable[Pack]) -> None:
-        """Forget the code of packs that nobody uses."""
+        """Forget the code of packs that are not in use."""
         kept = {(str(pack.path), pack.digest) for pack in used}
         for key in [key for key, task in self._codes.items() if key not in kept and task.done()]:
             task = self._codes.pop(key)
@@ -360,7 +363,7 @@ async def _loaded(pack: Pack) -> Code:
 
 
 def _problem(pack: Pack, problems: Sequence[str]) -> PackProblem | None:
-    """What people are told of code that cannot be used, or not all of it."""
+    """The problem that people see if some of a pack's code cannot be used; None if all can."""
     if not problems or pack.code is None:
         return None
     return PackProblem(pack.code, " ".join(problems), hint="The pack's rules are used all the same.")

@@ -1,0 +1,260 @@
+"""Answers about APIs: finds operations, reads one in full, reports on use, says what descriptions lack.
+
+Invariant: an operation is read only where the question names it, or where a search for it has found it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from thresher.agent.assistant.inquiry import SHOWN, Findings, Inquiry, Item, given, record_of, rows_of, texts_of
+from thresher.agent.assistant.questions import named_in
+from thresher.agent.assistant.records import Call, Subject
+from thresher.agent.assistant.reviews import assesses, reviewed_in
+from thresher.agent.assistant.toolbox import Outcome, Toolbox
+
+SEARCH: Final = "search_api_docs"
+READ: Final = "get_api_endpoint"
+PROVIDERS: Final = "list_api_providers"
+USAGE: Final = "analyze_api_usage"
+IMPROVE: Final = "suggest_api_improvements"
+
+EVERY_TAG: Final = "*"
+"""In place of tags: the operations of all of them, those of a tag together."""
+LISTED: Final = 25
+"""Operations of a page of a list."""
+READ_BUDGET: Final = 3_000
+LISTABLE: Final = 0.9
+"""The relevance of a provider's tags: the question asks for a list of what it has."""
+LIKELY: Final = 0.25
+"""The relevance from which on the best operation is read where the question asks for details."""
+_REVIEWED: Final = 3
+"""Providers whose descriptions are reviewed where the question names none."""
+_FINDINGS: Final = 10
+
+
+async def find_endpoints(box: Toolbox, inquiry: Inquiry, *, limit: int = SHOWN) -> Findings:
+    """Operations that do what is asked for, of the providers that the question names, else of those it goes on from."""
+    arguments: dict[str, Any] = {"query": inquiry.text, "limit": limit}
+    names = await _known(box)
+    named = named_in(inquiry.text, names)
+    if not named and (others := _carried(inquiry, names)):
+        found = found_endpoints(await box.call(Call(SEARCH, {**arguments, "providers": others})))
+        if found.results:
+            return found
+    return replace(found_endpoints(await box.call(Call(SEARCH, arguments))), named=bool(named))
+
+
+def found_endpoints(outcome: Outcome) -> Findings:
+    """What `search_api_docs` has answered."""
+    if outcome.problem:
+        return Findings(problems=(outcome.problem,))
+    data = outcome.data
+    rows = {str(row.get("id")): row for row in rows_of(data, "endpoints")}
+    items = [_endpoint(row) for row in rows.values()] or [_tag(row) for row in rows_of(data, "tags")]
+    if data.get("mode") == "browse":
+        items = [item | given({"group": next(iter(texts_of(item, "tags")), "")}) for item in items]
+    cursor = data.get("cursor")
+    degraded = data.get("degraded")
+    return Findings(
+        results=tuple(items),
+        total=max(int(data.get("total") or 0), len(items)),
+        relevance=max((float(item.get("relevance") or LISTABLE) for item in items), default=0.0),
+        filters=given({name: list(texts_of(data, name)) for name in ("providers", "methods")}),
+        notes=(*texts_of(data, "notes"), *((f"limited search: {degraded}",) if degraded else ())),
+        more=replace(outcome.call, arguments={**outcome.call.arguments, "cursor": cursor}) if cursor else None,
+        subjects=tuple(map(_subject, items)),
+        sources=tuple(dict.fromkeys(str(item["provider"]) for item in items)),
+        page=int(outcome.call.arguments.get("limit") or SHOWN),
+    )
+
+
+async def read_named(box: Toolbox, inquiry: Inquiry) -> Findings:
+    """The operation that the question names by its id, or by method and path."""
+    call = _named(inquiry)
+    return Findings() if call is None else read(await box.call(call))
+
+
+async def read_best(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings:
+    """What was found; tags with their operations, and the best operation in full where the question asks for that."""
+    if found.results and found.results[0]["kind"] == "tag":
+        return await _list_operations(box, found)
+    if inquiry.type not in ("endpoint_info", "tutorial"):
+        return found
+    if (call := _named(inquiry)) is not None and not (named := read(await box.call(call))).problems:
+        return named
+    if not found.results or found.relevance < LIKELY:
+        return found
+    details = read(await box.call(found.subjects[0].read))
+    return _joined(details, found)
+
+
+async def _list_operations(box: Toolbox, found: Findings) -> Findings:
+    """The operations of the providers whose tags were found, tag by tag, page by page."""
+    arguments = {"query": "", "providers": list(found.sources), "tags": [EVERY_TAG], "limit": LISTED}
+    listed = found_endpoints(await box.call(Call(SEARCH, arguments)))
+    return replace(listed, relevance=found.relevance, named=found.named) if listed.results else found
+
+
+def read(outcome: Outcome) -> Findings:
+    """What `get_api_endpoint` has answered."""
+    if outcome.problem:
+        return Findings(problems=(outcome.problem,))
+    data = outcome.data
+    item = {**_endpoint(record_of(data, "endpoint")), "kind": "endpoint_details", "tool": READ}
+    item.pop("next", None)
+    item |= given({name: data.get(name) for name in _DETAILS})
+    provider = str(item.get("provider") or "")
+    return Findings((item,), 1, 1.0, given({"providers": [provider]}), subjects=(_subject(item),), sources=(provider,))
+
+
+async def reviews_wanted(box: Toolbox, inquiry: Inquiry) -> tuple[str, ...]:
+    """The providers whose descriptions the question asks to have reviewed, by their names."""
+    if PROVIDERS not in box or not assesses(inquiry.text):
+        return ()
+    return reviewed_in(inquiry.text, _names(rows_of((await box.call(Call(PROVIDERS))).data, "providers")))
+
+
+async def report_usage(box: Toolbox, inquiry: Inquiry) -> Findings:
+    """Figures of what was asked, or what descriptions lack."""
+    if inquiry.reviewed:
+        return await _review(box, inquiry, inquiry.reviewed)
+    known = rows_of((await box.call(Call(PROVIDERS))).data, "providers")
+    named = named_in(inquiry.text, _names(known))
+    if inquiry.cues.improving:
+        return await _review(box, inquiry, named or tuple(str(one.get("name")) for one in known if one.get("active")))
+    arguments = given({"provider": named[0] if len(named) == 1 else "", "time_range": inquiry.cues.time_range})
+    if inquiry.cues.metrics:
+        arguments["metrics"] = [*inquiry.cues.metrics, "searches", "reads"]
+    outcome = await box.call(Call(USAGE, arguments))
+    if outcome.problem:
+        return Findings(problems=(outcome.problem,))
+    item = {**outcome.data, "kind": "usage", "tool": USAGE}
+    filters = {"providers": list(named[:1]) if "provider" in arguments else [], "metrics": list(inquiry.cues.metrics)}
+    return Findings((item,), 1, 1.0, given({**filters, "time_range": outcome.data.get("time_range")}))
+
+
+async def _review(box: Toolbox, inquiry: Inquiry, providers: Sequence[str]) -> Findings:
+    """What is wrong with some descriptions, or with one operation's."""
+    wanted = given({"feedback_type": inquiry.cues.feedback, "limit": _FINDINGS})
+    subject = inquiry.asked.subject
+    endpoint = inquiry.cues.endpoint_id or (subject.read.arguments.get("endpoint_id") if subject else "")
+    about = [given({"endpoint_id": endpoint})] if endpoint else [{"provider": name} for name in providers[:_REVIEWED]]
+    parts = [reviewed(one) for one in await asyncio.gather(*(box.call(Call(IMPROVE, one | wanted)) for one in about))]
+    left = len(providers) - _REVIEWED
+    names = [item["provider"] for part in parts for item in part.results if item["kind"] == "score"]
+    return Findings(
+        results=tuple(item for part in parts for item in part.results),
+        total=sum(part.total for part in parts),
+        relevance=1.0,
+        filters=given({"providers": names, "feedback_type": inquiry.cues.feedback}),
+        notes=(f"{left} more providers: name the one that you mean",) if left > 0 and not endpoint else (),
+        problems=tuple(problem for part in parts for problem in part.problems),
+        more=parts[0].more if len(parts) == 1 else None,
+        page=_FINDINGS + len(names),
+    )
+
+
+def reviewed(outcome: Outcome) -> Findings:
+    """What `suggest_api_improvements` has answered."""
+    if outcome.problem:
+        return Findings(problems=(outcome.problem,))
+    cursor = outcome.data.get("cursor")
+    more = replace(outcome.call, arguments={**outcome.call.arguments, "cursor": cursor}) if cursor else None
+    results, total = tuple(_reviewed(outcome.data)), int(outcome.data.get("total") or 0)
+    return Findings(results, total, 1.0, more=more, page=len(results))
+
+
+def _reviewed(data: Mapping[str, Any]) -> list[Item]:
+    about = {"provider": data.get("provider"), "version": data.get("version")}
+    score: Item = {
+        "kind": "score",
+        "tool": IMPROVE,
+        **about,
+        "by_rule": data.get("by_rule"),
+        "total": data.get("total"),
+    }
+    told = record_of(data, "score")
+    score |= given({"score": told.get("value"), "formula": told.get("formula")})
+    findings = rows_of(data, "findings")
+    return [
+        score,
+        *({**row, **about, "feedback": row.get("kind"), "kind": "finding", "tool": IMPROVE} for row in findings),
+    ]
+
+
+async def _known(box: Toolbox) -> list[tuple[str, tuple[str, ...]]]:
+    """The active providers, each with the words that it is called by."""
+    if PROVIDERS not in box:
+        return []
+    return _names([one for one in rows_of((await box.call(Call(PROVIDERS))).data, "providers") if one.get("active")])
+
+
+def _carried(inquiry: Inquiry, names: Sequence[tuple[str, tuple[str, ...]]]) -> list[str]:
+    """Where to look for a question that does not say so: where the last one was answered from, or the context."""
+    there = {name for name, _ in names}
+    carried = [name for name in inquiry.asked.sources if name in there]
+    return carried or list(named_in(inquiry.context, names))
+
+
+def _names(providers: Sequence[Mapping[str, Any]]) -> list[tuple[str, tuple[str, ...]]]:
+    return [
+        (str(one.get("name")), (str(one.get("name")), str(one.get("display_name") or ""), *texts_of(one, "aliases")))
+        for one in providers
+    ]
+
+
+def _named(inquiry: Inquiry) -> Call | None:
+    """The call that reads what the question names; None where it names nothing."""
+    cues = inquiry.cues
+    if cues.endpoint_id:
+        return Call(READ, {"endpoint_id": cues.endpoint_id, "budget": READ_BUDGET})
+    provider = inquiry.asked.sources[:1]
+    where: dict[str, Any] = {"provider": provider[0], "budget": READ_BUDGET} if provider else {"budget": READ_BUDGET}
+    if cues.path:
+        return Call(READ, {"method": cues.method, "path": cues.path, **where})
+    return Call(READ, {"operation_id": cues.names[0], **where}) if cues.names else None
+
+
+def _joined(details: Findings, found: Findings) -> Findings:
+    """An operation in full, and the others that were found with it."""
+    if details.problems:
+        return replace(found, problems=(*found.problems, *details.problems))
+    others = tuple(zip(found.results[1:4], found.subjects[1:4], strict=True))
+    return replace(
+        found,
+        results=(*details.results, *(item for item, _ in others)),
+        total=1 + len(others),
+        subjects=(*details.subjects, *(subject for _, subject in others)),
+        more=None,
+    )
+
+
+def _endpoint(row: Mapping[str, Any]) -> Item:
+    names = ("id", "title", "description", "provider", "version", "method", "path", "operation_id", "tags", "tips")
+    item: Item = {"kind": "endpoint", "tool": SEARCH, **given({name: row.get(name) for name in names})}
+    item["relevance"] = row.get("relevance")
+    item |= {"deprecated": True} if row.get("deprecated") else {}
+    return item | {"next": {"tool": READ, "arguments": {"endpoint_id": row.get("id")}}}
+
+
+def _tag(row: Mapping[str, Any]) -> Item:
+    names = ("provider", "tag", "description", "operations")
+    item: Item = {"kind": "tag", "tool": SEARCH, **given({name: row.get(name) for name in names})}
+    arguments = {"query": "", "providers": [row.get("provider")], "tags": [row.get("tag")]}
+    return item | {"next": {"tool": SEARCH, "arguments": arguments}}
+
+
+def _subject(item: Mapping[str, Any]) -> Subject:
+    provider = str(item.get("provider") or "")
+    if item["kind"] == "tag":
+        call = Call(SEARCH, {"query": "", "providers": [provider], "tags": [item.get("tag")], "limit": SHOWN})
+        return Subject("tag", f"{item.get('tag')} ({provider})", call, (provider,))
+    name = f"{item.get('method')} {item.get('path')} ({provider})"
+    return Subject("endpoint", name, Call(READ, {"endpoint_id": item.get("id"), "budget": READ_BUDGET}), (provider,))
+
+
+_DETAILS: Final = ("content", "parameters", "request", "responses", "auth", "schemas", "samples", "left_out")

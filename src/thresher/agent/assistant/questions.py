@@ -1,0 +1,458 @@
+"""Reads questions: what they say outright, and what they take up from the conversation.
+
+Invariant: pure; bounded by the question's length. What a question leaves open is never invented.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from thresher.agent.assistant.records import Subject, Turn
+
+READ_CHARACTERS: Final = 2_000
+"""Of a question; what stands behind is a paste."""
+
+_PLAIN: Final = re.compile(r"[^\W_]+")
+_ENDPOINT: Final = re.compile(r"\bop_[0-9a-f]{12}\b")
+_CALL: Final = re.compile(
+    r"\b(GET|PUT|POST|DELETE|OPTIONS|HEAD|PATCH|TRACE|QUERY)\s+(?:(?:to|on|at)\s+)?(?:https?://[^\s/?#]{1,200})?(/[^\s?#\"'`]{0,500})",
+    re.I,
+)
+_NAME: Final = re.compile(
+    r"(?<![\w/.{-])(?:[a-z]+[a-z0-9]*(?:[A-Z][a-z0-9]*)+|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)\b"
+)
+"""Names as programs write them: `addWatcher`, `git_log`."""
+_DATA: Final = re.compile(
+    r"\b(?:tables?|columns?|databases?|sql|schemas?|rows|records|joins?|foreign keys?|warehouse)\b", re.I
+)
+API_WORDS: Final = re.compile(
+    r"\b(?:apis?|endpoints?|operations?|parameters?|curl|rest|http|https)\b|/api/|/v\d+/", re.I
+)
+_QUOTED: Final = re.compile(r"`([^`\s]{2,120})`")
+_RANGES: Final[Mapping[str, re.Pattern[str]]] = {
+    "90d": re.compile(r"\b(?:quarter|(?:90|ninety) ?d(?:ays)?|(?:3|three) months)\b", re.I),
+    "30d": re.compile(r"\b(?:month\w*|(?:30|thirty) ?d(?:ays)?|(?:4|four) weeks)\b", re.I),
+    "1d": re.compile(r"\b(?:today|yesterday|24 ?h(?:ours)?|(?:last|past) day|1 ?d(?:ay)?)\b", re.I),
+    "7d": re.compile(r"\b(?:week\w*|(?:7|seven) ?d(?:ays)?)\b", re.I),
+}
+_METRICS: Final[Mapping[str, re.Pattern[str]]] = {
+    "zero_result_queries": re.compile(r"\b(?:zero[- ]results?|(?:found|gave|without|no) (?:nothing|results?))\b", re.I),
+    "rising_queries": re.compile(r"\b(?:rising|growing|grew|trend\w*)\b", re.I),
+    "top_queries": re.compile(
+        r"\b(?:top|most (?:asked|searched|frequent|common)|popular (?:queries|questions))\b", re.I
+    ),
+    "endpoints": re.compile(r"\b(?:(?:read|viewed|opened) most|most (?:read|viewed|opened)\b|how often was)\b", re.I),
+    "read_rate": re.compile(r"\b(?:read rate|conversion|share of searches)\b", re.I),
+    "latency": re.compile(r"\b(?:latency|how (?:slow|fast)|p50|p95|percentiles?|(?:answer|response) times?)\b", re.I),
+    "errors": re.compile(r"\b(?:errors?|fail\w*)\b", re.I),
+    "per_day": re.compile(r"\b(?:(?:per|by|each) day|daily|busiest)\b", re.I),
+    "per_provider": re.compile(r"\b(?:(?:per|by|each) (?:provider|api)|compare the usage)\b", re.I),
+}
+TABLE_WORDS: Final = re.compile(
+    r"\btables?\s+[`'\"]?(?!(?:of|with|has|have|that|which|in|for|is|are|about|holds?)\b)([\w.]{2,80})"
+    r"|\b(?!(?:the|an?|which|what|this|that|each|any|every|one|in|of|from|to|on|is|by)\b)([\w.]{2,80})[`'\"]?\s+table\b",
+    re.I,
+)
+_FEEDBACK: Final[Mapping[str, re.Pattern[str]]] = {
+    "examples": re.compile(r"\bexamples?\b", re.I),
+    "security": re.compile(r"\b(?:security|insecure|sign[- ]in|auth\w*)\b", re.I),
+    "errors": re.compile(r"\b(?:errors?|status codes?|4xx|5xx)\b", re.I),
+    "structure": re.compile(r"\b(?:structure|unused|invalid|valid)\b", re.I),
+    "clarity": re.compile(
+        r"\b(?:clarity|unclear|descriptions? (?:too )?(?:short|missing)|duplicates?|summar\w+)\b", re.I
+    ),
+}
+_IMPROVING: Final = re.compile(
+    r"\b(?:improve\w*|suggest\w*|scor(?:e|es)|lint|quality|grade|rate the|review the|audit (?:our|the) (?:open)?api|"
+    r"findings?|problems? (?:in|of|with)|wrong with|(?:has|have|lack|lacks|miss|misses|missing|without|no)\b.{0,20}"
+    r"\b(?:descriptions?|examples?|error responses?)|near duplicates?|too short|not described|better|weak|"
+    r"description fail\w*|(?:what|where) do(?:es)? .{0,60}\b(?:docs?|descriptions?) (?:fail|miss))\b",
+    re.I,
+)
+_SECTIONS: Final[Mapping[str, re.Pattern[str]]] = {
+    "parameters": re.compile(r"\b(?:param(?:eter)?s?|arguments?|query (?:string|options)|headers?|fields?)\b", re.I),
+    "request": re.compile(r"\b(?:request|body|payload|fields?|send)\b", re.I),
+    "responses": re.compile(
+        r"\b(?:respon[sd]\w*|answers?|returns?|status(?: codes?)?|errors?|comes? back|4\d\d|5\d\d)\b", re.I
+    ),
+    "auth": re.compile(r"\b(?:auth\w*|scopes?|permissions?|tokens?|sign[- ]in|log ?in)\b", re.I),
+    "samples": re.compile(r"\b(?:curl|python|httpx|code|snippet|script|sample)\b", re.I),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """What a question says outright; empty where it does not.
+
+    Attributes:
+        endpoint_id: `op_...`.
+        method: Upper case; with it always a path.
+        path: As written.
+        names: Names as programs write them, in order.
+        time_range: `1d`, `7d`, `30d` or `90d`.
+        metrics: Figures that are asked for.
+        improving: Whether it asks what is wrong with a description.
+        feedback: The one kind of feedback that is asked for.
+        sections: Parts of an operation that it is about.
+        table: A table that is named.
+        data: Whether it speaks of tables and the like.
+        api: Whether it speaks of an API and the like.
+    """
+
+    endpoint_id: str = ""
+    method: str = ""
+    path: str = ""
+    names: tuple[str, ...] = ()
+    time_range: str = ""
+    metrics: tuple[str, ...] = ()
+    improving: bool = False
+    feedback: str = ""
+    sections: tuple[str, ...] = ()
+    table: str = ""
+    data: bool = False
+    api: bool = False
+
+    @property
+    def names_call(self) -> bool:
+        """Whether one operation is named so that it can be looked up."""
+        return bool(self.endpoint_id or self.path)
+
+
+def read_cues(text: str) -> Cues:
+    """What a text says outright."""
+    text = text[:READ_CHARACTERS]
+    endpoint, call = _ENDPOINT.search(text), _CALL.search(text)
+    named = _CALL.sub(" ", _ENDPOINT.sub(" ", text))
+    names = dict.fromkeys([*_QUOTED.findall(named), *_NAME.findall(named)])
+    feedback, table = _matching(_FEEDBACK, text), TABLE_WORDS.search(text)
+    return Cues(
+        endpoint_id=endpoint[0] if endpoint else "",
+        method=call[1].upper() if call else "",
+        path=call[2].rstrip(".,;:!)") if call else "",
+        names=tuple(names)[:3],
+        time_range=next(iter(_matching(_RANGES, text)), ""),
+        metrics=_matching(_METRICS, text),
+        improving=_IMPROVING.search(text) is not None,
+        feedback=feedback[0] if len(feedback) == 1 else "",
+        sections=_matching(_SECTIONS, text),
+        table=next(filter(None, table.groups()), "") if table else "",
+        data=_DATA.search(text) is not None,
+        api=API_WORDS.search(text) is not None,
+    )
+
+
+def named_in(text: str, names: Iterable[tuple[str, Iterable[str]]]) -> tuple[str, ...]:
+    """Which of some things a text names, the first mentioned first.
+
+    Args:
+        text: The text.
+        names: Each thing with the words that it is called by.
+    """
+    whole = padded_words(text[:READ_CHARACTERS])
+    places = [(_first(whole, words), key) for key, words in names]
+    return tuple(key for at, key in sorted(places) if at >= 0)
+
+
+def _first(whole: str, words: Iterable[str]) -> int:
+    """Where the first of some words stands; -1 where none does."""
+    places = [whole.find(padded) for word in words if (padded := padded_words(word)).strip()]
+    return min((at for at in places if at >= 0), default=-1)
+
+
+def padded_words(text: str) -> str:
+    """Return the words of a text in small letters, with a blank before, between and after them."""
+    return f" {' '.join(_PLAIN.findall(text.casefold()))} "
+
+
+def _matching(patterns: Mapping[str, re.Pattern[str]], text: str) -> tuple[str, ...]:
+    return tuple(name for name, pattern in patterns.items() if pattern.search(text))
+
+
+_SHORT: Final = 14
+"""Words of a question that may refer to a result by its number or by a pronoun; a longer one stands on its own."""
+_LOOKED_BACK: Final = 4
+"""Turns among which the list is looked for that a number names a place of: what was read of it stands between."""
+_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_ORDINALS: Final = tuple(
+    """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
+    sixteenth seventeenth eighteenth nineteenth""".split()  # noqa: SIM905 - a text is easier to read
+)
+_CARDINALS: Final = tuple(
+    """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen""".split()  # noqa: SIM905 - as above
+)
+_NUMBERS: Final = {
+    **{name: place for place, name in enumerate(_CARDINALS)},
+    **{name: place for place, name in enumerate(_ORDINALS)},
+    **{f"{tens[:-1]}ieth": 10 * count - 1 for count, tens in enumerate(_TENS, 2)},
+    **{tens: 10 * count - 1 for count, tens in enumerate(_TENS, 2)},
+    **{
+        f"{tens}-{ones}": 10 * count + place
+        for count, tens in enumerate(_TENS, 2)
+        for names in (_ORDINALS[:9], _CARDINALS[:9])
+        for place, ones in enumerate(names)
+    },
+    "hundredth": 99,
+}
+"""Places, from 0, by the words for them."""
+_ORDINAL: Final = (
+    rf"\d{{1,4}}\s?(?:st|nd|rd|th)|{'|'.join(_ORDINALS)}|(?:{'|'.join(_TENS)})[-\s](?:{'|'.join(_ORDINALS[:9])})|"
+    rf"(?:{'|'.join(tens[:-1] for tens in _TENS)})ieth|hundredth"
+)
+_CARDINAL: Final = rf"(?:{'|'.join(_TENS)})(?:[-\s](?:{'|'.join(_CARDINALS[:9])}))?|{'|'.join(_CARDINALS)}"
+_FROM_END: Final = (
+    rf"(?:{_ORDINAL}|next)[-\s]+(?:to|from)[-\s]+(?:the[-\s]+)?(?:last|end)|last\s+but\s+(?:{'|'.join(_CARDINALS)})|"
+    r"second[-\s]last|penultimate|last"
+)
+"""Places counted from the end: the last one, the second to last, the last but one."""
+_THING: Final = (
+    r"(?:ones?|results?|hits?|endpoints?|operations?|calls?|options?|entry|match|tools?|passages?|tables?|requests?)"
+)
+_PLACED: Final = re.compile(rf"\b(?:the|that|this)\s+({_FROM_END}|{_ORDINAL})(?:\s+{_THING}\b|\s*[?.!,]|\s*$)", re.I)
+_NUMBERED: Final = re.compile(
+    rf"(?:^\s*#?|#\s?|\b(?:number|no\.?|result|hit|endpoint|option)\s+#?)"
+    rf"(\d{{1,2}}|{_ORDINAL}|{_CARDINAL})\s*(?:[?.!,)]|$|\s+(?=in|please|with))",
+    re.I,
+)
+_MORE: Final = re.compile(
+    r"^\W*(?:(?:and|please|ok|yes)[, ]+)?(?:(?:show|give|list)(?: me)? )?(?:some |the )?"
+    r"(?:more(?: (?:results|of them|please))?|next(?: (?:page|ones|results))?|the rest|others?)\W*(?:please)?\W*$",
+    re.I,
+)
+_OPENING: Final = re.compile(
+    r"^\W*(?:(?:and|or|now|ok|okay|so|then|also|but|next|yes|please)[, ]+)*"
+    r"(?:(?:what|how) about|(?:the )?same|likewise|ditto|instead)?\s*(?:(?:for|in|with|on|of|to|via)\s+)?",
+    re.I,
+)
+_GOING_ON: Final = re.compile(
+    r"^\W*(?:and|or|now|then|also|but|what about|how about|(?:the )?same|likewise|ditto|instead|for|in|with)\b", re.I
+)
+_PRONOUN: Final = re.compile(
+    rf"\b(?:it|its|them|their|that one|this one|(?:that|this|these|those)(?: {_THING})?(?=\W*$|\s+(?:do|does|"
+    r"need|take|return|support|expect|answer|accept|require|have|has|from|with|in|work|be)\b)"
+    rf"|(?:that|this) {_THING})\b|\b(?:the one|call|endpoint|operation)\s*$",
+    re.I,
+)
+_PERSON: Final = re.compile(r"\b(?:he|she|him|her|his|hers|they|there|those|of (?:these|those|them))\b", re.I)
+"""What a question about the answer of another kind than an API goes on with besides."""
+_COUNTED: Final = re.compile(r"\b(?:how many|how much|number of|count|average|total|which of)\b", re.I)
+_SELF: Final = re.compile(rf"\bthe (?:one|{_THING}) (?:to|that|which|for)\b|\bone (?:to|that|which|for)\b", re.I)
+_WORD: Final = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
+
+_VERBS: Final = {
+    verb: method
+    for method, verbs in {
+        "create": "create creates creating add adds adding make makes making insert inserts register registers post "
+        "posts upload uploads attach assign assigns invite submit",
+        "delete": "delete deletes deleting remove removes removing drop drops dropping revoke revokes unassign detach "
+        "destroy erase clear",
+        "update": "update updates updating edit edits editing change changes changing modify modifies rename renames "
+        "replace replaces set sets patch patches",
+        "list": "list lists listing enumerate browse all",
+        "get": "get gets getting fetch fetches fetching read reads reading retrieve retrieves view views "
+        "show shows see",
+        "search": "search searches searching find finds finding query queries look",
+        "cancel": "cancel cancels stop stops stopping pause pauses disable disables mute mutes",
+        "start": "start starts starting run runs enable enables resume resumes trigger restart restarts unmute",
+        "archive": "archive archives restore restores",
+        "move": "move moves copy copies clone clones merge merges transfer",
+    }.items()
+    for verb in verbs.split()
+}
+_EMPTY: Final = frozenset(
+    """a an the of to for in on at by with from and or i we you me my our your do does did is are was can could should
+    would will how what which where who when why there that this these those it its them their one ones please now also
+    then about same instead via using use api apis endpoint endpoints operation operations call calls request requests
+    tell give need want like so ok okay yes any some have has into through does be as if""".split()  # noqa: SIM905 - a text is easier to read
+)
+_PARTS: Final = frozenset(
+    """parameter parameters param params argument arguments field fields body payload request response responses answer
+    answers error errors status code codes header headers scope scopes permission permissions auth authentication schema
+    example examples required optional details detail limits pagination curl python httpx sample format type types
+    returned needed allowed possible success failure""".split()  # noqa: SIM905 - a text is easier to read
+)
+"""Words for the parts of an operation: a short question about nothing else is about the operation at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedQuestion:
+    """A question with what the conversation adds to it.
+
+    Attributes:
+        text: Stands on its own, as far as that could be mended.
+        subject: The former result that it is about.
+        sources: Where the last question was answered from, for one that names no other.
+        more: The turn whose answer it asks the next page of, where that has one.
+        topic: What the conversation goes on to be about, where that is not the question itself.
+        notes: What was understood, in words.
+        lost: Whether it is about a former result that there is not.
+        kind: What the last answer was from, where the question goes on from it.
+    """
+
+    text: str
+    subject: Subject | None = None
+    sources: tuple[str, ...] = ()
+    more: Turn | None = None
+    topic: str = ""
+    notes: tuple[str, ...] = ()
+    lost: bool = False
+    kind: str = ""
+
+
+def resolve(query: str, turns: Sequence[Turn]) -> ResolvedQuestion:
+    """A question, read after the turns before it.
+
+    Args:
+        query: As asked.
+        turns: The conversation, oldest first.
+    """
+    if not turns:
+        points = _is_place_alone(query) or _MORE.match(query)
+        return _lost(query, "this question begins a conversation") if points else ResolvedQuestion(query)
+    last = turns[-1]
+    if _MORE.match(query):
+        if last.subjects or last.more or last.type == "analytics":
+            return ResolvedQuestion(last.understood, more=last, sources=last.sources)
+        return _lost(query, "the last answer has no further results", last)
+    for turn in reversed(turns[-_LOOKED_BACK:]):
+        if (place := place_of(query, len(turn.subjects))) is not None:
+            return _about(query, turn.subjects[place], last)
+    if _is_place_alone(query):
+        return _lost(query, f"the last answer has {len(last.subjects)}", last)
+    words = _words(query)
+    if len(words) > _SHORT:
+        return ResolvedQuestion(query)
+    if last.subjects and (_is_part(query) or _is_about(query, words, last)):
+        return _about(query, last.subjects[0], last)
+    return _continued(query, words, last)
+
+
+def place_of(query: str, count: int) -> int | None:
+    """Which of so many results a short question names by its place; None where it names none of them."""
+    if not count or len(_words(query)) > _SHORT:
+        return None
+    if match := _PLACED.search(query):
+        place = _placed(match[1].lower(), count)
+    elif match := _NUMBERED.search(query):
+        place = _number(match[1])
+    else:
+        return None
+    return place if 0 <= place < count else None
+
+
+def _placed(words: str, count: int) -> int:
+    """The place that words name, from 0, of so many; negative where there is none so far from the end."""
+    if not re.search(r"\b(?:last|end|penultimate)\b", words):
+        return _number(words)
+    if words == "last":
+        return count - 1
+    if words.startswith("last"):
+        return count - 2 - _number(words.split()[-1])
+    ordinal = re.match(rf"(?:{_ORDINAL})(?=[-\s]+(?:to|from))", words)
+    return count - 1 - (_number(ordinal[0]) if ordinal else 1)
+
+
+def _number(word: str) -> int:
+    """The place that a number or an ordinal names, from 0."""
+    digits = re.match(r"\d+", word)
+    return int(digits[0]) - 1 if digits else _NUMBERS["-".join(word.lower().split())]
+
+
+def topic_of(text: str, without: Sequence[str] = ()) -> str:
+    """What a question is about: its words without the action, and without such as the names of providers."""
+    dropped = {word.casefold() for name in without for word in _words(name)}
+    kept = [
+        word
+        for word in _words(text)
+        if word.casefold() not in _EMPTY | dropped and (word.casefold() not in _VERBS or word.isupper())
+    ]
+    return " ".join(kept)
+
+
+def _about(query: str, subject: Subject, last: Turn) -> ResolvedQuestion:
+    notes = (f"understood as about {subject.name}",)
+    return ResolvedQuestion(query, subject, subject.sources, topic=last.understood, notes=notes)
+
+
+def _lost(query: str, why: str, last: Turn | None = None) -> ResolvedQuestion:
+    """A question about nothing that is there; the conversation stays about what it was about."""
+    notes = (f"no former result is meant by “{query.strip()[:60]}”: {why}",)
+    if last is None:
+        return ResolvedQuestion(query, lost=True, notes=notes)
+    return ResolvedQuestion(query, lost=True, notes=notes, sources=last.sources, topic=last.understood, kind=last.kind)
+
+
+def _is_place_alone(query: str) -> bool:
+    """Whether a question says nothing but which result it is about, and what of it."""
+    match = _PLACED.search(query) or _NUMBERED.search(query)
+    if match is None or len(_words(query)) > _SHORT:
+        return False
+    rest = {word.lower() for word in _words(f"{query[: match.start()]} {query[match.end() :]}")}
+    return all(word in _EMPTY | _PARTS or _VERBS.get(word) == "get" for word in rest)
+
+
+def _is_part(query: str) -> bool:
+    """Whether a question asks for parts of an operation and names none."""
+    words = {word.lower() for word in _words(query)} - _EMPTY
+    asked = {word for word in words if _VERBS.get(word) != "get"}
+    return bool(asked) and asked <= _PARTS
+
+
+def _is_about(query: str, words: Sequence[str], last: Turn) -> bool:
+    """Whether a pronoun stands for the best result itself; of rows and passages more is to be found out."""
+    if not _PRONOUN.search(query) or _acts(query, words):
+        return False
+    return last.kind != "documents" and not (last.kind == "databases" and _COUNTED.search(query))
+
+
+def _acts(query: str, words: Sequence[str]) -> bool:
+    """Whether something else is to be done with it ("the one to delete it"), and not to be said of it."""
+    if _SELF.search(query):
+        return True
+    verbs = [_VERBS[word.lower()] for word in words if word.lower() in _VERBS]
+    return any(verb not in ("get", "start") for verb in verbs) and not re.search(
+        r"\b(?:parameters?|its)\b", query, re.I
+    )
+
+
+def _continued(query: str, words: Sequence[str], last: Turn) -> ResolvedQuestion:
+    """A question that takes over what it does not say: the topic, the action, or where to look."""
+    pronoun = _PRONOUN.search(query) or (last.kind != "apis" and _PERSON.search(query))
+    if not (pronoun or _GOING_ON.match(query) or _SELF.search(query)) or not last.understood:
+        return ResolvedQuestion(query)
+    if _is_part(query):
+        return ResolvedQuestion(query, sources=last.sources, kind=last.kind)
+    if last.kind in ("databases", "documents", "tools"):
+        text = f"{last.understood} {query.strip()}"
+        notes = (f"understood as going on from: {last.understood[:100]}",)
+        return ResolvedQuestion(text, sources=last.sources, topic=last.understood, notes=notes, kind=last.kind)
+    verb = next((word for word in words if word.lower() in _VERBS), "")
+    objects = topic_of(_OPENING.sub("", query, count=1))
+    if verb and not objects:
+        return _taken(f"{verb} {topic_of(last.understood)}", last)
+    if verb:
+        return ResolvedQuestion(query, sources=last.sources, kind=last.kind)
+    if not objects:
+        return ResolvedQuestion(query, sources=last.sources, kind=last.kind)
+    if _is_place(query) or last.type == "analytics":
+        topic = topic_of(last.understood, last.sources)
+        action = next((word for word in _words(last.understood) if word.lower() in _VERBS), "")
+        return ResolvedQuestion(text := f"{action} {topic} {objects}".strip(), notes=(f"understood as: {text}",))
+    action = next((word for word in _words(last.understood) if word.lower() in _VERBS), "")
+    return _taken(f"{action} {objects}".strip(), last)
+
+
+def _taken(text: str, last: Turn) -> ResolvedQuestion:
+    return ResolvedQuestion(text, sources=last.sources, notes=(f"understood as: {text}",), kind=last.kind)
+
+
+def _is_place(query: str) -> bool:
+    """Whether it asks for the same elsewhere: "same in Datadog", "and for GitHub?"; a name begins with a capital."""
+    return re.search(r"\b(?:same|instead)\b|\b(?:in|on|with)\s+\w|\bfor\s+[A-Z]", query) is not None
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text[:2_000])

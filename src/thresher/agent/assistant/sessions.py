@@ -1,0 +1,198 @@
+"""Keeps what conversations with the assistant have come to: questions, and what their answers named.
+
+Invariant: a conversation is one user's, or of a caller without a user; each is bounded in turns and in size, and ends a
+day after its last question. Turns that are added at once are all kept. Secrets that are known by their form are masked
+before a question is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, cast
+
+from thresher.agent.assistant.records import Call, Subject, Turn
+from thresher.core import Caller, InvalidInput, NotFound, Tenant, mask_text
+from thresher.store import Database, clean
+
+_READ: Final = b"""
+    select turns from assistant_session
+    where tenant_id = %(tenant)s and owner is not distinct from %(owner)s::text and name = %(name)s
+      and at > now() - make_interval(secs => %(life)s)"""
+
+# The row's lock puts turns of one conversation one after another; the last ones stay. A conversation whose time is over
+# begins anew, and of one owner only so many are kept, those that went on last.
+_ADD: Final = b"""
+    with extra as (
+      delete from assistant_session
+      where tenant_id = %(tenant)s and id in (
+        select id from assistant_session
+        where tenant_id = %(tenant)s and owner is not distinct from %(owner)s::text and name <> %(name)s
+        order by at desc offset %(others)s))
+    insert into assistant_session (tenant_id, owner, name, turns)
+    values (%(tenant)s, %(owner)s, %(name)s, jsonb_build_array(%(turn)s::jsonb))
+    on conflict (tenant_id, owner, name) do update
+    set at = now(), turns = (
+      select jsonb_agg(turn order by place) from (
+        select turn, place from jsonb_array_elements(
+          case when assistant_session.at > now() - make_interval(secs => %(life)s)
+               then assistant_session.turns else '[]' end || excluded.turns
+        ) with ordinality as each (turn, place)
+        order by place desc limit %(most)s) last)
+    returning id"""
+
+_PURGE: Final = b"select purge_conversations(now() - make_interval(secs => %(life)s))"
+_NOBODY: Final = Tenant(0, "")
+"""Sees no tenant's rows; the function goes through all tenants itself."""
+
+
+async def read_turns(database: Database, caller: Caller, name: str, life: float) -> list[Any] | None:
+    """The turns of a caller's conversation, oldest first; None where none went on within so many seconds."""
+    values = {"tenant": caller.tenant.id, "owner": caller.user, "name": name, "life": life}
+    rows = await database.once(caller.tenant, lambda driver: driver.execute(_READ, values, prepare=True))
+    return rows[0][0] if rows else None
+
+
+async def add_turn(
+    database: Database, caller: Caller, name: str, turn: str, *, life: float, most: int, others: int
+) -> None:
+    """Add a turn, as JSON, to a caller's conversation, which begins with it where there is none.
+
+    Args:
+        database: Where it is.
+        caller: Whose it is.
+        name: Of the conversation.
+        turn: A JSON object.
+        life: Seconds after which a conversation is over.
+        most: Turns that are kept.
+        others: Conversations of the caller that are kept beside it.
+    """
+    values = {"tenant": caller.tenant.id, "owner": caller.user, "name": name, "turn": turn}
+    values |= {"life": life, "most": most, "others": others}
+    await database.once(caller.tenant, lambda driver: driver.execute(_ADD, values, prepare=True))
+
+
+async def purge_conversations(database: Database, life: float) -> int:
+    """Remove conversations of all tenants that did not go on for so many seconds; returns how many."""
+    rows = await database.once(_NOBODY, lambda driver: driver.execute(_PURGE, {"life": life}))
+    return int(rows[0][0])
+
+
+LIFE_SECONDS: Final = 24 * 3600.0
+TURNS: Final = 20
+SUBJECTS: Final = 25
+"""Results of a turn that a later question can name by their place: a page of a list."""
+OTHERS: Final = 200
+"""Conversations of one owner that are kept beside the one that goes on."""
+_TEXT: Final = 500
+_TURN_BYTES: Final = 16_000
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation as it stands.
+
+    Attributes:
+        name: What the caller goes on with it by.
+        turns: Oldest first; empty at its beginning.
+    """
+
+    name: str
+    turns: tuple[Turn, ...] = ()
+
+
+class Sessions:
+    """The conversations of all callers, in the database. One per process.
+
+    Args:
+        database: Where they are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def open(self, caller: Caller, name: str = "") -> Conversation:
+        """A caller's conversation; a new one without a name.
+
+        Raises:
+            InvalidInput: The name is none that was given out.
+            NotFound: There is none of this name that the caller may go on with, or its day is over.
+            StoreUnavailable: The database does not answer.
+        """
+        if not name:
+            return Conversation(secrets.token_urlsafe(12))
+        if not _NAME.fullmatch(name):
+            raise InvalidInput("session_id is no conversation's.", hint="Give one as an answer named it, or none.")
+        turns = await read_turns(self._database, caller, name, LIFE_SECONDS)
+        if turns is None:
+            raise NotFound(
+                f"There is no conversation '{name}'.",
+                hint="Leave session_id out to begin a new one; a conversation ends a day after its last question.",
+            )
+        return Conversation(name, tuple(turn for raw in turns if (turn := _turn(raw)) is not None))
+
+    async def add(self, caller: Caller, name: str, turn: Turn) -> None:
+        """Remember a turn.
+
+        Raises:
+            StoreUnavailable: The database does not answer.
+        """
+        text = _written(turn)
+        await add_turn(self._database, caller, name, text, life=LIFE_SECONDS, most=TURNS, others=OTHERS)
+
+    async def purge(self) -> int:
+        """Remove the conversations of all tenants whose day is over; returns how many."""
+        return await purge_conversations(self._database, LIFE_SECONDS)
+
+
+def _written(turn: Turn) -> str:
+    """A turn as JSON; where it would be too large, with fewer results."""
+    subjects = turn.subjects[:SUBJECTS]
+    while True:
+        kept = {
+            **asdict(turn),
+            "query": mask_text(turn.query[:_TEXT]),
+            "understood": mask_text(turn.understood[:_TEXT]),
+            "subjects": [asdict(subject) for subject in subjects],
+        }
+        text = json.dumps(_storable(kept), ensure_ascii=False)
+        if len(text.encode()) <= _TURN_BYTES or not subjects:
+            return text
+        subjects = subjects[: len(subjects) // 2]
+
+
+def _storable(value: Any) -> Any:
+    """A JSON value without what PostgreSQL cannot hold."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(key)): _storable(one) for key, one in cast("Mapping[Any, Any]", value).items()}
+    return [_storable(one) for one in cast("Sequence[Any]", value)] if isinstance(value, list | tuple) else value
+
+
+def _turn(raw: Any) -> Turn | None:
+    """A turn as it was written; None where another version of Thresher has written it in another form."""
+    try:
+        return Turn(
+            query=raw["query"],
+            understood=raw["understood"],
+            type=raw["type"],
+            subjects=tuple(_subject(one) for one in raw["subjects"]),
+            sources=tuple(raw["sources"]),
+            more=_call(raw["more"]) if raw["more"] else None,
+            kind=raw["kind"],
+        )
+    except (KeyError, TypeError):
+        return None
+
+
+def _subject(raw: Any) -> Subject:
+    return Subject(raw["kind"], raw["name"], _call(raw["read"]), tuple(raw["sources"]))
+
+
+def _call(raw: Any) -> Call:
+    return Call(raw["tool"], raw["arguments"])

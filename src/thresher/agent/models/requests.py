@@ -1,0 +1,321 @@
+"""Asks a service: again where that may help, in the words that it takes, and not at all while it is left alone.
+
+Invariant: nothing is asked twice once a word of the answer has come; a cancelled request has closed its connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from thresher.agent.models.failures import Lost, Refused
+from thresher.agent.models.reading import Reading, whole
+from thresher.agent.models.records import Chunk
+from thresher.core import Breaker, ModelError, ModelTimeout, ModelUnavailable, event
+from thresher.llm import (
+    FIRST_PAUSE,
+    TRIES,
+    Dialect,
+    Function,
+    adapted,
+    code_of,
+    is_misfit,
+    reason,
+    refusal,
+    unanswered,
+    worth_a_retry,
+)
+
+if TYPE_CHECKING:
+    from langchain_core.messages import MessageLikeRepresentation
+
+    from thresher.agent.models.client import Client
+
+T = TypeVar("T")
+Watch: TypeAlias = Callable[[Mapping[str, Any]], None]
+"""Looks at the body of a request."""
+_logger = logging.getLogger("thresher.agent")
+_FAREWELL: Final = 0.05
+"""Seconds that a service has to end its answer after the last event, so that the connection can serve again."""
+_FAIR: Final = 10.0
+"""Seconds that a service has to have had, so that time which ran out is held against it."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """A service, as it is spoken of.
+
+    Attributes:
+        name: What logs call it.
+        hint: What to check where it fails.
+        address: Its host and port.
+        keyed: Whether it gets a key.
+        renew: How its key is set.
+    """
+
+    name: str
+    hint: str
+    address: str
+    keyed: bool
+    renew: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked; the fields are those of `Client.payload`."""
+
+    messages: Sequence[MessageLikeRepresentation]
+    functions: Sequence[Function]
+    choice: str
+    temperature: float | None
+    max_tokens: int | None
+    more: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class Clock:
+    """How long one answer may take.
+
+    Args:
+        seconds: In all.
+        first_seconds: Until its first word, tries and pauses included.
+    """
+
+    def __init__(self, seconds: float, first_seconds: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        now = self._loop.time()
+        self._seconds, self._first_seconds = seconds, min(seconds, first_seconds)
+        self._start, self._end, self.due = now, now + seconds, now + self._first_seconds
+        self._timer: asyncio.TimerHandle | None = None
+        self._abort: Callable[[], None] = lambda: None
+        self.expired = False
+
+    def begun(self) -> None:
+        """From now on the whole answer counts."""
+        if self.due < self._end:
+            self.due = self._end
+            if self._timer is not None:
+                self._set()
+
+    def left(self) -> float:
+        """Seconds until it is due."""
+        return self.due - self._loop.time()
+
+    def gone(self) -> float:
+        """Seconds since it began."""
+        return self._loop.time() - self._start
+
+    @contextmanager
+    def watching(self, abort: Callable[[], None]) -> Generator[None]:
+        """End what goes on in the block when time is out: a timer for a whole stream costs less than one a read."""
+        self._abort = abort
+        self._set()
+        try:
+            yield
+        finally:
+            self._stop()
+
+    def out(self) -> ModelTimeout:
+        """What to say when time is out."""
+        if self.due < self._end:
+            return ModelTimeout(
+                f"The chat model did not begin to answer within {self._first_seconds:g} s.",
+                hint="Raise the setting first_seconds.",
+            )
+        return ModelTimeout(
+            f"The chat model did not answer within {self._seconds:g} s.", hint="Raise the setting model_seconds."
+        )
+
+    def _set(self) -> None:
+        self._stop()
+        self._timer = self._loop.call_at(self.due, self._expire)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _expire(self) -> None:
+        self.expired = True
+        self._abort()
+
+
+class Service:
+    """One model at one service, for all who ask it.
+
+    Args:
+        connect: Makes what sends.
+        breaker: Says when it is left alone.
+        about: What it is called, where it is, and what to do where it fails.
+        pause: Waits between tries.
+        watch: Receives each request's body before it is sent.
+        fair: Seconds that it has to have had, so that time which ran out is held against it.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], Client],
+        breaker: Breaker,
+        about: About,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        watch: Watch | None = None,
+        fair: float = _FAIR,
+    ) -> None:
+        self._connect = connect
+        self._client: Client | None = None
+        self._breaker = breaker
+        self._about = about
+        self._pause = pause
+        self._watch = watch
+        self._fair = fair
+        self._dialect = Dialect()
+        self._asking = 0
+        self._retired = False
+
+    async def answer(self, question: Question, clock: Clock, *, anyway: bool = False) -> AsyncGenerator[Chunk]:
+        """The pieces of an answer.
+
+        Args:
+            question: What is asked.
+            clock: How long it may take.
+            anyway: Whether it is asked even while it is left alone.
+
+        Raises:
+            ModelTimeout: It took too long.
+            ModelError: The service cannot be reached, refuses, is left alone, or answers what cannot be read.
+        """
+        if (wait := self._breaker.attempt()) and not anyway:
+            raise self._left_alone(wait)
+        self._asking += 1
+        try:
+            first, pieces = await self._begun(question, clock)
+            self._breaker.connected()
+            async with aclosing(pieces):
+                yield first
+                async for chunk in pieces:
+                    yield chunk
+            self._breaker.succeeded()
+        except Lost as error:
+            self._breaker.failed(reason(error.why, self._about.address))
+            raise ModelError("The chat model broke off its answer.", hint="Ask again.") from None
+        except ModelTimeout as error:
+            if clock.gone() >= self._fair:
+                self._breaker.failed(error.message.rstrip("."))
+            else:
+                self._breaker.gave_up()
+            raise
+        except BaseException:
+            self._breaker.gave_up()
+            raise
+        finally:
+            self._asking -= 1
+            if self._retired and not self._asking:
+                await self.close()
+
+    async def connect(self) -> None:
+        """Have what sends at hand, which takes a moment to make."""
+        self._client = await asyncio.to_thread(self._connect)
+
+    async def retire(self) -> None:
+        """Close the connections as soon as no answer is under way; a request that still comes opens new ones."""
+        self._retired = True
+        if not self._asking:
+            await self.close()
+
+    async def close(self) -> None:
+        """Close the connections now."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def _begun(self, question: Question, clock: Clock) -> tuple[Chunk, AsyncGenerator[Chunk]]:
+        """The first piece and those that follow, after as many tries as it takes."""
+        pause, why = FIRST_PAUSE, ""
+        for attempt in range(1, TRIES + 1):
+            try:
+                return await self._adapting(question, clock)
+            except Lost as error:
+                why = error.why
+                wait = pause if error.wait is None else error.wait
+            event(_logger, "model_retry", level=logging.WARNING, model=self._about.name, attempt=attempt, why=why)
+            if attempt == TRIES or wait >= clock.left():
+                break
+            await self._pause(wait)
+            pause *= 2
+        self._breaker.failed(reason(why, self._about.address))
+        raise unanswered(why, self._about.address, self._about.hint)
+
+    async def _adapting(self, question: Question, clock: Clock) -> tuple[Chunk, AsyncGenerator[Chunk]]:
+        """One try, repeated at once in another dialect where the service refuses ours; what helped is kept."""
+        dialect = self._dialect
+        while True:
+            pieces = self._pieces(question, dialect, clock)
+            try:
+                first = await anext(pieces)
+            except Refused as refused:
+                if is_misfit(refused.status) and (other := adapted(dialect, refused.body)) is not None:
+                    dialect = other
+                    continue
+                if worth_a_retry(refused.status):
+                    raise Lost(f"HTTP {refused.status}", refused.wait) from None
+                raise self._refusal(refused) from None
+            self._dialect = dialect
+            return first, pieces
+
+    async def _pieces(self, question: Question, dialect: Dialect, clock: Clock) -> AsyncGenerator[Chunk]:
+        """The pieces of the answer to one request."""
+        client = self._client = self._client or self._connect()
+        asked = question.messages, question.functions, question.choice, question.temperature, question.max_tokens
+        payload = client.payload(*asked, dialect, question.more)
+        if self._watch is not None:
+            self._watch(payload)
+        try:
+            async with aclosing(self._read(client, payload, clock)) as pieces:
+                async for chunk in pieces:
+                    yield chunk
+        except Lost:
+            if clock.expired:
+                raise clock.out() from None
+            raise
+
+    async def _read(self, client: Client, payload: dict[str, Any], clock: Clock) -> AsyncGenerator[Chunk]:
+        async with AsyncExitStack() as stack:
+            answer = await _in_time(clock, stack.enter_async_context(client.post(payload)))
+            if answer.is_whole:
+                for chunk in whole(await _in_time(clock, answer.read()), self._about.hint):
+                    yield chunk
+                return
+            stack.enter_context(clock.watching(answer.abort))
+            reading = Reading(self._about.hint)
+            while not reading.done and (data := await answer.part()):
+                text = reading.feed(data)
+                if reading.begun:
+                    clock.begun()
+                if text:
+                    yield Chunk(text)
+            if reading.done:
+                await answer.finish(_FAREWELL)
+            for chunk in reading.end():
+                yield chunk
+
+    def _refusal(self, refused: Refused) -> ModelError:
+        about = self._about
+        return refusal(refused.status, code_of(refused.body), about.hint, keyed=about.keyed, renew=about.renew)
+
+    def _left_alone(self, seconds: float) -> ModelError:
+        breaker = self._breaker
+        return ModelUnavailable(
+            f"The chat model failed {breaker.failures} times in a row and is left alone "
+            f"for {max(seconds, 1):.0f} s more; the last time: {breaker.reason}.",
+            hint="Wait, or take another model.",
+        )
+
+
+async def _in_time(clock: Clock, work: Awaitable[T]) -> T:
+    try:
+        async with asyncio.timeout_at(clock.due):
+            return await work
+    except TimeoutError:
+        raise clock.out() from None

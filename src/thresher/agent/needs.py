@@ -1,0 +1,181 @@
+"""Finds out what a message needs: which intents, which tools, whose rules.
+
+Invariant: what cannot be found out is left out and noted; a turn never fails for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from thresher.agent.offers import DOCUMENTS, OWN_PACKS, joined
+from thresher.agent.turn_context import TurnContext
+from thresher.context import Needs as Found
+from thresher.core import Rule, ThresherError
+from thresher.embedding import count_tokens
+from thresher.knowledge.databases import Connection
+
+T = TypeVar("T")
+
+SECONDS: Final = 15.0
+REPOSITORIES: Final = "list_repositories"
+CONNECTIONS: Final = "sql_connection_list"
+RULES_TOKENS: Final = 4_000
+"""Of rules that go with one message, at most."""
+AROUND_TOKENS: Final = 400
+"""Of what the prompt says that there is to ask."""
+_MESSAGE: Final = 4_000
+"""Characters of a message that are looked at for what it needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a message needs.
+
+    Attributes:
+        intents: Names of packs, best first.
+        offered: Names of tools, in the order in which the model has them.
+        rules: Of those packs, as the model reads them.
+        around: What there is to ask.
+    """
+
+    intents: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()
+    rules: str = ""
+    around: str = ""
+
+
+async def detect(context: TurnContext, message: str, former: Sequence[str], offered: Sequence[str]) -> Needs:
+    """What a message needs.
+
+    Args:
+        context: The turn.
+        message: The person's words; after a failure with the error behind them.
+        former: What was said before, oldest first.
+        offered: Names of tools that the conversation has by now.
+    """
+    settings = context.settings
+    core = await context.offers.core()
+    found, around = await asyncio.gather(_found(context, message[:_MESSAGE], former[-4:]), _around(context, core))
+    await context.offers.describe([*offered, *found.tools])
+    wanted = [tool.name for tool in context.offers.known(found.tools) if not _ours(tool.name)]
+    whole = joined(offered, core, wanted[: settings.tools], 2 * settings.tools)
+    there = tuple(tool.name for tool in context.offers.known(whole))
+    return Needs(found.intents, there, _rules(context, found.rules), around)
+
+
+def _ours(name: str) -> bool:
+    """Whether a tool reads documents in a way that would leave their text in the history."""
+    return name in ("retrieve_document", "read_document") or name in DOCUMENTS
+
+
+async def _found(context: TurnContext, message: str, former: Sequence[str]) -> Found:
+    """The packs and tools for a message."""
+    settings = context.settings
+    search = settings.servers or settings.packs
+    if not message.strip() or not search:
+        return Found()
+    found = await _asked(
+        context,
+        "find_tools",
+        context.services.context.needs(
+            context.caller,
+            message,
+            history=former,
+            known=OWN_PACKS,
+            packs=settings.packs,
+            tools=min(10, settings.tools),
+        ),
+        Found(),
+    )
+    for note in found.notes:
+        context.account.note(note[:300])
+    return found
+
+
+async def _asked(context: TurnContext, name: str, work: Awaitable[T], otherwise: T) -> T:
+    """What some work finds out; what goes wrong is noted."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            return await work
+    except TimeoutError:
+        problem = f"{name} did not answer within {SECONDS:g} s."
+    except ThresherError as error:
+        problem = str(error)
+    context.account.note(f"{name} failed, so the tools may not fit: {problem[:200]}")
+    return otherwise
+
+
+def _rules(context: TurnContext, rules: Sequence[Rule]) -> str:
+    """Rules of packs that do not speak of the tools that every conversation has, as far as they fit."""
+    parts, room = list[str](), RULES_TOKENS
+    for rule in rules:
+        text = f"# Rules of {rule.intent} for this message\n\n{rule.text}"
+        if (cost := count_tokens(text)) > room:
+            context.account.note(f"The rules of {rule.intent} have {cost:,} tokens and were left out.")
+            continue
+        parts.append(text)
+        room -= cost
+    return "\n\n".join(parts)
+
+
+async def _around(context: TurnContext, core: Sequence[str]) -> str:
+    """The repositories and databases that there are, a line each."""
+    repositories, connections = await asyncio.gather(_repositories(context, core), _connections(context, core))
+    parts = list[str]()
+    if repositories:
+        parts.append("\n".join(["Documents that can be searched:", *_within(repositories)]))
+    if connections:
+        lines = [_line(one.name, one.description, one.dialect) for one in connections]
+        parts.append("\n".join(["Databases that can be asked:", *_within(lines)]))
+    names = None if connections is None else [one.name for one in connections]
+    return "\n\n".join(filter(None, (*parts, _meant(context, names))))
+
+
+async def _repositories(context: TurnContext, core: Sequence[str]) -> list[str]:
+    if REPOSITORIES not in core:
+        return []
+    listed = context.services.documents.list_repositories(context.caller)
+    return [_line(one.name, one.description) for one in await _asked(context, REPOSITORIES, listed, ())]
+
+
+async def _connections(context: TurnContext, core: Sequence[str]) -> Sequence[Connection] | None:
+    """The databases; None where they could not be listed."""
+    if CONNECTIONS not in core:
+        return ()
+    return await _asked(context, CONNECTIONS, context.services.databases.list_connections(context.caller), None)
+
+
+def _meant(context: TurnContext, names: Sequence[str] | None) -> str:
+    """Which database is meant where none is named; one that was chosen and is gone is noted.
+
+    Args:
+        context: The turn.
+        names: Of the databases; None where they could not be listed.
+    """
+    chosen = context.settings.connection
+    if not chosen or not context.settings.sql or names is None:
+        return ""
+    if chosen in names:
+        return f"Where no database is named, {chosen} is meant."
+    context.account.note(
+        f"The setting connection names '{chosen}', but no database has this name; the setting is ignored."
+    )
+    return ""
+
+
+def _line(name: str, description: str, dialect: str = "") -> str:
+    about = " ".join(description.split())[:120]
+    return f"- {name}{f' ({dialect})' if dialect else ''}{f': {about}' if about else ''}"
+
+
+def _within(lines: Sequence[str]) -> list[str]:
+    taken, room = list[str](), AROUND_TOKENS
+    for line in lines:
+        if (cost := count_tokens(line)) > room:
+            return [*taken, f"- and {len(lines) - len(taken)} more"]
+        taken.append(line)
+        room -= cost
+    return taken

@@ -1,0 +1,66 @@
+"""Puts a prompt together: what stays the same first, what holds for this turn alone last.
+
+The beginning of a prompt - tools, system prompt, history - is that of the call before, so services answer from what
+they have cached; passages and rules stand behind the last message and are gone in the next turn.
+
+Invariant: pure; other people's text stands between borders that it cannot hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from langchain_core.messages import HumanMessage, SystemMessage
+
+from thresher.agent.offers import READ_RESULT, SEARCH
+from thresher.agent.prompts import fill_text
+from thresher.agent.state import Messages, Placed, Searches, State
+from thresher.agent.transcript import shown
+from thresher.agent.turn_context import TurnContext
+from thresher.llm import Function
+
+ROUNDS: Final = 4
+"""Searches of documents in one turn, at most."""
+
+
+def functions_of(context: TurnContext, state: State) -> list[Function]:
+    """The tools that the model is offered: ours in their order, then the client's."""
+    searches = state.get("searches") or Searches()
+    # What has found nothing, or was asked often enough, is not offered again in this turn.
+    closed = {SEARCH} if searches.barren or searches.rounds >= ROUNDS else set[str]()
+    theirs = {function.name for function in context.call.functions}
+    ours = [
+        tool.function
+        for tool in context.offers.known(state.get("offered", []))
+        if tool.name not in closed and tool.function.name not in theirs
+    ]
+    reader = [READ_RESULT] if ours and READ_RESULT.name not in theirs else []
+    return [*ours, *reader, *context.call.functions]
+
+
+def prompt_of(context: TurnContext, state: State, searches: Searches, functions: Sequence[Function]) -> Messages:
+    """What the model is sent."""
+    history = shown(state["messages"], context.settings.history_tokens)
+    theirs = [one for one in history if isinstance(one, SystemMessage)]
+    system = [context.prompts["tools" if functions else "basic"].text]
+    if functions and (around := state.get("around")):
+        system.append(fill_text("{{AVAILABLE}}", {"AVAILABLE": around}))
+    system += [text for text in (state.get("instruction", ""), *(str(one.text) for one in theirs)) if text]
+    rest = [one for one in history if not isinstance(one, SystemMessage)]
+    tail = [part for part in (state.get("rules", ""), _passages(context, searches)) if part]
+    last = [HumanMessage("\n\n".join(tail))] if tail else []
+    return [SystemMessage("\n\n".join(system)), *rest, *last]
+
+
+def _passages(context: TurnContext, searches: Searches) -> str:
+    if not searches.passages:
+        return ""
+    text = "\n\n".join(f"[{one.number}] {place_of(one)}\n{one.text.strip()}" for one in searches.passages)
+    return fill_text(context.prompts["context"].text, {"CONTEXT": text})
+
+
+def place_of(passage: Placed) -> str:
+    """Where a passage lies, for a model."""
+    heading = f" | {' > '.join(passage.heading)}" if passage.heading else ""
+    return f"{passage.repository}: {passage.path}, lines {passage.lines[0]}-{passage.lines[1]}{heading}"

@@ -1,0 +1,124 @@
+"""What the steps of one turn work with, and the account that they keep.
+
+Invariant: it belongs to one turn; nothing of it outlives that turn but what its steps write to the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from thresher.agent.artifacts import Artifacts, Draft
+from thresher.agent.conversations import ChatServices
+from thresher.agent.exchange import Called, ChatCall, Event, Finish, Report
+from thresher.agent.models import OpenModel
+from thresher.agent.offers import Offers
+from thresher.agent.prompts import Prompt
+from thresher.agent.settings import ChatSettings
+from thresher.agent.state import Searches
+from thresher.core import Caller
+from thresher.llm import Usage
+
+Assist: TypeAlias = Callable[[str], Awaitable[tuple[str, tuple[str, ...]]]]
+"""Answers a question without a model, with a text and notes."""
+
+
+@dataclass(slots=True)
+class Account:
+    """What a turn took."""
+
+    parts: list[str] = field(default_factory=list[str])
+    model: str = ""
+    usage: Usage = field(default_factory=Usage)
+    calls: int = 0
+    rephrased: str = ""
+    repositories: dict[str, None] = field(default_factory=dict[str, None])
+    offered: tuple[str, ...] = ()
+    called: list[Called] = field(default_factory=list[Called])
+    saved: int = 0
+    intents: tuple[str, ...] = ()
+    retried: str = ""
+    notes: dict[str, None] = field(default_factory=dict[str, None])
+    finish: Finish = "stop"
+
+    @property
+    def text(self) -> str:
+        """All that was said."""
+        return "".join(self.parts)
+
+    def spent(self, usage: Usage | None) -> None:
+        """Count a call of the model."""
+        self.calls += 1
+        if usage is not None:
+            one = self.usage
+            self.usage = Usage(one.prompt + usage.prompt, one.completion + usage.completion, one.cached + usage.cached)
+
+    def note(self, text: str) -> None:
+        """Say once what was degraded, cut or guessed."""
+        self.notes[text] = None
+
+
+@dataclass(slots=True)
+class TurnContext:
+    """One turn.
+
+    Attributes:
+        services: What it is run with.
+        caller: For whom.
+        call: What was asked for.
+        settings: What holds.
+        prompts: By name.
+        model: Answers; None where there is none.
+        assist: Answers without a model.
+        offers: Tools.
+        artifacts: What is kept beside the thread.
+        tell: Takes events, at once.
+        account: What it took so far.
+        thread: The conversation; None in a call without one.
+        trace: Names the turn in the logs.
+        sent: How often the model was asked for an answer.
+        draft: Keeps what the model says while it answers the message of an id.
+    """
+
+    services: ChatServices
+    caller: Caller
+    call: ChatCall
+    settings: ChatSettings
+    prompts: Mapping[str, Prompt]
+    model: OpenModel | None
+    assist: Assist
+    offers: Offers
+    artifacts: Artifacts
+    tell: Callable[[Event], None]
+    thread: UUID | None = None
+    trace: str = ""
+    account: Account = field(default_factory=Account)
+    sent: int = 0
+    draft: Callable[[str], Draft] = field(kw_only=True)
+
+    def report(self, searches: Searches, **more: Any) -> Report:
+        """The account as a report, with what the turn has searched."""
+        own = self.account
+        return Report(
+            finish=own.finish,
+            text=own.text,
+            model=own.model,
+            thread=self.thread,
+            trace_id=self.trace,
+            intents=own.intents,
+            repositories=tuple(own.repositories),
+            rephrased=own.rephrased,
+            documents=len(searches.passages),
+            document_tokens=searches.tokens,
+            usage=own.usage,
+            calls=own.calls,
+            tokens_saved=own.saved,
+            tools_offered=own.offered,
+            tools_called=tuple(own.called),
+            citations=searches.cited(own.text),
+            retried=own.retried,
+            notes=tuple(own.notes),
+            **more,
+        )

@@ -1,0 +1,249 @@
+"""Our own tools: process_prompt, get_context, find_tools, describe_tools, call_tool and call_tool_write.
+
+Invariant: their definitions never change with the catalogue, and stay short, since every client pays for them in every
+request.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+from thresher.calling.records import Result
+from thresher.calling.rendering import describe_content, describe_text, empty_search, find_content, find_text
+from thresher.context import DEFAULT_BUDGET, ContextService, prompt_data
+from thresher.core import JSON, Caller, Settings, Tool, current_trace
+from thresher.knowledge.tools import ToolService
+
+_STRINGS = {"type": "array", "items": {"type": "string"}}
+
+PROMPT_INPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "prompt": {"type": "string"},
+        "history": {**_STRINGS, "description": "Last turns"},
+        "queries": {**_STRINGS, "description": "One phrase per task"},
+        "files": _STRINGS,
+    },
+    "required": ["prompt"],
+}
+PROMPT_OUTPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "result": {"type": "string"},
+        "pass_through": {"type": "boolean"},
+        "confidence": {"type": "number"},
+        "intents": {"type": "array", "items": {"type": "object"}},
+        "rules": {"type": "array", "items": {"type": "object"}},
+        "context": {"type": "object"},
+        "request": {"type": "string"},
+        "tools": {"type": "array", "items": {"type": "object"}},
+        "notes": _STRINGS,
+        "trace_id": {"type": "string"},
+    },
+    "required": ["pass_through", "confidence", "trace_id"],
+}
+CONTEXT_INPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "message": {"type": "string"},
+        "budget": {"type": "integer", "default": DEFAULT_BUDGET},
+        "history": _STRINGS,
+        "queries": _STRINGS,
+        "cursor": {"type": "string"},
+    },
+    "required": ["message"],
+}
+CONTEXT_OUTPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "rules": {"type": "array", "items": {"type": "object"}},
+        "tools": {"type": "array", "items": {"type": "object"}},
+        "left_out": {"type": "array", "items": {"type": "object"}},
+        "next": {"type": "string"},
+        "intents": {"type": "object"},
+        "confidence": {"type": "number"},
+        "notes": _STRINGS,
+        "timings": {"type": "object"},
+        "trace_id": {"type": "string"},
+        "spent": {"type": "integer"},
+    },
+    "required": ["rules", "tools", "left_out", "spent", "trace_id"],
+}
+FIND_INPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "queries": {**_STRINGS, "description": "Short action phrases, one per step"},
+        "message": {"type": "string", "description": "User's words, instead of queries"},
+        "history": {**_STRINGS, "description": "Last turns, for a very short message"},
+        "servers": {**_STRINGS, "description": "Search only these"},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 10},
+        "threshold": {"type": "number", "minimum": 0, "maximum": 1, "description": "Least probability of a fit"},
+        "include_core_tools": {"type": "boolean", "default": True},
+    },
+}
+FIND_OUTPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "tools": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "signature": {"type": "string"},
+                    "score": {"type": "number"},
+                    "why": {"type": "string"},
+                    "write": {"type": "boolean"},
+                    "query": {"type": "integer"},
+                    "also": _STRINGS,
+                },
+                "required": ["name", "signature", "score", "why"],
+            },
+        },
+        "searched": {"type": "integer"},
+        "abstained": {"type": "boolean"},
+        "degraded": {"type": "string"},
+        "fallback": {"type": "boolean"},
+        "held_back": _STRINGS,
+        "trace_id": {"type": "string"},
+    },
+    "required": ["tools", "searched", "abstained", "trace_id"],
+}
+DESCRIBE_INPUT: dict[str, Any] = {"type": "object", "properties": {"names": _STRINGS}, "required": ["names"]}
+DESCRIBE_OUTPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "tools": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "server": {"type": "string"},
+                    "title": {"type": "string"},
+                    "description": {"type": "string"},
+                    "inputSchema": {"type": "object"},
+                    "outputSchema": {"type": "object"},
+                    "annotations": {"type": "object"},
+                },
+                "required": ["name", "inputSchema"],
+            },
+        },
+        "unknown": {"type": "object", "additionalProperties": _STRINGS},
+    },
+    "required": ["tools"],
+}
+CALL_INPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
+    "required": ["name"],
+}
+
+
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "process_prompt": PROMPT_INPUT,
+    "get_context": CONTEXT_INPUT,
+    "find_tools": FIND_INPUT,
+    "describe_tools": DESCRIBE_INPUT,
+    "call_tool": CALL_INPUT,
+    "call_tool_write": CALL_INPUT,
+}
+"""The input schemas by name, but for defaults that a setting gives."""
+
+_SEARCH: Final[JSON] = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
+_READ: Final[JSON] = {"readOnlyHint": True, "openWorldHint": True}
+_WRITE: Final[JSON] = {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}
+
+
+def schema_of(name: str, settings: Settings) -> dict[str, Any]:
+    """The input schema of a meta-tool."""
+    return _find_input(settings.find_limit) if name == "find_tools" else SCHEMAS[name]
+
+
+@cache
+def _find_input(limit: int) -> dict[str, Any]:
+    properties: dict[str, Any] = FIND_INPUT["properties"]
+    entry = {**properties["limit"], "default": limit}
+    return {**FIND_INPUT, "properties": {**properties, "limit": entry}}
+
+
+def meta_tools(settings: Settings) -> tuple[Tool, ...]:
+    """The definitions, in the order in which they are listed; without the search where nothing is to be chosen.
+
+    `call_tool` and `call_tool_write` have no output schemas: the answer is the called tool's own, in that tool's form.
+    """
+    found = _tool("find_tools", _FIND, FIND_OUTPUT, schema=schema_of("find_tools", settings))
+    return (
+        _tool("process_prompt", _PROMPT, PROMPT_OUTPUT),
+        _tool("get_context", "process_prompt within a token budget; cursors fetch what it left out.", CONTEXT_OUTPUT),
+        *(() if settings.selection == "off" else (found,)),
+        _tool("describe_tools", "Full schemas of found tools, when a signature is not enough.", DESCRIBE_OUTPUT),
+        _tool("call_tool", "Run a read-only tool that find_tools named.", annotations=_READ),
+        _tool(
+            "call_tool_write",
+            "Run a tool marked ! by find_tools: it may change something.",
+            title="Call tool that writes",
+            annotations=_WRITE,
+        ),
+    )
+
+
+_PROMPT: Final = "Rules and tools for a user message, or PASS_THROUGH. Call first on each new message."
+_FIND: Final = "Search all tools: servers, documents, databases, APIs. Call first when a task needs any."
+
+
+def _tool(
+    name: str,
+    description: str,
+    output: JSON | None = None,
+    *,
+    title: str = "",
+    annotations: JSON = _SEARCH,
+    schema: JSON | None = None,
+) -> Tool:
+    title = title or name.replace("_", " ").capitalize()
+    return Tool("", name, title, description, schema or SCHEMAS[name], output, annotations)
+
+
+class MetaTools:
+    """Runs those of our own tools that answer by themselves.
+
+    Args:
+        tools: Finds and describes tools.
+        context: Chooses rules and tools for a message.
+    """
+
+    def __init__(self, tools: ToolService, context: ContextService) -> None:
+        self._tools = tools
+        self._context = context
+
+    async def run(self, caller: Caller, name: str, given: dict[str, Any]) -> Result:
+        """Run one.
+
+        Args:
+            caller: Who asks.
+            name: Of the tool.
+            given: The arguments, as its schema wants them.
+        """
+        match name:
+            case "process_prompt":
+                prompt = await self._context.process_prompt(caller, **given)
+                return Result.of(prompt.text, prompt_data(prompt))
+            case "get_context":
+                pack = await self._context.get_context(caller, **given)
+                return Result.of(pack.text, pack.data)
+            case "describe_tools":
+                found = await self._tools.describe_tools(caller, given["names"])
+                return Result.of(describe_text(found), describe_content(found))
+            case _:
+                return await self._find(caller, given)
+
+    async def _find(self, caller: Caller, given: dict[str, Any]) -> Result:
+        if not given.get("queries") and not given.get("message", "").strip():
+            return Result.of(*empty_search(await self._tools.overview(caller), current_trace()))
+        result = await self._tools.find_tools(caller, **given)
+        names = [tool.name for tool in result.tools]
+        definitions = (await self._tools.describe_tools(caller, names)).tools if names else ()
+        readers = frozenset(one.name for one in definitions if one.tool.annotations.get("readOnlyHint") is True)
+        return Result.of(find_text(result, readers), find_content(result, readers))

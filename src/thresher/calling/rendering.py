@@ -1,0 +1,137 @@
+"""Writes the answers of our own tools: compact text for a model, and lean structured content.
+
+Invariant: pure; answers are short, since a model reads each one, and state what is cut, guessed or degraded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from thresher.core import border_of, one_line
+from thresher.knowledge.tools import (
+    WANTED,
+    Descriptions,
+    FindResult,
+    FoundTool,
+    compact,
+    found_line,
+    why_text,
+)
+
+_SERVERS = 12
+
+
+def find_text(result: FindResult, readers: Collection[str]) -> str:
+    """The tools, one a line, and how to go on.
+
+    Args:
+        result: What was found.
+        readers: Names of those that only read; the others' lines begin with `!`.
+    """
+    lines = [found_line(tool, write=tool.name not in readers) for tool in result.tools]
+    return "\n".join([*_heading(result), *lines, *_next_step(result, readers), *_held_back(result)])
+
+
+def _heading(result: FindResult) -> list[str]:
+    if result.fallback:
+        return [
+            f"Search did not run ({one_line(result.degraded)}); "
+            f"{len(result.tools)} of {result.total_searched} tools, unranked:"
+        ]
+    if result.abstained:
+        return [f"No tool fits (p={result.probability:.2f}). Try other action phrases, or answer without a tool."]
+    return [f"(limited search: {one_line(result.degraded)})"] if result.degraded else []
+
+
+def _next_step(result: FindResult, readers: Collection[str]) -> list[str]:
+    writing = [tool.name not in readers for tool in result.tools]
+    if not writing:
+        return []
+    run = "call_tool(name, arguments)" if not all(writing) else "call_tool_write(name, arguments)"
+    marked = "; lines with !: call_tool_write" if any(writing) and not all(writing) else ""
+    return [f"Run: {run}{marked}. Full schema: describe_tools."]
+
+
+def _held_back(result: FindResult) -> list[str]:
+    names = ", ".join(map(one_line, result.held_back))
+    return [f"Held back until a person approves (thresher tools held): {names}"] if names else []
+
+
+def find_content(result: FindResult, readers: Collection[str]) -> dict[str, Any]:
+    """The same as structured content, with the reasons in full."""
+    several = len(result.clauses) > 1
+    content: dict[str, Any] = {
+        "tools": [_tool(tool, several=several, write=tool.name not in readers) for tool in result.tools],
+        "searched": result.total_searched,
+        "abstained": result.abstained,
+        "trace_id": result.trace_id,
+    }
+    if result.degraded:
+        content["degraded"] = result.degraded
+    if result.fallback:
+        content["fallback"] = True
+    if result.held_back:
+        content["held_back"] = list(result.held_back)
+    return content
+
+
+def empty_search(overview: Mapping[str, int], trace: str) -> tuple[str, dict[str, Any]]:
+    """The answer to a search for nothing: how to search, and what there is; as text, and as structured content."""
+    servers = ", ".join(sorted(overview, key=lambda name: (-overview[name], name))[:_SERVERS])
+    there = f" There are {sum(overview.values())} tools{f' ({servers})' if servers else ''}."
+    content: dict[str, Any] = {"tools": [], "searched": 0, "abstained": False, "degraded": WANTED, "trace_id": trace}
+    return f"Nothing was searched. {WANTED}{there}", content
+
+
+def _tool(tool: FoundTool, *, several: bool, write: bool) -> dict[str, Any]:
+    content: dict[str, Any] = {
+        "name": tool.name,
+        "signature": tool.line.removeprefix(tool.name),
+        "score": round(tool.score, 2),
+        "why": why_text(tool.why),
+    }
+    if write:
+        content["write"] = True
+    if several and tool.why.source not in ("core", "fallback"):
+        content["query"] = tool.why.query
+    if tool.also:
+        content["also"] = list(tool.also)
+    return content
+
+
+def describe_text(found: Descriptions) -> str:
+    """Each definition below a line of ours with its name: whole description, input schema as JSON without blanks."""
+    tools = [
+        (one_line(item.name), f"{item.tool.description.strip()}\ninputSchema: {compact(item.tool.input_schema)}")
+        for item in found.tools
+    ]
+    unknown = [f"Unknown: {one_line(name)}.{_offer(near)}" for name, near in found.unknown.items()]
+    if not tools:
+        return "\n".join(unknown)
+    mark = border_of([*unknown, *(text for tool in tools for text in tool)])
+    parts = [f"{mark} {name}\n{text}" for name, text in tools]
+    return "\n".join([*parts, *(f"{mark} {line}" for line in unknown or ["end"])])
+
+
+def _offer(near: tuple[str, ...]) -> str:
+    return f" Near: {', '.join(map(one_line, near))}." if near else ""
+
+
+def describe_content(found: Descriptions) -> dict[str, Any]:
+    """The definitions as the servers gave them, empty parts left out."""
+    content: dict[str, Any] = {"tools": []}
+    for item in found.tools:
+        whole = {
+            "name": item.name,
+            "server": item.tool.server,
+            "title": item.tool.title,
+            "description": item.tool.description,
+            "inputSchema": item.tool.input_schema,
+            "outputSchema": item.tool.output_schema,
+            "annotations": item.tool.annotations,
+        }
+        content["tools"].append({key: value for key, value in whole.items() if value or key == "inputSchema"})
+    if found.unknown:
+        content["unknown"] = {name: list(near) for name, near in found.unknown.items()}
+    return content

@@ -1,0 +1,254 @@
+"""Runs tools: our own, those of upstream servers, and those of packs.
+
+Invariant: no tool is run another way. A call that is refused, or answered with the rules of a pack, has not been run;
+every call of a tool that is not our own is logged, however it ends. Nothing here grows with the catalogue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, cast
+
+from thresher.audit import AuditLog
+from thresher.calling.arguments import own_arguments
+from thresher.calling.coercion import check, coerce
+from thresher.calling.meta_tools import SCHEMAS, MetaTools, meta_tools, schema_of
+from thresher.calling.records import NO_CLIENT, Call, Client, PackTools, Result
+from thresher.calling.rules_first import RulesFirst
+from thresher.calling.statements import Statements
+from thresher.context import ContextService
+from thresher.core import (
+    JSON,
+    Caller,
+    Expose,
+    HeldBack,
+    InvalidInput,
+    NotFound,
+    Said,
+    Settings,
+    UpstreamError,
+    acting_for,
+    current_trace,
+    event,
+)
+from thresher.knowledge.intents import IntentService, Packs
+from thresher.knowledge.tools import SCHEME, Definition, Resolved, ToolService, line, thread_meta
+from thresher.upstream import Peer, ServerConfig, Upstreams
+
+logger = logging.getLogger("thresher.calling")
+
+RULES_FIRST = "rules first"
+"""The state of a call that was answered with the rules of its pack; it was not run."""
+_NAMES = 50
+"""Tools that are described at once."""
+_WRITES = {
+    False: "may change something",
+    True: "may change something: its server claims otherwise, and nobody has marked it as trusted",
+}
+"""Why a tool is not for `call_tool`, by whether its server claims that it is."""
+
+
+class Calling:
+    """Runs tools. One per process.
+
+    Args:
+        settings: The settings.
+        tools: Knows the tools.
+        intents: Knows the packs.
+        context: What our own tools answer from, and the rules of packs.
+        upstreams: Sessions with servers.
+        audit: Where decisions about statements are noted.
+
+    Attributes:
+        own: The definitions of our own tools.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        tools: ToolService,
+        intents: IntentService,
+        context: ContextService,
+        upstreams: Upstreams,
+        audit: AuditLog,
+    ) -> None:
+        self.own = meta_tools(settings)
+        self._settings = settings
+        self._tools = tools
+        self._intents = intents
+        self._upstreams = upstreams
+        self._audit = audit
+        self._meta_tools = MetaTools(tools, context)
+        self._rules = RulesFirst(intents, context, enabled=settings.rules_first == "on")
+        self._packs: list[PackTools] = []
+
+    def take_packs(self, packs: PackTools) -> Callable[[], None]:
+        """Have the tools of packs run by this.
+
+        Returns:
+            Ends that.
+        """
+        self._packs.append(packs)
+        return lambda: self._packs.remove(packs)
+
+    async def ready(self, caller: Caller) -> Packs:
+        """The caller's packs, their tools in the catalogue; waits for these for a bounded time."""
+        return await (self._packs[-1].ready(caller) if self._packs else self._intents.packs(caller))
+
+    async def listed(self, caller: Caller, expose: Expose) -> tuple[Definition, ...]:
+        """The tools that a caller is shown beside our own, by name.
+
+        Args:
+            caller: Who asks.
+            expose: How much it is shown.
+        """
+        tools = self._tools
+        if expose == "all" or self._settings.selection != "on":
+            return await tools.all_tools(caller)
+        packs = self._packs[-1].listed(caller) if self._packs else dict[str, frozenset[str]]()
+        own = await tools.tools_of(caller, packs) if expose == "own" else ()
+        named = {one.name: one for one in (*await tools.core_tools(caller), *own)}
+        return tuple(named[name] for name in sorted(named))
+
+    async def describe(self, caller: Caller, names: Sequence[str]) -> tuple[Definition, ...]:
+        """The definitions of those tools that are there and may be used, in the order asked."""
+        definitions: list[Definition] = []
+        for first in range(0, len(names), _NAMES):
+            with suppress(NotFound, HeldBack):  # none of them is there
+                definitions += (await self._tools.describe_tools(caller, names[first : first + _NAMES])).tools
+        return tuple(definitions)
+
+    async def call(self, caller: Caller, call: Call, client: Client = NO_CLIENT) -> Result:
+        """Run a tool.
+
+        Args:
+            caller: For whom.
+            call: The tool and its arguments.
+            client: Who can be asked during the call.
+
+        Raises:
+            NotFound: No enabled tool has this name.
+            HeldBack: The tool waits for approval.
+            InvalidInput: The arguments do not fit, or the tool is not for the meta-tool it was called through.
+            StatementRefused: The arguments hold SQL that may not run.
+            ThresherError: The tool cannot be run.
+        """
+        with acting_for(caller):
+            if call.name not in SCHEMAS:
+                return await self._run(caller, call, client, None)
+            schema = schema_of(call.name, self._settings)
+            given = own_arguments(
+                call.name, call.arguments, schema, lambda: f"{call.name}({', '.join(schema['properties'])})"
+            )
+            if call.name not in ("call_tool", "call_tool_write"):
+                return await self._meta_tools.run(caller, call.name, given)
+            inner = Call(given["name"], given.get("arguments") or {}, call.resumed)
+            return await self._run(caller, inner, client, call.name == "call_tool")
+
+    async def _run(self, caller: Caller, call: Call, client: Client, reading: bool | None) -> Result:
+        """Run a tool that is not our own; `reading` tells which of the two meta-tools it came by, None for neither."""
+        started, state, tool_id = time.perf_counter(), "failed", None
+        try:
+            packs = await self.ready(caller)
+            resolved = await self._resolve(caller, call.name, reading)
+            tool_id = resolved.id
+            _check_access(call.name, resolved, reading)
+            rules = None if call.resumed else await self._rules.look(caller, packs, call.name, resolved)
+            if rules is not None:
+                state = RULES_FIRST
+                return rules
+            arguments = _fitted(call, resolved)
+            if reading is None:
+                client.admit(resolved.tool.input_schema)
+            result = await self._answer(caller, client, resolved, arguments)
+            # A question is not the end: the call that brings the answer is noted.
+            state = "" if result.asks else "tool error" if result.is_error else "ok"
+            return result
+        except asyncio.CancelledError:
+            state = "cancelled"
+            raise
+        finally:
+            if state:
+                self._note(caller, call.name, tool_id, state, started)
+
+    async def _resolve(self, caller: Caller, name: str, reading: bool | None) -> Resolved:
+        try:
+            return await self._tools.resolve(caller, name)
+        except NotFound:
+            if reading is None or name not in SCHEMAS:
+                raise
+            through = "call_tool" if reading else "call_tool_write"
+            raise InvalidInput(
+                f"'{name}' is called directly, not through {through}.", hint="Call it with the same arguments."
+            ) from None
+
+    async def _answer(self, caller: Caller, client: Client, resolved: Resolved, arguments: JSON) -> Result:
+        """Have a tool run where it runs: on its server, or here."""
+        config, tool = resolved.config, resolved.tool.name
+        if config is None:
+            if not self._packs:
+                raise UpstreamError(f"'{tool}' belongs to a pack, whose tools are not run here.")
+            return await self._packs[-1].run(client, caller, resolved, arguments)
+
+        async def send(peer: Peer | None) -> Result:
+            outcome = await self._upstreams.call_tool(config, tool, arguments, peer=peer, meta=thread_meta(config))
+            raw = cast("JSON", outcome.raw)
+            return Result(raw, asks=True) if outcome.asks else Result(_reachable(raw, config))
+
+        if config.sql is None:
+            return await client.relay(config, send)
+        statements = Statements(self._audit, caller, client.name, config, tool)
+        return await statements.run(config.sql, arguments, lambda: client.relay(config, send))
+
+    def _note(self, caller: Caller, name: str, tool_id: int | None, state: str, started: float) -> None:
+        """Log a call and how it ended, without its arguments."""
+        milliseconds = round((time.perf_counter() - started) * 1000, 2)
+        self._tools.calls.add(
+            caller, name=name, tool_id=tool_id, state=state, duration_ms=milliseconds, trace_id=current_trace()
+        )
+        # A name that no tool has is whatever the caller wrote.
+        shown = Said(name) if tool_id is None else name
+        event(logger, "call_tool", tenant=caller.tenant.id, tool=shown, state=state, ms=milliseconds)
+
+
+def _check_access(name: str, resolved: Resolved, reading: bool | None) -> None:
+    """Refuse a tool that was called through the meta-tool that is not for it."""
+    if reading is not None and resolved.read_only != reading:
+        does = "only reads" if resolved.read_only else _WRITES[resolved.claims]
+        other = "call_tool" if resolved.read_only else "call_tool_write"
+        raise InvalidInput(f"'{name}' {does}.", hint=f"Run it with {other}, same arguments.")
+
+
+def _fitted(call: Call, resolved: Resolved) -> JSON:
+    """The arguments as the tool's schema wants them."""
+    schema = resolved.tool.input_schema
+
+    def signature() -> str:
+        return line(call.name, resolved.tool).partition(" - ")[0]
+
+    if resolved.config is None:
+        return own_arguments(call.name, call.arguments, schema, signature)
+    fitted = coerce(call.arguments, schema)
+    if logger.isEnabledFor(logging.DEBUG):
+        event(logger, "call_arguments", level=logging.DEBUG, tool=call.name, arguments=Said(fitted))
+    check(fitted, schema, signature)
+    return fitted
+
+
+def _reachable(answer: JSON, config: ServerConfig) -> JSON:
+    """An answer whose addresses lead back to its server by way of ours."""
+    blocks = cast("list[dict[str, Any]]", answer.get("content") or [])
+    if not config.prefix or all(block.get("type") != "resource_link" for block in blocks):
+        return answer
+    prefix = f"{SCHEME}{config.name}/"
+    return {
+        **answer,
+        "content": [
+            {**block, "uri": f"{prefix}{block['uri']}"} if block.get("type") == "resource_link" else block
+            for block in blocks
+        ],
+    }
