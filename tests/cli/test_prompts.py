@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Command
 from thresher.agent.prompts import SHIPPED
 from thresher.cli.output import show
-from thresher.cli.prompt_views import prompt_card
+from thresher.cli.prompts import prompt_card
 
 OWN = "Answer like a pirate.\nBe brief."
 

@@ -9,7 +9,7 @@ import typer
 from thresher.cli.client import ask
 from thresher.cli.confirming import given
 from thresher.cli.dry_run import writes
-from thresher.cli.model_views import floor_line, settings_table
+from thresher.cli.models import floor_line, settings_table
 from thresher.cli.output import AsJson, show
 from thresher.cli.verbs import add_command
 from thresher.verbs import SETTINGS
