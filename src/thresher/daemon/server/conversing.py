@@ -1,4 +1,4 @@
-"""Verbs of conversations: threads, and what is said in them.
+"""Verbs that answer: threads and their turns, `ask` without a model, `process_prompt` and `get_context`.
 
 Invariant: a client that closes its connection cancels its turn.
 """
@@ -12,9 +12,58 @@ from uuid import UUID, uuid4
 
 from thresher.agent import ChatCall, Decision, Delta, Report, Step, Thread, thread_id
 from thresher.app import App
+from thresher.context import prompt_data
 from thresher.core import Caller, InvalidInput, NotFound, plain
 from thresher.daemon.server.control import Progress, Verb
 from thresher.llm import Message
+
+_KNOWN = frozenset({"query", "context", "session_id"})
+
+
+def asking_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
+    """The verb by its name.
+
+    Args:
+        app: The running product.
+        caller: For whom it works, and in which project.
+    """
+
+    async def ask(arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        if unknown := sorted(set(arguments) - _KNOWN):
+            raise InvalidInput(f"There is no argument '{unknown[0]}'.", hint=f"Known: {', '.join(sorted(_KNOWN))}.")
+        return plain(await app.assistant.ask(caller, **{"query": "", **arguments}))
+
+    return {"ask": ask}
+
+
+_PROMPT = frozenset({"prompt", "history", "queries", "files"})
+_CONTEXT = frozenset({"message", "budget", "history", "queries", "files", "cursor"})
+
+
+def enriching_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
+    """The verbs by name.
+
+    Args:
+        app: The running product.
+        caller: For whom they work, and in which project.
+    """
+    context = app.services.context
+
+    async def process_prompt(arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        prompt = await context.process_prompt(caller, **_known(arguments, "prompt", _PROMPT), delivers=False)
+        return {**prompt_data(prompt), "text": prompt.text}
+
+    async def get_context(arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        pack = await context.get_context(caller, **_known(arguments, "message", _CONTEXT), delivers=False)
+        return {**pack.data, "text": pack.text, "budget": pack.budget}
+
+    return {"process_prompt": process_prompt, "get_context": get_context}
+
+
+def _known(arguments: Mapping[str, Any], needed: str, known: frozenset[str]) -> dict[str, Any]:
+    if unknown := sorted(set(arguments) - known):
+        raise InvalidInput(f"There is no argument '{unknown[0]}'.", hint=f"Known: {', '.join(sorted(known))}.")
+    return {needed: "", **arguments}
 
 
 def conversing_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:

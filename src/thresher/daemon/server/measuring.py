@@ -1,4 +1,4 @@
-"""The verbs that evaluate the router on a user's lines, passages on questions, and relations on declared keys.
+"""Verbs that evaluate: routing, passages, relations on declared keys, conversations on questions.
 
 Invariant: what is opened for it is closed with it, however it ends.
 """
@@ -6,7 +6,7 @@ Invariant: what is opened for it is closed with it, however it ends.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +17,7 @@ from thresher.core import Caller, InvalidInput, Settings
 from thresher.daemon.server.control import Progress, Verb
 from thresher.embedding import Encoder, open_encoder
 from thresher.evaluation import (
+    Answered,
     Asked,
     DocumentResult,
     DocumentTrial,
@@ -24,18 +25,61 @@ from thresher.evaluation import (
     RelationTrial,
     Subject,
     evaluate_apis,
+    evaluate_chat,
     evaluate_documents,
     evaluate_intents,
     figures_of,
+    figures_of_chat,
+    judge_answers,
+    open_judge,
+    open_trial,
     read_api_questions,
     read_database,
     read_document_questions,
     read_schemas,
+    read_scripts,
     read_tests,
     read_training,
     try_relations,
     wrong_relations,
 )
+
+
+def measuring_chat_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
+    """The verb by its name.
+
+    Args:
+        app: The running product.
+        caller: For whom it works.
+    """
+
+    async def evaluate(arguments: Mapping[str, Any], tell: Progress) -> Any:
+        scripts = await asyncio.to_thread(read_scripts, Path(arguments["file"]))
+
+        def follow(stage: str, done: int, total: int) -> None:
+            tell({"stage": stage, "done": done, "total": total})
+
+        if judge := str(arguments.get("judge") or ""):
+            await open_judge(app.services, caller, judge)  # so that a wrong name costs no conversation
+        named = {"model": str(arguments.get("model") or ""), "url": str(arguments.get("url") or "")}
+        parts = app.services, app.threads, app.assistant, caller
+        async with open_trial(*parts, **named) as trial:
+            done, answers = await evaluate_chat(trial, scripts, follow)
+        figures, rows = figures_of_chat(done)
+        quality = await _quality(app, caller, judge, answers, tell) if judge else None
+        return asdict(figures) | {"quality": quality, "each": [asdict(row) for row in rows]}
+
+    return {"evaluate_chat": evaluate}
+
+
+async def _quality(
+    app: App, caller: Caller, judge: str, answers: Sequence[Answered], tell: Progress
+) -> Mapping[str, Any]:
+    def told(done: int) -> None:
+        tell({"stage": "Judging", "done": done, "total": len(answers)})
+
+    model = await open_judge(app.services, caller, judge)
+    return asdict(await judge_answers(answers, model, told))
 
 
 def measuring_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:

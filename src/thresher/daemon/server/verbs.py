@@ -32,22 +32,20 @@ from thresher.core import (
     plain,
     problems_of,
 )
-from thresher.daemon.server.approving import approving_verbs
-from thresher.daemon.server.asking import asking_verbs
-from thresher.daemon.server.auditing import auditing_verbs
-from thresher.daemon.server.components import component_verbs
+from thresher.daemon.server.command_verbs import (
+    auditing_verbs,
+    component_verbs,
+    database_verbs,
+    intent_verbs,
+    job_verbs,
+    model_verbs,
+)
 from thresher.daemon.server.control import Progress, Verb
-from thresher.daemon.server.conversing import conversing_verbs
-from thresher.daemon.server.databases import database_verbs
-from thresher.daemon.server.enriching import enriching_verbs
-from thresher.daemon.server.intents import intent_verbs
-from thresher.daemon.server.jobs import job_verbs
-from thresher.daemon.server.measuring import measuring_verbs
-from thresher.daemon.server.measuring_chats import measuring_chat_verbs
-from thresher.daemon.server.models import model_verbs
+from thresher.daemon.server.conversing import asking_verbs, conversing_verbs, enriching_verbs
+from thresher.daemon.server.measuring import measuring_chat_verbs, measuring_verbs
 from thresher.daemon.server.packing import pack_verbs
 from thresher.daemon.server.presence import Presence
-from thresher.daemon.server.signing import signing_verbs
+from thresher.daemon.server.signing import approving_verbs, signing_verbs
 from thresher.evaluation import evaluate, read_pool, read_questions
 from thresher.knowledge.tools import Refreshed, total_of
 from thresher.services import Services
