@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from tests.api.serving import Served, assert_problem
 from tests.support import Databases
 from tests.support.product import CATALOGUE, ListedServer, listed
-from thresher.api.bodies import BODY_LIMIT
+from thresher.api.application import BODY_LIMIT
 
 
 async def test_a_program_finds_what_a_model_needs(product: Served) -> None:

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from thresher.api.chat.bodies import ChatBody
-from thresher.api.context_models import ContextRequest
+from thresher.api.context import ContextRequest
 from thresher.api.models import FindRequest
 from thresher.context import DEFAULT_BUDGET
 from thresher.verbs import RequestBody

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from thresher.agent import Decision
 from thresher.api.chat.bodies import ChatBody
 from thresher.api.chat.reading import Asked, read_call
-from thresher.api.openai_errors import param_of
+from thresher.api.errors import param_of
 from thresher.core import problem_of
 from thresher.llm import Function, FunctionCall, Message
 

@@ -17,7 +17,7 @@ from tests.api_chat.conftest import heard
 from tests.fakes.chat_answers import Said
 from tests.fakes.chat_server import ChatServer, text_of
 from tests.support.waiting import eventually
-from thresher.api.bodies import BODY_LIMIT
+from thresher.api.application import BODY_LIMIT
 from thresher.api.chat import turns
 
 ROLL: Any = {

@@ -5,25 +5,162 @@ Invariant: it trusts the scope's caller, so it is served behind the door alone.
 
 from __future__ import annotations
 
+import asyncio
+import time
+from http import HTTPStatus
 from inspect import cleandoc
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI, Response
+from fastapi.responses import PlainTextResponse
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thresher import __version__
 from thresher.agent import Assistant, Conversations, Threads
-from thresher.api.assistant import assistant_router
-from thresher.api.bodies import Bounded
 from thresher.api.chat import chat_router, models_router
-from thresher.api.context import context_router
+from thresher.api.context import assistant_router, context_router
 from thresher.api.errors import explain_errors
-from thresher.api.health import Watch, health_router
-from thresher.api.models import ProblemDocument
+from thresher.api.models import ProblemDocument, Readiness
 from thresher.api.routes import ROUTES
 from thresher.api.threads import threads_router
 from thresher.api.tools import tools_router
 from thresher.api.verbs import verbs_router
+from thresher.core import EncoderError, SchemaMismatch, StoreUnavailable, ThresherError
+from thresher.embedding import Encoder
 from thresher.services import Services
+from thresher.store import Database
+
+BODY_LIMIT = 4 * 1024 * 1024
+"""Bytes of a body: a message with a pasted log fits, an upload does not."""
+
+
+_PASSED_OVER = 4 * BODY_LIMIT
+"""Bytes that are read and dropped: many clients hear the refusal only when they have sent all."""
+
+
+class Bounded:
+    """An application whose requests end with 413 when their body is too long.
+
+    Args:
+        application: Turns an `HTTPException` into an answer.
+    """
+
+    def __init__(self, application: ASGIApp) -> None:
+        self._application = application
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        announced = Headers(scope=scope).get("content-length", "")
+        read = int(announced) if announced.isdecimal() and int(announced) > BODY_LIMIT else 0
+
+        async def bounded() -> Message:
+            nonlocal read
+            if BODY_LIMIT < read <= _PASSED_OVER:
+                await _pass_over(receive)
+            message = await receive() if read <= BODY_LIMIT else {"type": "http.disconnect"}
+            read += len(message.get("body", b""))
+            if read > BODY_LIMIT:
+                if message.get("more_body", False):
+                    await _pass_over(receive)
+                raise HTTPException(
+                    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                    f"A body has {BODY_LIMIT} bytes at most",
+                    {"connection": "close"},
+                )
+            return message
+
+        await self._application(scope, bounded, send)
+
+
+async def _pass_over(receive: Receive) -> None:
+    """Let go of what comes of a body that is refused, up to a bound."""
+    passed, more = 0, True
+    while more and passed < _PASSED_OVER:
+        message = await receive()
+        passed += len(message.get("body", b""))
+        more = message.get("more_body", False)
+
+
+ANSWER_SECONDS = 2.0
+"""How long the database may take."""
+LOAD_SECONDS = 0.2
+"""How long an encoder may take that is loaded."""
+FRESH_SECONDS = 1.0
+
+
+class Watch:
+    """What readiness is made of.
+
+    Args:
+        database: Must answer.
+        encoder: May be missing: searches then go by words alone.
+    """
+
+    def __init__(self, database: Database, encoder: Encoder) -> None:
+        self._database = database
+        self._encoder = encoder
+        self._asking = asyncio.Lock()
+        self._last: tuple[float, Readiness] | None = None
+
+    async def readiness(self) -> Readiness:
+        """How it is, or was a moment ago."""
+        async with self._asking:
+            if self._last is None or time.monotonic() >= self._last[0]:
+                found = await self._look()
+                self._last = (time.monotonic() + FRESH_SECONDS, found)
+            return self._last[1]
+
+    async def _look(self) -> Readiness:
+        reasons = await self._missing()
+        return Readiness(status="not ready" if reasons else "ready", reasons=reasons, encoder=await self._encoding())
+
+    async def _missing(self) -> list[str]:
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._database.check()
+        except TimeoutError:
+            return [f"The database does not answer within {ANSWER_SECONDS:.0f} seconds."]
+        except StoreUnavailable:
+            return ["The database cannot be reached."]
+        except SchemaMismatch:
+            return ["The database's schema is of another version: run thresher migrate."]
+        except ThresherError:
+            return ["The database refuses Thresher's role or lacks what it needs: see thresher doctor."]
+        return []
+
+    async def _encoding(self) -> str:
+        try:
+            async with asyncio.timeout(LOAD_SECONDS):
+                await self._encoder.warm()
+        except TimeoutError:
+            return "not loaded yet"
+        except EncoderError:
+            return "cannot be used, searches go by words alone: see thresher doctor"
+        return "ready"
+
+
+def health_router(watch: Watch) -> APIRouter:
+    """The routes."""
+    router = APIRouter(tags=["health"])
+
+    @router.get("/healthz", response_class=PlainTextResponse)
+    async def healthz() -> str:  # pyright: ignore[reportUnusedFunction] - a route
+        """The process lives."""
+        return "ok\n"
+
+    @router.get("/readyz", responses={503: {"model": Readiness, "description": "Not ready; the reasons say why."}})
+    async def readyz(response: Response) -> Readiness:  # pyright: ignore[reportUnusedFunction] - a route
+        """Requests can be answered."""
+        found = await watch.readiness()
+        response.status_code = 200 if found.status == "ready" else 503
+        return found
+
+    return router
 
 
 class _API(FastAPI):

@@ -1,7 +1,7 @@
 """What only commands do, under the names of the verbs that it replaces for them.
 
-Waiting for a job, the log of another tenant, a model or connection that is tried before it is kept, thresholds of intents,
-components, statements whose verdict is known.
+Waiting for a job, the log of another tenant, a model or connection that is tried before it is kept, thresholds of
+intents, components, statements whose verdict is known.
 
 Invariant: what only the owner of the data folder may do is refused to a caller with a key.
 """
