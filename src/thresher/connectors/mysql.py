@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final
 
 import pymysql
+from pymysql.constants import FIELD_TYPE
+from pymysql.converters import conversions
 from pymysql.cursors import SSCursor
 
 from thresher.connectors import mysql_catalog as catalog
@@ -25,13 +27,66 @@ from thresher.connectors.connector import ConnectorOptions, Session
 from thresher.connectors.costs import too_dear
 from thresher.connectors.filling import fill
 from thresher.connectors.knowing import known_functions
-from thresher.connectors.mysql_driver import arguments, encryption
 from thresher.connectors.profiling import profile
 from thresher.connectors.records import Caps, Health, Profiles, ResultColumn, Rows, Schema, Tag
-from thresher.connectors.tagging import cleaned, session_name
+from thresher.connectors.tagging import PROGRAM, cleaned, session_name
+from thresher.connectors.values import iso_text, read_json
 from thresher.connectors.wording import first_word
 from thresher.core import InvalidInput
 from thresher.sqlguard import Dialect, Knowledge
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _time(value: Any) -> str:
+    return iso_text(_text(value))
+
+
+def _bits(value: Any) -> int:
+    return int.from_bytes(value, "big") if isinstance(value, bytes) else int(value)
+
+
+# Python's dates know no `0000-00-00`, its times no -838 hours.
+_CONVERSIONS: Final[dict[Any, Any]] = {
+    **conversions,
+    FIELD_TYPE.DATE: _text,
+    FIELD_TYPE.DATETIME: _time,
+    FIELD_TYPE.TIMESTAMP: _time,
+    FIELD_TYPE.TIME: _text,
+    FIELD_TYPE.BIT: _bits,
+    FIELD_TYPE.JSON: read_json,
+}
+
+
+def arguments(address: Address, options: ConnectorOptions, seconds: float) -> dict[str, Any]:
+    """What a connection is made with, besides TLS."""
+    return {
+        "host": address.hosts[0],
+        "port": address.ports[0],
+        "user": address.user,
+        "password": address.password.encode(),
+        "database": address.database or None,
+        "charset": "utf8mb4",
+        "connect_timeout": max(1, int(options.connect_seconds)),
+        "read_timeout": int(seconds) + 10,  # where the network is gone; the server's own time-out comes first
+        "write_timeout": 10,
+        "local_infile": False,
+        "autocommit": None,
+        "program_name": PROGRAM,
+        "conv": _CONVERSIONS,
+        "unix_socket": address.query.get("unix_socket"),
+    }
+
+
+def encryption(query: Mapping[str, str]) -> dict[str, Any]:
+    """The options of an address that say how TLS is used."""
+    options: dict[str, Any] = {name: value for name, value in query.items() if name.startswith("ssl_")}
+    if "ssl_verify_identity" in options:
+        options["ssl_verify_identity"] = query["ssl_verify_identity"].lower() in ("1", "true", "yes")
+    return options
+
 
 SQL_MODE: Final = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
 """Quotes, backslashes, `||` and blanks before parentheses mean what they mean by default."""
