@@ -10,8 +10,8 @@ from fastmcp.exceptions import ToolError
 from fastmcp.tools import ToolResult
 
 from thresher.calling import RULES_META
-from thresher.demo.calls import beginning, call_tool, definition_tokens
 from thresher.demo.messages import LocalCall
+from thresher.demo.tour import beginning, call_tool, definition_tokens
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from thresher.core import Caller, InvalidInput, NotFound
 from thresher.embedding import count_tokens
 from thresher.knowledge.databases import DatabaseService
 from thresher.knowledge.databases.catalog import Catalog
+from thresher.knowledge.databases.describing import sliced
 from thresher.knowledge.databases.rendering import groups_of, overview
-from thresher.knowledge.databases.slices import sliced
 from thresher.knowledge.databases.snapshots import (
     NOTHING_KNOWN,
     digest_of,

@@ -8,7 +8,7 @@ from mcp_types import CompleteRequestParams, CompletionArgument, PromptReference
 from tests.upstream.conftest import stdio_server
 from thresher.core import UpstreamRefused
 from thresher.upstream import Upstreams
-from thresher.upstream.schemas import schema_problem
+from thresher.upstream.listing import schema_problem
 
 
 async def test_an_invalid_definition_is_left_out_and_named(upstreams: Upstreams) -> None:

@@ -6,20 +6,55 @@ Invariant: servers never wait for one another; after `close` no child process is
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Final, TypeAlias
 
 from mcp_types import CompleteRequestParams, CompleteResult, GetPromptResult, InputRequiredResult, ReadResourceResult
 
 from thresher.core import JSON, Settings, UpstreamError
 from thresher.upstream.config import ServerConfig
-from thresher.upstream.handing import Addresses, fill_connections, names_connections
 from thresher.upstream.limits import Limits
 from thresher.upstream.oauth import Credentials
 from thresher.upstream.peer import Peer
 from thresher.upstream.records import CallOutcome, Changed, Listing, ServerState
 from thresher.upstream.session import Session
 from thresher.upstream.transport.process import find_program
+
+_REFERENCE: Final = re.compile(r"\$\{connection:(?P<name>[^}]*)\}")
+
+Addresses: TypeAlias = Callable[[ServerConfig, str], Awaitable[str]]
+"""The whole address of one of our connections, for a server that names it."""
+
+
+def names_connections(config: ServerConfig) -> bool:
+    """Whether a definition wants the address of a connection of ours."""
+    texts = (*config.env.values(), *config.headers.values(), *config.args, config.url)
+    return any("${connection:" in text for text in texts)
+
+
+async def fill_connections(config: ServerConfig, addresses: Addresses) -> ServerConfig:
+    """The definition with addresses in the place of `${connection:NAME}`; what it is started and reached with.
+
+    Raises:
+        ThresherError: There is no such connection for this server.
+    """
+    texts = " ".join((*config.env.values(), *config.headers.values(), *config.args, config.url))
+    known = {name: await addresses(config, name) for name in dict.fromkeys(_REFERENCE.findall(texts))}
+
+    def filled(text: str) -> str:
+        return _REFERENCE.sub(lambda found: known[found["name"]], text)
+
+    return replace(
+        config,
+        env={name: filled(value) for name, value in config.env.items()},
+        headers={name: filled(value) for name, value in config.headers.items()},
+        args=tuple(filled(value) for value in config.args),
+        url=filled(config.url),
+        handed=tuple(known.values()),
+    )
+
 
 DEFAULT = Limits()
 Key: TypeAlias = tuple[int, str, str]

@@ -21,8 +21,9 @@ from thresher.connectors import Connector, Schema
 from thresher.core import NotFound, Tenant, ThresherError, event
 from thresher.knowledge.databases import queries
 from thresher.knowledge.databases.indexing import Indexing
+from thresher.knowledge.databases.models import PotentialRelation
 from thresher.knowledge.databases.queries import Held, Stored
-from thresher.knowledge.databases.relating import related, related_by_values
+from thresher.knowledge.databases.relations import columns_wanted, find_relations
 from thresher.knowledge.databases.sessions import Sessions
 from thresher.knowledge.databases.snapshots import (
     NOT_LOOKED_FOR,
@@ -35,6 +36,21 @@ from thresher.knowledge.databases.snapshots import (
     unpacked_relations,
 )
 from thresher.store import Database, clean, run_retrying
+
+SAMPLE_SECONDS: Final = 30.0
+
+
+def related(schema: Schema) -> tuple[PotentialRelation, ...]:
+    """Potential relations by names, types and keys alone."""
+    return tuple(find_relations(schema.tables))
+
+
+async def related_by_values(connector: Connector, schema: Schema) -> tuple[PotentialRelation, ...]:
+    """The same by values too, as far as these can be read in time."""
+    wanted = await asyncio.to_thread(columns_wanted, schema.tables)
+    profiles = await connector.profiles(schema, wanted, SAMPLE_SECONDS)
+    return tuple(await asyncio.to_thread(find_relations, schema.tables, profiles))
+
 
 Looked: TypeAlias = Literal["same", "reading", "read"]
 """Whether a schema is as it was, is being read again now, or was read again while the answer waited."""

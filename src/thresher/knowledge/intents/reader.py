@@ -6,16 +6,15 @@ The text of a pack is data: nothing in it is run, and nothing outside its folder
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from thresher.core import InvalidInput
 from thresher.knowledge.intents.encodings import decoded
-from thresher.knowledge.intents.eval_queries import queries_of
-from thresher.knowledge.intents.fields import LONGEST_VALUE, listed, metadata_of, text_of, tools_of
 from thresher.knowledge.intents.folders import LINES_BYTES, Contents, digest_of, read_file, read_folder
 from thresher.knowledge.intents.frontmatter import split
 from thresher.knowledge.intents.globs import globs_of
@@ -24,6 +23,88 @@ from thresher.knowledge.intents.naming import is_name, name_of
 from thresher.knowledge.intents.phrases import lines_of
 from thresher.knowledge.intents.yaml_subset import Value
 from thresher.scanner import Finding, scan_rules
+
+_MOST: Final = 2_000
+_LONGEST: Final = 1_000
+
+
+def queries_of(text: str) -> tuple[tuple[EvalQuery, ...], str]:
+    """The distinct queries of a file's text, and what was left out (the end of a sentence; empty where nothing was)."""
+    try:
+        entries: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return (), "it is no JSON and was left out."
+    if isinstance(entries, dict):
+        entries = next(iter(value for value in cast("dict[str, Any]", entries).values() if _is_list(value)), None)
+    listed = cast("list[Any]", entries) if _is_list(entries) else list[Any]()
+    queries = dict.fromkeys(query for entry in listed[:_MOST] if (query := _query(entry)) is not None)
+    left_out = len(listed) - len(queries)
+    return tuple(queries), f"{left_out} of {len(listed)} entries were left out." if left_out else ""
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _query(entry: Any) -> EvalQuery | None:
+    if not isinstance(entry, dict):
+        return None
+    fields = cast("dict[str, Any]", entry)
+    query, should = fields.get("query"), fields.get("should_trigger")
+    if not isinstance(query, str) or not isinstance(should, bool):
+        return None
+    text = " ".join(query.replace("\0", "").encode("utf-8", "replace").decode().split())
+    return EvalQuery(text, should) if 0 < len(text) <= _LONGEST else None
+
+
+LONGEST_VALUE: Final = 4_000
+
+
+def text_of(fields: Mapping[str, Value], key: str) -> str:
+    """The text of a key; a list's texts with blanks between them."""
+    value = fields.get(key, "")
+    if isinstance(value, list):
+        return " ".join(part for part in value if isinstance(part, str)).strip()
+    return value.strip() if isinstance(value, str) else ""
+
+
+def listed(value: Value) -> list[str]:
+    """The texts of a list; a single text is a list of one."""
+    if isinstance(value, str):
+        return [value]
+    return [part for part in value if isinstance(part, str)] if isinstance(value, list) else []
+
+
+def metadata_of(fields: Mapping[str, Value]) -> tuple[dict[str, str], list[str]]:
+    """Keys and texts of `metadata`, and what was left out, one sentence each."""
+    given = fields.get("metadata", "")
+    if not isinstance(given, dict):
+        return {}, ["Its metadata is no list of keys and values and was left out."] if given else []
+    metadata: dict[str, str] = {}
+    mended: list[str] = []
+    for key, value in given.items():
+        if isinstance(value, str):
+            metadata[key] = value[:LONGEST_VALUE]
+        elif isinstance(value, list) and all(isinstance(part, str) for part in value):
+            metadata[key] = ", ".join(cast("list[str]", value))[:LONGEST_VALUE]
+        else:
+            mended.append(f"Its metadata '{name_of(key)}' is no text and was left out.")
+    return metadata, mended
+
+
+def tools_of(value: Value) -> tuple[str, ...]:
+    """Tools by name; blanks and commas part them, but not inside brackets: `Bash(git add:*)` is one."""
+    if not isinstance(value, str):
+        return tuple(listed(value))
+    tools, depth = [""], 0
+    for character in value:
+        depth = max(0, depth + {"(": 1, ")": -1}.get(character, 0))
+        if depth == 0 and (character.isspace() or character == ","):
+            tools.append("")
+        else:
+            tools[-1] += character
+    return tuple(dict.fromkeys(tool for tool in tools if tool))
+
 
 Reading: TypeAlias = tuple[Pack, tuple[PackProblem, ...]]
 """A pack, and what had to be mended in reading it."""

@@ -4,16 +4,19 @@ Invariant: every statement runs inside a transaction of one tenant; the tenant i
 row-level policy keeps tenants apart even without it.
 """
 
-from thresher.knowledge.intents.queries.fits import StoredFit, put_fit, read_fit, touch_fit
-from thresher.knowledge.intents.queries.given import given_rules
 from thresher.knowledge.intents.queries.log import DecisionRow, Given, SignalRow, write_log
-from thresher.knowledge.intents.queries.standing import (
+from thresher.knowledge.intents.queries.pack_state import (
     StandingRow,
+    StoredFit,
     delete_threshold,
     delete_trust,
+    given_rules,
+    put_fit,
     put_threshold,
     put_trust,
+    read_fit,
     read_standing,
+    touch_fit,
 )
 
 __all__ = [

@@ -17,11 +17,37 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from thresher.knowledge.intents.models import Decision, IntentScore
-from thresher.knowledge.intents.router.clarifying import MARGIN, close, question
 from thresher.knowledge.intents.router.cutting import NOTHING, Judge, chosen_cut
 from thresher.knowledge.intents.router.history import SURELY, WHOLLY
 from thresher.knowledge.intents.router.pieces import Pieces
 from thresher.knowledge.intents.router.records import TextScores
+
+MARGIN: Final = 0.15
+"""Scores this close do not say which of two intents is meant."""
+LEAST: Final = 0.5
+"""A pair is worth a question from this share of the threshold on."""
+_LONGEST_LINE: Final = 80
+
+
+def close(first: IntentScore, second: IntentScore) -> bool:
+    """Whether a person should be asked which of two intents, the better one first, is meant."""
+    near = first.score - second.score < MARGIN
+    return near and all(one.score >= LEAST * one.threshold for one in (first, second))
+
+
+def question(first: IntentScore, second: IntentScore) -> str:
+    """A question that names both intents, each with the training line that is nearest to the message."""
+    return f"Do you mean {_named(first)} or {_named(second)}?"
+
+
+def _named(score: IntentScore) -> str:
+    line = " ".join(score.best_line.split())
+    if not line:
+        return score.intent
+    if len(line) > _LONGEST_LINE:
+        line = f"{line[: _LONGEST_LINE - 1].rstrip()}…"
+    return f'{score.intent} (as in "{line}")'
+
 
 LIKELY: Final = 0.5
 """From this score on a text more probably asks for its intent than not."""

@@ -1,6 +1,6 @@
-"""What people have decided: thresholds by hand and trusted packs, and the count of such changes.
+"""Rows about packs: fitted routers, rules that a session was given, trust and thresholds.
 
-Invariant: every write raises the tenant's count, so that what other processes have read shows its age.
+Invariant: every statement runs under the tenant's policy.
 """
 
 from __future__ import annotations
@@ -9,13 +9,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import delete, text
+from sqlalchemy import delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.core import Caller
+from thresher.core import FINGERPRINT, Caller, Tenant
 from thresher.store import Database
-from thresher.store.tables import intent_threshold, pack_trust
+from thresher.store.tables import intent_fit, intent_threshold, pack_trust
+
+_GIVEN: Final = f"""
+    select coalesce(array_agg(distinct intent), '{{}}') from rules_given
+    where tenant_id = %(tenant)s and owner is not distinct from %(owner)s::text
+      and (client = %(client)s or client = '')
+      and (client <> '' or project = %(project)s)
+      and ((client <> '' and not starts_with(client, '{FINGERPRINT}')) or at > now() - make_interval(secs => %(life)s))
+    """.encode()  # noqa: S608 - a constant of ours
+
+
+async def given_rules(database: Database, caller: Caller, client: str, project: str, life: float) -> frozenset[str]:
+    """The intents whose rules a caller has been given: over its connection, or otherwise within so many seconds."""
+    values = {"tenant": caller.tenant.id, "owner": caller.user, "client": client, "project": project, "life": life}
+    rows = await database.once(caller.tenant, lambda driver: driver.execute(_GIVEN, values, prepare=True))
+    return frozenset(rows[0][0])
+
 
 KIND: Final = "intents"
 """The kind under which `collection` counts these changes."""
@@ -98,3 +114,46 @@ async def delete_trust(connection: AsyncConnection, caller: Caller, paths: Seque
 
 async def _raise_version(connection: AsyncConnection, caller: Caller) -> None:
     await connection.execute(_RAISE, {"tenant": caller.tenant.id})
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFit:
+    """A fit as it lies in the database.
+
+    Attributes:
+        packed: The router.
+        fit_ms: How long fitting took.
+    """
+
+    packed: bytes
+    fit_ms: float
+
+
+async def read_fit(connection: AsyncConnection, tenant: Tenant, digest: bytes) -> StoredFit | None:
+    """The tenant's fit of that content; None when it has none."""
+    columns = intent_fit.c.packed, intent_fit.c.fit_ms
+    which = intent_fit.c.tenant_id == tenant.id, intent_fit.c.digest == digest
+    row = (await connection.execute(select(*columns).where(*which))).first()
+    return None if row is None else StoredFit(bytes(row.packed), row.fit_ms)
+
+
+async def touch_fit(connection: AsyncConnection, tenant: Tenant, digest: bytes) -> bool:
+    """Note that a fit is in use; False when the tenant has none of that content."""
+    which = intent_fit.c.tenant_id == tenant.id, intent_fit.c.digest == digest
+    return (await connection.execute(update(intent_fit).where(*which).values(used_at=func.now()))).rowcount > 0
+
+
+async def put_fit(
+    connection: AsyncConnection, tenant: Tenant, digest: bytes, model: str, hashes: Sequence[bytes], fit: StoredFit
+) -> None:
+    """Keep a fit, in the place of one of the same content."""
+    row = insert(intent_fit).values(
+        tenant_id=tenant.id,
+        digest=digest,
+        model=model,
+        packed=fit.packed,
+        hashes=list(hashes),
+        fit_ms=fit.fit_ms,
+    )
+    fresh = {"packed": row.excluded.packed, "hashes": row.excluded.hashes, "used_at": func.now()}
+    await connection.execute(row.on_conflict_do_update(index_elements=["tenant_id", "digest"], set_=fresh))
