@@ -395,6 +395,14 @@ DOUBLED: Final = {
     + "SELECT 'x' AS a"
     + ") SELECT a||a AS a FROM c" * 20
     + ") s",
+    "between": "SELECT " + "(" * 10 + "a" + " BETWEEN SYMMETRIC 0 AND 1)::int" * 10 + " FROM t",
+    "in": "SELECT " + "(" * 18 + "a" + " IN (a, b))::int" * 18 + " FROM t",
+    "aggregates": "SELECT a FROM (SELECT " + "max(a || a) AS a FROM (SELECT " * 20 + "'x' AS a" + ") s" * 20 + ") s",
+    "a table of the name": "SELECT a FROM ("
+    + "".join(f"WITH t{n} AS (SELECT a FROM (" for n in range(20))
+    + "SELECT 'x' AS a"
+    + "".join(f") s WHERE a IN (SELECT a FROM t{n})) SELECT a||a AS a FROM t{n}" for n in reversed(range(20)))
+    + ") s",
     "where": "SELECT 1 FROM (SELECT " + "a||a AS a FROM (SELECT " * 20 + "'x' AS a" + ") s" * 20 + ") s WHERE a = 'x'",
     "outer": "SELECT (SELECT a||a) FROM (SELECT " + "a||a AS a FROM (SELECT " * 20 + "'x' AS a" + ") s" * 20 + ") s",
 }
@@ -413,7 +421,7 @@ def test_what_the_planner_would_copy_without_an_end_is_refused(sql: str) -> None
     [
         "SELECT a FROM (SELECT " + "a||a AS a FROM (SELECT " * 6 + "'x' AS a" + ") s" * 6 + ") s",
         "SELECT a FROM (SELECT " + "a||a AS a FROM (SELECT " * 25 + "'x' AS a" + " OFFSET 0) s" * 25 + ") s",
-        "SELECT n FROM (SELECT " + "sum(n + n) AS n FROM (SELECT " * 25 + "1 AS n" + " GROUP BY 1) s" * 25 + ") s",
+        "SELECT n FROM (SELECT " + "sum(n + n) AS n FROM (SELECT " * 9 + "1 AS n" + " GROUP BY 1) s" * 9 + ") s",
         "WITH c0 AS (SELECT 'x' AS x)"
         + "".join(f", c{n} AS (SELECT a.x||b.x AS x FROM c{n - 1} a, c{n - 1} b)" for n in range(1, 20))
         + " SELECT x FROM c19",

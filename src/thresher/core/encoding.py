@@ -16,16 +16,16 @@ from pathlib import PurePath
 from typing import Any, cast
 from uuid import UUID
 
-_COMMA = re.compile(rb'"(?:[^"\\]++|\\.)*+"|(,)', re.DOTALL)
-"""A text, or a comma between two values."""
+_COUNTED = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([,\[{])', re.DOTALL)
+"""A text; or a comma between two values, or what opens a list or an object."""
 
 
 def has_more_values(text: bytes | bytearray, most: int) -> bool:
-    """Whether a JSON text has more values than this, found out without decoding it: commas between them are counted."""
-    if text.count(b",") < most:  # nearly always
+    """Return whether a JSON text has more values than this, without decoding it: commas and brackets are counted."""
+    if text.count(b",") + text.count(b"[") + text.count(b"{") < most:  # nearly always
         return False
-    commas = (found for found in _COMMA.finditer(text) if found[1])
-    return next(islice(commas, most, None), None) is not None
+    counted = (found for found in _COUNTED.finditer(text) if found[1])
+    return next(islice(counted, most, None), None) is not None
 
 
 def plain(value: Any) -> Any:

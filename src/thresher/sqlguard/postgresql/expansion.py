@@ -24,11 +24,6 @@ _FENCES: Final = frozenset({"limitCount", "limitOffset"})
 """Clauses that make the planner plan a query separately, so that outside it its columns stay names. ORDER BY, DISTINCT,
 GROUP BY, UNION and WITH do not: conditions are moved inside them, with copies.
 """
-_AGGREGATES: Final = frozenset(
-    {"array_agg", "avg", "bool_and", "bool_or", "count", "every", "json_agg", "jsonb_agg", "max", "min", "string_agg"}
-    | {"stddev", "sum", "variance"}
-)
-"""A condition on one of these is not moved below it: outside, the column stays a name."""
 _OUTPUT: Final = frozenset({"targetList", "fromClause", "withClause", "valuesLists", "larg", "rarg"})
 _HINT: Final = "Name it less often, or add AS MATERIALIZED or OFFSET 0 to the query that makes it."
 
@@ -87,9 +82,8 @@ class Expansion:
 
     def __init__(self, body: Body, characters: Callable[[int], int]) -> None:
         self._characters = characters
-        self._named = Counter(below["relname"] for kind, below in _within(body) if kind == "RangeVar")
         made = Counter(below["ctename"] for kind, below in _within(body) if kind == "CommonTableExpr")
-        self._twice = frozenset(name for name, count in made.items() if count > 1)
+        self._shadowed = frozenset(name for name, count in made.items() if count > 1)
         self._at = 0
         self._body = body
 
@@ -104,8 +98,8 @@ class Expansion:
     def _query(self, body: Body, around: _Scope) -> _QueryResult:
         scope = _Scope({**around.queries}, around)
         plans = 1.0
-        for cte in body.get("withClause", {}).get("ctes", ()):
-            plans += self._with(cte["CommonTableExpr"], scope)
+        for cte, references in _with_references(body):
+            plans += self._with(cte, scope, references)
         if body.get("op", "SETOP_NONE") != "SETOP_NONE":
             made = self._combined(body, scope)
         else:
@@ -120,16 +114,18 @@ class Expansion:
             raise self._refused(f"More than {PLANS:,} queries would be planned for it.")
         return _QueryResult([(name, 1.0) for name, _ in made.columns] if _FENCES & body.keys() else made.columns, plans)
 
-    def _with(self, cte: Body, scope: _Scope) -> float:
+    def _with(self, cte: Body, scope: _Scope, references: int) -> float:
         """Add a query of WITH to the scope and return how many queries are planned for it here."""
         name, inner = cte["ctename"], split(cte["ctequery"])[1]
         queries = cast("dict[str, _QueryResult]", scope.queries)
         queries.pop(name, None)  # inside it the name is a table, or the query itself if it is recursive
         made = self._query(inner, scope)
         how = cte.get("ctematerialized", "CTEMaterializeDefault")
-        is_once = how == "CTEMaterializeDefault" and (self._named[name] < 2 or name in self._twice)
         is_copied = how == "CTEMaterializeNever"
-        columns = made.columns if is_once or is_copied else [(column, 1.0) for column, _ in made.columns]
+        is_fence = how == "CTEMaterializeAlways" or (how == "CTEMaterializeDefault" and references > 1)
+        columns = (
+            [(column, 1.0) for column, _ in made.columns] if is_fence and name not in self._shadowed else made.columns
+        )
         queries[name] = _QueryResult(_renamed(columns, cte.get("aliascolnames", ())), made.plans if is_copied else 0.0)
         return 0.0 if is_copied else made.plans
 
@@ -176,7 +172,6 @@ class Expansion:
                 columns += [column for source in wanted for column in source.items()]
                 continue
             size, below = self._measured(result.get("val"), scope)
-            size = 1.0 if _aggregates(result.get("val", {})) else size
             columns.append((result.get("name") or (names[-1] if names else ""), size))
             plans += below
         for row in body.get("valuesLists", ()):
@@ -193,22 +188,24 @@ class Expansion:
             Refusal: There are too many.
         """
         size = plans = 0.0
-        waiting = [value]
-        while waiting:
-            one = waiting.pop()
+        waiting = [(value, 1.0)]
+        while waiting and size <= COPIES:
+            one, copies = waiting.pop()
             if isinstance(one, list):
-                waiting += cast("list[object]", one)
+                waiting += [(each, copies) for each in cast("list[object]", one)]
                 continue
             for kind, below in cast("Body", one).items() if isinstance(one, dict) else ():
                 if kind == "ColumnRef":
-                    size += scope.size(_names({kind: below}))
+                    size += copies * scope.size(_names({kind: below}))
                 elif kind == "SelectStmt":
                     made = self._query(below, scope)
-                    size += max((columns for _, columns in made.columns), default=1.0)
+                    size += copies * max((columns for _, columns in made.columns), default=1.0)
                     plans += made.plans
+                elif kind == "lexpr":
+                    waiting.append((cast("object", below), copies * _copies_of_left(cast("Body", one))))
                 elif isinstance(below, dict | list):
-                    size += kind[:1].isupper()
-                    waiting.append(cast("object", below))
+                    size += copies * kind[:1].isupper()
+                    waiting.append((cast("object", below), copies))
         if size > COPIES:
             raise self._refused(f"The planner would expand this expression to more than {COPIES:,} parts.")
         return max(1.0, size), plans
@@ -217,11 +214,34 @@ class Expansion:
         return Refusal("cost", reason, hint=_HINT, offset=self._characters(self._at))
 
 
-def _aggregates(value: Body) -> bool:
-    """Whether an expression is a call of an aggregate function, not of a window."""
-    call = value.get("FuncCall", {})
-    names = [part["String"].get("sval", "") for part in call.get("funcname", ()) if "String" in part]
-    return bool(names) and names[-1] in _AGGREGATES and "over" not in call
+def _with_references(body: Body) -> Iterator[tuple[Body, int]]:
+    """Yield the queries of WITH, each with how often it is named where its name means it: below it, not inside it."""
+    made = [cte["CommonTableExpr"] for cte in body.get("withClause", {}).get("ctes", ())]
+    if not made:
+        return
+    named = _tables({key: value for key, value in body.items() if key != "withClause"})
+    counts: list[int] = []
+    for cte in reversed(made):
+        counts.append(named[cte["ctename"]])
+        named += _tables({"ctequery": cte["ctequery"]})
+    yield from zip(made, reversed(counts), strict=True)
+
+
+def _tables(body: Body) -> Counter[str]:
+    return Counter(
+        below["relname"] for kind, below in _within(body) if kind == "RangeVar" and "schemaname" not in below
+    )
+
+
+def _copies_of_left(comparison: Body) -> int:
+    """Return how often the parser writes the left side of a comparison: for each bound, or each item of a list."""
+    kind = str(comparison.get("kind", ""))
+    if kind.startswith(("AEXPR_BETWEEN", "AEXPR_NOT_BETWEEN")):
+        return 4 if kind.endswith("_SYM") else 2
+    if kind == "AEXPR_IN":  # constants become one array
+        items = comparison.get("rexpr", {}).get("List", {}).get("items", ())
+        return 1 + sum(any(below == "ColumnRef" for below, _ in _within(item)) for item in items)
+    return 1
 
 
 def _within(body: Body) -> Iterator[tuple[str, Body]]:
