@@ -106,7 +106,7 @@ async def test_the_daemon_checks_and_answers() -> None:
     ("arguments", "message"),
     [
         ({}, "name: is missing"),
-        ({"name": "i", "limit": 0}, "limit: must be at least 1"),
+        ({"name": "i", "limit": 0}, "limit is 0; it must be 1 to 100"),
         ({"name": "i", "most": 3}, "no argument 'most'"),
         ({"name": ["i"]}, "name: must be a text"),
     ],

@@ -185,7 +185,7 @@ def _object(values: dict[str, Any], schema: Mapping[str, Any], root: JSON, depth
 
 
 def _is_left_out(value: Any, entry: object, root: JSON) -> bool:
-    """Whether the value of an optional argument says nothing, and is none that its schema allows."""
+    """Return whether the value of an optional argument stands for an omitted one and its schema does not allow it."""
     if value is None:
         return not allows(entry, root, "null")
     return (value == "" and not allows(entry, root, "string")) or (value == [] and not allows(entry, root, "array"))

@@ -107,7 +107,7 @@ class Client(Protocol):
 
         Args:
             config: The server.
-            send: Sends the call for a peer; None: there is nobody to ask.
+            send: Sends the call for a peer; None if no one can be asked.
         """
         ...
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Final, Self, cast, get_args
 
+from annotated_types import Ge, Le
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -21,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError
 from typing_extensions import is_typeddict
 
 from thresher.core import UNSUPPORTED, InvalidInput, argument_meant, did_you_mean, nearest, problems_of
@@ -171,7 +172,26 @@ def checked(verb: Verb, arguments: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return values_of(verb, arguments_model(verb).model_validate(arguments))
     except ValidationError as error:
+        for entry in error.errors():
+            _check_bounds(verb, entry)
         raise InvalidInput(f"The arguments of {verb.name} do not fit: {problems_of(error)}.") from None
+
+
+def _check_bounds(verb: Verb, entry: ErrorDetails) -> None:
+    """Refuse a number outside its bounds in the words that every kind has for it.
+
+    Raises:
+        InvalidInput: The error is about such a number.
+    """
+    parameter = verb.parameters.get(str(entry["loc"][0])) if len(entry["loc"]) == 1 else None
+    bounds = getattr(parameter.annotation, "__metadata__", ()) if parameter is not None else ()
+    least = next((one.ge for one in bounds if isinstance(one, Ge)), None)
+    most = next((one.le for one in bounds if isinstance(one, Le)), None)
+    if parameter is None or least is None or most is None or not entry["type"].endswith("_than_equal"):
+        return
+    raise InvalidInput(
+        f"{parameter.name} is {entry['input']}; it must be {least} to {most:,}.", hint="Ask for some at a time."
+    )
 
 
 def values_of(verb: Verb, body: RequestBody) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Makes records of the arguments of relations and value lists, and finds columns that nobody gave.
+"""Makes records of the arguments of relations and value lists, and finds columns that are not given.
 
 Invariant: an argument that is None stays as it is. Columns are looked for only where a relation is to be made; what was
 found, and why, is in the answer.
