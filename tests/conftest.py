@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import re
 import secrets
 import shutil
 import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,38 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Never name a test by bytes: two workers that collect different names (a time stamp, say) run nothing at all."""
     return argname if isinstance(val, bytes) else None
+
+
+_SERVERS = frozenset({"server", "databases", "mariadb"})
+_STARTING = re.compile(
+    r"subprocess|multiprocessing|os\.fork|stdio|open_app|sandbox|[Dd]uck[Dd][Bb]|DropIns|EmbeddedServer|tests\.daemon|"
+    r"[Ww]orker|nodejs|confined|psutil"
+)
+"""What a file of tests, or its support, has to do with if its tests start processes."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a database, by fixtures, and what starts processes, by what its file names: `make quick`."""
+    for item in items:
+        if _SERVERS & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.database)
+        if _starts_processes(item.path):
+            item.add_marker(pytest.mark.process)
+
+
+@cache
+def _starts_processes(path: Path) -> bool:
+    """Whether a file of tests, the fixtures beside it or the support that it imports names what starts a process."""
+    root = Path(__file__).parent.parent
+    seen, waiting = {Path(__file__)}, {path, path.with_name("conftest.py")}
+    while waiting := {one for one in waiting - seen if one.is_file()}:
+        texts = [one.read_text(encoding="utf-8") for one in waiting]
+        if any(map(_STARTING.search, texts)):
+            return True
+        seen |= waiting
+        names = {name for text in texts for name in re.findall(r"from (tests\.[\w.]+) import", text)}
+        waiting = {root / f"{name.replace('.', '/')}.py" for name in names}
+    return False
 
 
 def pytest_collection_finish() -> None:
