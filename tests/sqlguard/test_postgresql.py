@@ -397,6 +397,16 @@ DOUBLED: Final = {
     + ") s",
     "between": "SELECT " + "(" * 10 + "a" + " BETWEEN SYMMETRIC 0 AND 1)::int" * 10 + " FROM t",
     "in": "SELECT " + "(" * 18 + "a" + " IN (a, b))::int" * 18 + " FROM t",
+    "rows": "SELECT " + "((ROW(" * 16 + "a" + ", 1) IN (ROW(0, 0), ROW(1, 1)))::int)" * 16 + " FROM t",
+    "subqueries of a comparison": "SELECT ((" * 8
+    + "SELECT 1 AS a"
+    + ") BETWEEN SYMMETRIC 0 AND 1)::int AS a LIMIT 1" * 8,
+    "twice in a star": "SELECT a FROM ("
+    + "SELECT y||y AS a FROM (SELECT * FROM (SELECT a, a FROM (" * 20
+    + "SELECT 'x' AS a"
+    + ") q) s) AS w(x, y)" * 20
+    + ") s",
+    "whole rows": "SELECT s::text AS a FROM (SELECT a, a FROM (" * 20 + "SELECT 'x' AS a" + ") q) s" * 20,
     "aggregates": "SELECT a FROM (SELECT " + "max(a || a) AS a FROM (SELECT " * 20 + "'x' AS a" + ") s" * 20 + ") s",
     "a table of the name": "SELECT a FROM ("
     + "".join(f"WITH t{n} AS (SELECT a FROM (" for n in range(20))

@@ -51,6 +51,8 @@ class _Scope:
         """Add a source; of columns with the same name the largest counts."""
         known = self.sources.setdefault(alias, {})
         for name, size in columns:
+            if name in known:  # a whole row has both
+                known[f"{name}\0{len(known)}"] = min(size, known[name])
             known[name] = max(size, known.get(name, 1.0))
 
     def size(self, names: Sequence[str]) -> float:
@@ -200,7 +202,7 @@ class Expansion:
                 elif kind == "SelectStmt":
                     made = self._query(below, scope)
                     size += copies * max((columns for _, columns in made.columns), default=1.0)
-                    plans += made.plans
+                    plans += copies * made.plans
                 elif kind == "lexpr":
                     waiting.append((cast("object", below), copies * _copies_of_left(cast("Body", one))))
                 elif isinstance(below, dict | list):
@@ -240,6 +242,8 @@ def _copies_of_left(comparison: Body) -> int:
         return 4 if kind.endswith("_SYM") else 2
     if kind == "AEXPR_IN":  # constants become one array
         items = comparison.get("rexpr", {}).get("List", {}).get("items", ())
+        if "RowExpr" in comparison["lexpr"]:
+            return max(1, len(items))
         return 1 + sum(any(below == "ColumnRef" for below, _ in _within(item)) for item in items)
     return 1
 
