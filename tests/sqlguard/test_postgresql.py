@@ -406,7 +406,9 @@ DOUBLED: Final = {
     + "SELECT 'x' AS a"
     + ") q) s) AS w(x, y)" * 20
     + ") s",
-    "whole rows": "SELECT s::text AS a FROM (SELECT a, a FROM (" * 20 + "SELECT 'x' AS a" + ") q) s" * 20,
+    "whole rows with names twice": "SELECT s::text AS a FROM (SELECT a, a FROM (" * 20
+    + "SELECT 'x' AS a"
+    + ") q) s" * 20,
     "aggregates": "SELECT a FROM (SELECT " + "max(a || a) AS a FROM (SELECT " * 20 + "'x' AS a" + ") s" * 20 + ") s",
     "a table of the name": "SELECT a FROM ("
     + "".join(f"WITH t{n} AS (SELECT a FROM (" for n in range(20))
