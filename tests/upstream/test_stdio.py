@@ -168,7 +168,7 @@ async def test_a_large_answer_passes_and_a_monstrous_one_ends_the_session(upstre
     [
         ("content", {"type": "zzz"}, 100_000, "content has more than 10,000 parts"),
         ("content", {"type": "zzz"}, 10_000, "it is wrong in "),
-        ("structuredContent", [], 900_000, "more than 250,000 values"),
+        ("structuredContent", [], 400_000, "more than 250,000 values"),
         ("structuredContent", [], 1_100_000, "too many values to be read"),
     ],
 )
