@@ -167,7 +167,14 @@ async def test_a_body_is_bounded(keyless: Served) -> None:
         "/v1/tools/find", content=endless(), headers={"content-type": "application/json"}
     )
 
+    crowded = [
+        await keyless.web.post("/v1/tools/find", content=content, headers={"content-type": "application/json"})
+        for content in (b'{"queries": [' + b"[]," * 600_000 + b"1]}", b'{"servers": [' + b"[[[]]]," * 400_000 + b"1]}")
+    ]
+
     assert long.status_code == 200
+    for one in crowded:
+        assert_problem(one, 413, "too_large")
     assert_problem(too_long, 413, "too_large")
     assert_problem(unannounced, 413, "too_large")
 

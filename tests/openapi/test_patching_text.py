@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from thresher.openapi import Description, Edit, read_description
@@ -267,6 +267,7 @@ values = st.recursive(
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from([YAML, YAML.replace("\n", "\r\n"), *JSON_FORMS.values()]), texts, values)
+@example(YAML, "A\x1b", "A\ufffe")
 def test_any_value_is_read_back_as_it_was_set(text: str, words: str, value: Any) -> None:
     """The document then has the new value and everything it had before."""
     before = described(text)

@@ -247,7 +247,7 @@ class Draft:
 
 
 async def cut_off(database: Database, caller: Caller, thread: UUID, messages: Messages) -> AIMessage | None:
-    """The answer that was broken off behind the last message of a thread; None where there is none.
+    """Return the interrupted answer behind the last message of a thread, or None.
 
     Args:
         database: Where drafts are.

@@ -1,6 +1,8 @@
 """Builds the HTTP API: its routes, its errors, its description.
 
-Invariant: it trusts the scope's caller, so it is served behind the door alone.
+Invariant: it trusts the scope's caller, so it is served behind the door alone. No request makes the process hold more
+than the bound, whether it announces its length or not. Health needs no key, so it tells no secret, and asks the
+database at most once a second.
 """
 
 from __future__ import annotations
@@ -27,21 +29,21 @@ from thresher.api.routes import ROUTES
 from thresher.api.threads import threads_router
 from thresher.api.tools import tools_router
 from thresher.api.verbs import verbs_router
-from thresher.core import EncoderError, SchemaMismatch, StoreUnavailable, ThresherError
+from thresher.core import EncoderError, SchemaMismatch, StoreUnavailable, ThresherError, has_more_values
 from thresher.embedding import Encoder
 from thresher.services import Services
 from thresher.store import Database
 
 BODY_LIMIT = 4 * 1024 * 1024
 """Bytes of a body: a message with a pasted log fits, an upload does not."""
-
-
+VALUE_LIMIT = 100_000
+"""Values of a body: a million empty lists fit into 4 MiB, and decoding them would hold up everybody else."""
 _PASSED_OVER = 4 * BODY_LIMIT
 """Bytes that are read and dropped: many clients hear the refusal only when they have sent all."""
 
 
 class Bounded:
-    """An application whose requests end with 413 when their body is too long.
+    """An application whose requests end with 413 when their body is too long or has too many values.
 
     Args:
         application: Turns an `HTTPException` into an answer.
@@ -57,6 +59,7 @@ class Bounded:
             return
         announced = Headers(scope=scope).get("content-length", "")
         read = int(announced) if announced.isdecimal() and int(announced) > BODY_LIMIT else 0
+        body = bytearray()
 
         async def bounded() -> Message:
             nonlocal read
@@ -64,6 +67,13 @@ class Bounded:
                 await _pass_over(receive)
             message = await receive() if read <= BODY_LIMIT else {"type": "http.disconnect"}
             read += len(message.get("body", b""))
+            body.extend(message.get("body", b"") if read <= BODY_LIMIT else b"")
+            if not message.get("more_body", False):
+                if has_more_values(body, VALUE_LIMIT):
+                    raise HTTPException(
+                        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A body has {VALUE_LIMIT:,} values at most"
+                    )
+                body.clear()  # an answer may stream for minutes
             if read > BODY_LIMIT:
                 if message.get("more_body", False):
                     await _pass_over(receive)

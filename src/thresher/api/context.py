@@ -1,4 +1,4 @@
-"""`/v1/process_prompt` and `/v1/context`: enrichment, for programs that talk to the model themselves."""
+"""`/v1/process_prompt`, `/v1/context` and `/v1/ai/query`: enrichment, and answers without a model."""
 
 from __future__ import annotations
 

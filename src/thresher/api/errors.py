@@ -1,6 +1,6 @@
 """Turns errors into problem documents (RFC 9457); no other module does so for HTTP.
 
-Paths that speak the OpenAI wire format get the same in that format's form (`openai_errors`).
+Paths that speak the OpenAI wire format get the same in that format's form.
 
 Invariant: a client reads what happened, what to do about it and a trace id; of an error that nobody foresaw it reads
 the trace id alone, and the log holds the rest.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from functools import cache
 from http import HTTPStatus
 from inspect import Parameter as Argument
 from inspect import Signature
@@ -85,7 +86,11 @@ def _endpoint(services: Services, verb: Verb, route: Route) -> Callable[..., Cor
     in_path = dict(zip(_IN_PATH.findall(route.path), route.in_path or verb.parameters, strict=False))
     others = [one for name, one in verb.parameters.items() if name not in in_path.values()]
     key = route.key or verb.key
-    adapter = TypeAdapter[Any](_answer_type(verb, key))
+
+    @cache
+    def adapter() -> TypeAdapter[Any]:
+        """Built at the first answer, not at the start: few of the routes are asked."""
+        return TypeAdapter(_answer_type(verb, key))
 
     async def endpoint(*, caller: Any, agent: str, body: Any = None, **given: Any) -> Response:
         arguments = given if body is None else given | values_of(verb, body)
@@ -93,7 +98,7 @@ def _endpoint(services: Services, verb: Verb, route: Route) -> Callable[..., Cor
         if route.status == HTTPStatus.NO_CONTENT:
             return Response(status_code=route.status)
         named = {key: answer} if key else answer
-        return Response(adapter.dump_json(named), route.status, media_type="application/json")
+        return Response(adapter().dump_json(named), route.status, media_type="application/json")
 
     arguments = [
         Argument("caller", Argument.KEYWORD_ONLY, annotation=Asking),

@@ -1,7 +1,7 @@
 """`thresher tools held`, `approve` and `reject`: a person's decision about changed and suspicious tools.
 
 Invariant: what is approved was on the screen, or was named by its digest; a blanket approval never covers a tool that
-the scanner calls dangerous.
+the scanner calls dangerous. Text from servers is never markup, and hidden characters in it are written out.
 """
 
 from __future__ import annotations

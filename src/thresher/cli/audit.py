@@ -1,4 +1,7 @@
-"""`thresher audit`: what was asked of databases and what came of it, and whether that log is whole."""
+"""`thresher audit`: what was asked of databases and what came of it, and whether that log is whole.
+
+Invariant: answers are decoded JSON; statements and errors are never markup, and hidden characters in them are shown.
+"""
 
 from __future__ import annotations
 

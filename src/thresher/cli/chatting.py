@@ -1,4 +1,7 @@
-"""`thresher chat`: a conversation with the model that is configured, over everything that is installed."""
+"""`thresher chat`: a conversation with the model that is configured, over everything that is installed.
+
+Invariant: the output ends with a whole line, however the answer ends.
+"""
 
 from __future__ import annotations
 

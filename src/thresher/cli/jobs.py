@@ -1,4 +1,8 @@
-"""`thresher jobs`: long work that goes on by itself, such as indexing documents."""
+"""`thresher jobs`: long work that goes on by itself, such as indexing documents.
+
+Invariant: answers are decoded JSON; texts of jobs are never markup. Interrupting the wait for a job does not stop the
+job.
+"""
 
 from __future__ import annotations
 

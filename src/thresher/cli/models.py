@@ -1,4 +1,7 @@
-"""`thresher models`: the chat models that answer in conversations."""
+"""`thresher models`: the chat models that answer in conversations.
+
+Invariant: answers of models are never markup.
+"""
 
 from __future__ import annotations
 

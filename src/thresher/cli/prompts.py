@@ -1,4 +1,7 @@
-"""`thresher prompts`: what the agent's model is told, as shipped or in one's own words."""
+"""`thresher prompts`: what the agent's model is told, as shipped or in one's own words.
+
+Invariant: a prompt's text is never markup; characters that a terminal would hide or obey are written out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`thresher threads`: conversations, what was said in them, and forks of them."""
+"""`thresher threads`: conversations, what was said in them, and forks of them.
+
+Invariant: messages are never markup; characters that a terminal would hide or obey are written out.
+"""
 
 from __future__ import annotations
 

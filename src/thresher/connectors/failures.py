@@ -1,7 +1,8 @@
 """Says what a database answered when it did not give rows, in its own words.
 
 Invariant: pure, and imports no driver: errors are told apart by their numbers. No message holds a credential, the
-address of a host or a traceback; all are one line.
+address of a host or a traceback; all are one line. An error that is not listed counts as `failed`: the statement is
+wrong, and the database's message says how.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Invariant: each question gets a session of its own, which ends with it, so that nothing of a session is left to reset;
 it may only read before anything else runs in it, takes one statement at a time, and reads SQL under a pinned
-`sql_mode`, so that the guard and the server see the same text.
+`sql_mode`, so that the guard and the server see the same text. No file of this machine is handed to a server, and no
+value is lost on its way into Python's types.
 """
 
 from __future__ import annotations

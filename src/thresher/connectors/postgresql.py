@@ -1,8 +1,10 @@
 """Sessions with PostgreSQL, by psycopg.
 
-Invariant: everything runs in a transaction that was begun READ ONLY and is always rolled back; statements that are not
-ours go by the extended protocol, which takes one statement; every setting that changes how a text is read is set with
-the transaction; afterwards `DISCARD ALL` takes away what outlives a transaction (locks, LISTEN, prepared statements).
+Invariant: everything runs in a transaction that was begun READ ONLY and is always rolled back; statements that are
+not ours go by the extended protocol, which takes one statement; every setting that changes how a text is read is set
+with the transaction; afterwards `DISCARD ALL` takes away what outlives a transaction (locks, LISTEN, prepared
+statements). This process's own environment and files sign in for no one else, and no value is lost on its way into
+Python's types.
 """
 
 from __future__ import annotations

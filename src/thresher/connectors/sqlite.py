@@ -1,7 +1,8 @@
 """SQLite: a file that is opened for reading, by the standard library's driver.
 
 Invariant: the file is opened read-only by the operating system, nothing is created beside it, every statement is
-prepared under an allow-list, and its time is watched from inside the engine.
+prepared under an allow-list, and its time is watched from inside the engine. Names of actions and pragmas that SQLite
+may get in the future are denied.
 """
 
 from __future__ import annotations

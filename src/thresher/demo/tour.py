@@ -1,7 +1,7 @@
 """The demo's course: connect, index, find, advise, call.
 
 Invariant: everything shown goes through the product's own services and gateway; whatever ends the tour, no process
-and no file stays but the demo's own database.
+and no file stays but the demo's own database. A failed call is a result that says so, never an exception.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Makes connections of which none is left behind, neither half made nor whole, when whoever asked is cancelled.
 
-Invariant: a connection that nobody took is closed as soon as it is there. Dropped in the middle of signing in, it would
-stay until the garbage collector found it: a place of the server's taken for nothing, and each `DROP DATABASE` of the
-whole server held up until the server loses its patience (`authentication_timeout`, a minute).
+Invariant: a connection that nobody took is closed as soon as it is there. Dropped in the middle of signing in, it
+would stay until the garbage collector found it: a place of the server's taken for nothing, and each `DROP DATABASE`
+of the whole server held up until the server loses its patience (`authentication_timeout`, a minute). The server
+notices a process that ended at once, and a machine that vanished within a minute.
 """
 
 from __future__ import annotations

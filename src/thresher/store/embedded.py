@@ -1,6 +1,8 @@
 """The embedded PostgreSQL: one server per data folder, started and stopped by the one process that owns it.
 
-Invariant: the holder of an `EmbeddedServer` owns its data folder; the server lives no longer than its owner.
+Invariant: the holder of an `EmbeddedServer` owns its data folder; the server lives no longer than its owner. The lock
+dies with the process that holds it; its file stays and only names the last owner. Every step of the set-up may run
+again: a start that was killed half-way is completed by the next one.
 """
 
 from __future__ import annotations

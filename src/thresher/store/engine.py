@@ -1,7 +1,8 @@
 """The one door to the database: transactions bound to a tenant, over a pool of connections.
 
 Invariant: every statement of the application runs inside `transaction(tenant)`, on a connection whose session was
-reset first, with the tenant set for that transaction alone.
+reset first, with the tenant set for that transaction alone. A role that could bypass row-level security gets no
+connection.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Carries log rows to the database in batches, behind the answers that they tell of.
 
 Invariant: giving a row to the journal never waits and never fails. What waits to be written is bounded: of rows that
-the database does not take in time the oldest go, and how many did is counted and said.
+the database does not take in time the oldest go, and how many did is counted and said. A user sees and removes only
+their own rows, a caller without a user all of the tenant's.
 """
 
 from __future__ import annotations

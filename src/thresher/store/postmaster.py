@@ -1,6 +1,8 @@
 """Runs one PostgreSQL server: starts it, waits until it answers, stops it, clears away what a dead owner left.
 
-Invariant: a server is started only when none of its cluster lives, and it is ready when it has answered.
+Invariant: a server is started only when none of its cluster lives, and it is ready when it has answered. A process
+number proves nothing: it may have been reused, be a zombie, or come from another container. The process itself is
+examined, and only one of this cluster is ever signalled.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Seals what must not be readable in the database, and cleans and masks texts before they are stored.
 
-Invariant: neither the key nor what was sealed appears in any message or representation.
+Invariant: neither the key nor what was sealed appears in any message or representation. A secret that is known by its
+form is masked before a text is cut.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Reads all that a server lists - tools, resources, templates, prompts - page by page, inside bounds.
 
-Invariant: a listing of tools is complete or an error, never silently cut; what of it cannot be used is named, and what
-goes wrong with anything else spoils no tool.
+Invariant: a listing of tools is complete or an error, never silently cut; what of it cannot be used is named, and
+what goes wrong with anything else spoils no tool. The time that a schema takes grows with its size, and nesting is
+bounded.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Reads the `mcpServers` file that Claude Desktop, Cursor and VS Code share.
 
 Invariant: one broken entry never loses the others, and nothing is dropped or emptied without a problem that names it.
+A variable that is missing or empty is an error, never an empty text, unless a default is given.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """All upstream servers of the process: one warm session each, shared by every client.
 
-Invariant: servers never wait for one another; after `close` no child process is left.
+Invariant: servers never wait for one another; after `close` no child process is left. A filled-in address is in no
+stored part of a definition; what comes from a server is searched for its address and password.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ def _urls(text: str, _name: str) -> list[str]:
 
 
 def _clocks(text: str) -> list[str]:
-    """Times of day in a text, in 24 hours; a number alone is none."""
+    """Return the times of day in a text, in 24 hours; a number alone is not one."""
     found = list[str]()
     for hour, minute, half in _CLOCK.findall(_DATE.sub(" ", text)):
         if minute or half:

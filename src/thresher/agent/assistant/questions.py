@@ -344,7 +344,7 @@ def place_of(query: str, count: int) -> int | None:
 
 
 def _placed(words: str, count: int) -> int:
-    """The place that words name, from 0, of so many; negative where there is none so far from the end."""
+    """Return the position, from 0, that words name among so many; negative if they go past the start."""
     if not re.search(r"\b(?:last|end|penultimate)\b", words):
         return _number(words)
     if words == "last":

@@ -24,7 +24,7 @@ _READ: Final = b"""
       and at > now() - make_interval(secs => %(life)s)"""
 
 # The row's lock puts turns of one conversation one after another; the last ones stay. A conversation whose time is over
-# begins anew, and of one owner only so many are kept, those that went on last.
+# starts again, and only so many of one owner are kept, the ones that were used last.
 _ADD: Final = b"""
     with extra as (
       delete from assistant_session

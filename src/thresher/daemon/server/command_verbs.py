@@ -3,7 +3,9 @@
 Waiting for a job, the log of another tenant, a model or connection that is tried before it is kept, thresholds of
 intents, components, statements whose verdict is known.
 
-Invariant: what only the owner of the data folder may do is refused to a caller with a key.
+Invariant: what only the owner of the data folder may do is refused to a caller with a key. A user sees only their own
+lines of the log. A model's key comes in and never goes out. Following a job does not own it: the job goes on when its
+follower leaves.
 """
 
 from __future__ import annotations

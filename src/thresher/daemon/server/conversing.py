@@ -1,6 +1,7 @@
 """Verbs that answer: threads and their turns, `ask` without a model, `process_prompt` and `get_context`.
 
-Invariant: a client that closes its connection cancels its turn.
+Invariant: a client that closes its connection cancels its turn. `ask` takes the arguments and gives the answer of
+`/v1/ai/query`. Rules that a command prints for a person have not been given to a model.
 """
 
 from __future__ import annotations

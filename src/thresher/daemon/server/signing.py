@@ -1,6 +1,7 @@
 """Verbs of trust: signing in at upstream servers and out again, and approving held tools.
 
-Invariant: a sign-in ends with the connection that asked for it; no token leaves the daemon.
+Invariant: a sign-in ends with the connection that asked for it; no token leaves the daemon. A decision names
+definitions by their hash, as they were shown.
 """
 
 from __future__ import annotations

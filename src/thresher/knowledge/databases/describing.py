@@ -1,6 +1,7 @@
 """Says what is in a database: the answers of the schema tools.
 
-Invariant: an answer never costs more than its budget, exactly counted; what it leaves out it names, and how to get it.
+Invariant: an answer never costs more than its budget, exactly counted; what it leaves out it names, and how to get
+it. Tables that were found keep their order, and none is shown twice.
 """
 
 from __future__ import annotations

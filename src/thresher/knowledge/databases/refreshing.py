@@ -4,7 +4,8 @@ An answer never waits for that, unless nothing is known yet: what was read befor
 that it may be old.
 
 Invariant: a schema is read once at a time in this process; one that could not be read again stays as it was, and says
-why; whatever is killed, the next use goes on from what is stored.
+why; whatever is killed, the next use goes on from what is stored. Relations are found in a thread; what is sampled is
+bounded in columns and in time.
 """
 
 from __future__ import annotations

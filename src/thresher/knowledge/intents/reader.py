@@ -1,7 +1,8 @@
 """Reads one folder or file into a pack: our own, any Agent Skill, a Cursor rule, a Copilot instruction.
 
 Invariant: liberal with what is sloppy, and says what was mended; strict only where there is danger or nothing to use.
-The text of a pack is data: nothing in it is run, and nothing outside its folder is read.
+The text of a pack is data: nothing in it is run, and nothing outside its folder is read. A broken evaluation query is
+left out and counted; a value of the wrong kind counts as not given.
 """
 
 from __future__ import annotations

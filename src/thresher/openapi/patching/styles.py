@@ -99,7 +99,7 @@ def _commonest(found: Iterable[str], otherwise: str = "") -> str:
     return counted[0][0] if counted else otherwise
 
 
-_PLAIN: Final = re.compile(r"[^\W\d_](?:[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*\S)?")
+_PLAIN: Final = re.compile(r"[^\W\d_](?:.*\S)?")
 _FLOW_SIGNS: Final = re.compile(r"[,\[\]{}]")
 _WORDS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 """Words that YAML 1.1 reads as something else than text; many readers still follow it."""
@@ -109,7 +109,9 @@ _WIDE: Final = 1 << 30
 
 def is_plain(text: str, *, flow: bool = False) -> bool:
     """Return whether a text needs no quotes, for readers of YAML 1.1 and 1.2."""
-    if not _PLAIN.fullmatch(text) or text.lower() in _WORDS or text.endswith(":"):
+    if not _PLAIN.fullmatch(text) or "\t" in text or _UNPRINTABLE.search(text):
+        return False
+    if text.lower() in _WORDS or text.endswith(":"):
         return False
     return ": " not in text and " #" not in text and not (flow and _FLOW_SIGNS.search(text))
 

@@ -1,6 +1,8 @@
 """Rows about packs: fitted routers, rules that a session was given, trust and thresholds.
 
-Invariant: every statement runs under the tenant's policy.
+Invariant: every statement runs under the tenant's policy. Every write raises the tenant's count, so that other
+processes see that their copy is out of date. What was given over a connection counts as long as that connection;
+without a known client, for all clients of the caller and project.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Three things make an intent match: a piece of the chosen cut or a query reaches 
 turn that asked for it, or its rules apply whatever is said. What the message refuses matches only where another piece
 asks for it.
 
-Invariant: pure; equal scores give an equal decision.
+Invariant: pure; equal scores give an equal decision. A question to the user quotes training lines; it never obeys
+them.
 """
 
 from __future__ import annotations
