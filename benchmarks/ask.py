@@ -52,7 +52,7 @@ async def measure(installation: Path, sets: Mapping[str, Path]) -> dict[str, Any
     with tempfile.TemporaryDirectory(prefix="thresher-ask-") as folder:
         async with product.opened(workers=0) as app:
             await install(app.services, installation, Path(folder))
-            await app.assistant.prepare(app.services.caller)
+            await app.services.assistant.prepare(app.services.caller)
             for name, file in sets.items():
                 lines = file.read_text(encoding="utf-8").splitlines()
                 figures[name] = figures_of([await asked(app, json.loads(line)) for line in lines if line.strip()])
@@ -65,9 +65,9 @@ async def asked(app: App, question: Mapping[str, Any]) -> dict[str, Any]:
     *before, last = question["messages"]
     session = ""
     for message in before:
-        session = (await app.assistant.ask(app.services.caller, message, session_id=session)).session_id
+        session = (await app.services.assistant.ask(app.services.caller, message, session_id=session)).session_id
     started = time.perf_counter()
-    answer = await app.assistant.ask(app.services.caller, last, session_id=session)
+    answer = await app.services.assistant.ask(app.services.caller, last, session_id=session)
     ms = (time.perf_counter() - started) * 1000
     kind, source = answered_from(answer)
     right = kind == question["kind"]

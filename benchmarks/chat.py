@@ -52,8 +52,7 @@ def long_lines() -> list[str]:
 
 async def measured(app: App, scripts: Sequence[Script], url: str) -> dict[str, Any]:
     """The figures of some conversations."""
-    parts = app.services, app.threads, app.assistant, app.services.caller
-    async with open_trial(*parts, model="fake", url=url) as trial:
+    async with open_trial(app.services, app.services.caller, model="fake", url=url) as trial:
         done, _ = await evaluate_chat(trial, scripts, lambda *_: None)
     figures, rows = figures_of_chat(done)
     short = {name: _rounded(value) for name, value in asdict(figures).items()}

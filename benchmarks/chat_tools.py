@@ -54,8 +54,7 @@ async def run() -> dict[str, Any]:
     scripts = [Script(row["id"], (ScriptedTurn(row["message"]),)) for row in rows]
     async with serving_model("--text", "I see.") as url, chat.opened() as app:
         await app.services.tools.import_tools(app.services.caller, pool.tools, pool.descriptions)
-        parts = app.services, app.threads, app.assistant, app.services.caller
-        async with open_trial(*parts, model="fake", url=url) as trial:
+        async with open_trial(app.services, app.services.caller, model="fake", url=url) as trial:
             done, _ = await evaluate_chat(trial, scripts, lambda *_: None)
     spoken = [one.turns[0] for one in done]
     tools = [json.dumps(one.prompts[0].tools) for one in done]

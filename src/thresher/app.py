@@ -19,7 +19,7 @@ from typing import Any
 
 from starlette.types import ASGIApp
 
-from thresher.agent import Assistant, Conversations, Threads
+from thresher.agent import Conversations
 from thresher.assembly import open_services, rehearsed_services
 from thresher.core import Caller, InvalidInput, Settings, ThresherError, environment, event, why_keys
 from thresher.gateway import build_gateway, http_app, serve_stream_session
@@ -27,8 +27,8 @@ from thresher.jobs import Supervisor
 from thresher.knowledge.apis import TASK as SYNC_TASK
 from thresher.knowledge.databases import EMBED_TASK, read_configured
 from thresher.knowledge.documents import TASK
-from thresher.knowledge.tools import DropIns, purge_logs
-from thresher.services import Services, open_assistant, open_conversations
+from thresher.knowledge.tools import purge_logs
+from thresher.services import Services, open_conversations
 from thresher.upstream import ServerConfig, ServerFile, parse_servers
 
 logger = logging.getLogger("thresher.app")
@@ -47,9 +47,6 @@ class App:
         open_door: Makes the door to the HTTP faces, once; their lifespan is already running.
         serve_stream: Serves one MCP session over a pair of byte streams, for a caller; None: the owner of this process.
         workers: The processes that do long work.
-        components: The tools, prompts, resources and servers of the owner's folder.
-        assistant: Answers questions without a model.
-        threads: What is kept of conversations.
         conversations: Conversations with a model.
         indexing: Ends when every server that was known at the start has been listed, or has failed.
         rehearsal: Whether nothing that is done with it lasts; see `rehearsed`.
@@ -59,9 +56,6 @@ class App:
     open_door: Callable[[], ASGIApp]
     serve_stream: Callable[[asyncio.StreamReader, asyncio.StreamWriter, Caller | None], Awaitable[None]]
     workers: Supervisor
-    components: DropIns
-    assistant: Assistant
-    threads: Threads
     conversations: Conversations
     indexing: asyncio.Task[None]
     rehearsal: bool = False
@@ -95,17 +89,12 @@ async def open_app(settings: Settings, *, servers: Sequence[ServerConfig] = ()) 
         work.begin(_catch_up(services, services.caller))
         work.begin(_connect(services))
         work.begin(_provide(services, services.caller))
-        components = DropIns(services.tools, settings, services.caller)
-        work.begin(components.follow())
+        work.begin(services.components.follow())
         work.begin(services.keys.patrol())
         workers = Supervisor(services.database, settings, TASKS)
         work.begin(workers.run())
-        assistant = open_assistant(services)
-        stack.push_async_callback(assistant.close)
-        threads = Threads(services.database)
-        stack.push_async_callback(threads.close)
-        conversations = open_conversations(services, threads, assistant)
-        work.begin(_sweep(services, assistant, threads, indexing))
+        conversations = open_conversations(services)
+        work.begin(_sweep(services, indexing))
 
         async def serve_stream(
             reader: asyncio.StreamReader, writer: asyncio.StreamWriter, caller: Caller | None
@@ -117,9 +106,9 @@ async def open_app(settings: Settings, *, servers: Sequence[ServerConfig] = ()) 
         def open_door() -> ASGIApp:
             from thresher.api import http_api  # noqa: PLC0415 - a second that a daemon without the door does without
 
-            return _door(services, http, http_api(services, assistant, threads, conversations), work.welcome)
+            return _door(services, http, http_api(services, conversations), work.welcome)
 
-        yield App(services, open_door, serve_stream, workers, components, assistant, threads, conversations, indexing)
+        yield App(services, open_door, serve_stream, workers, conversations, indexing)
 
 
 @asynccontextmanager
@@ -129,10 +118,7 @@ async def rehearsed(app: App) -> AsyncGenerator[App]:
     Rows are rolled back, files of workspaces are not written, and upstream servers must not be asked.
     """
     async with AsyncExitStack() as stack:
-        services = await rehearsed_services(app.services, stack)
-        threads = Threads(services.database)
-        stack.push_async_callback(threads.close)
-        yield replace(app, services=services, threads=threads, rehearsal=True)
+        yield replace(app, services=await rehearsed_services(app.services, stack), rehearsal=True)
 
 
 class _Work:
@@ -239,14 +225,14 @@ async def _provide(services: Services, caller: Caller) -> None:
         event(logger, "workspaces not read", level=logging.WARNING, reason=str(error), tenant=caller.tenant.id)
 
 
-async def _sweep(services: Services, assistant: Assistant, threads: Threads, indexing: asyncio.Task[None]) -> None:
+async def _sweep(services: Services, indexing: asyncio.Task[None]) -> None:
     """Remove what logs and conversations have kept for long enough: once after the start, then daily."""
     await asyncio.wait([indexing])
     while True:
         try:
             purged = await purge_logs(services.database, services.settings.log_days)
-            ended = await assistant.sessions.purge()
-            old = await threads.purge(services.settings.thread_days)
+            ended = await services.assistant.sessions.purge()
+            old = await services.threads.purge(services.settings.thread_days)
             counts = {"rows": purged.rows, "embeddings": purged.embeddings, "conversations": ended, "threads": old}
             event(logger, "logs purged", counts=counts)
         except ThresherError as error:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from thresher.agent import AgentSettings, Models, Prompts
+from thresher.agent import AgentSettings, Assistant, Models, Prompts, Threads
 from thresher.audit import AuditLog
 from thresher.calling import Calling
 from thresher.context import (
@@ -33,7 +34,7 @@ from thresher.knowledge.databases import DatabaseService
 from thresher.knowledge.documents import DocumentService
 from thresher.knowledge.intents import IntentService, sources_of
 from thresher.knowledge.solutions import RehearsedStorage, SolutionService, Storage
-from thresher.knowledge.tools import CredentialStore, ToolService
+from thresher.knowledge.tools import CredentialStore, DropIns, ToolService
 from thresher.llm import open_chat
 from thresher.packs import BUILT_IN
 from thresher.search import SearchIndex
@@ -78,7 +79,7 @@ async def rehearsed_services(services: Services, stack: AsyncExitStack) -> Servi
     storage = RehearsedStorage(services.settings.data_dir)
     trial = await _assemble(settings, database, services.secrets, services.encoder, storage, IdleUpstreams, stack)
     trial.tools.mirror_local(services.tools)
-    return trial
+    return replace(trial, components=services.components)
 
 
 async def _assemble(
@@ -129,6 +130,11 @@ async def _assemble(
     context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis)))
     _name_things(context.variables, databases, apis, solutions)
     models = _open_models(database, secrets, settings, stack)
+    calling = Calling(settings, tools, intents, context, upstreams, audit)
+    assistant = Assistant(calling, intents, database, encoder)
+    stack.push_async_callback(assistant.close)
+    threads = Threads(database)
+    stack.push_async_callback(threads.close)
     return Services(
         settings=settings,
         database=database,
@@ -138,7 +144,7 @@ async def _assemble(
         tools=tools,
         intents=intents,
         context=context,
-        calling=Calling(settings, tools, intents, context, upstreams, audit),
+        calling=calling,
         secrets=secrets,
         caller=caller,
         keys=keys,
@@ -153,6 +159,9 @@ async def _assemble(
         chat_settings=AgentSettings(
             database, models.names, settings.approval_floor, connections=databases.list_connections
         ),
+        threads=threads,
+        assistant=assistant,
+        components=DropIns(tools, settings, caller),
     )
 
 

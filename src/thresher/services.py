@@ -21,7 +21,7 @@ from thresher.knowledge.databases import DatabaseService
 from thresher.knowledge.documents import DocumentService
 from thresher.knowledge.intents import IntentService
 from thresher.knowledge.solutions import SolutionService
-from thresher.knowledge.tools import ToolService
+from thresher.knowledge.tools import DropIns, ToolService
 from thresher.search import SearchIndex
 from thresher.store import Database, Keys, SecretBox
 from thresher.upstream import Upstreams
@@ -53,6 +53,9 @@ class Services:
         prompts: The prompts of the agent's models, in a tenant's own words where it has some.
         models: Chat models that people have registered.
         chat_settings: What holds in conversations with them.
+        threads: What is stored of conversations.
+        assistant: Answers questions without a model.
+        components: The tools, prompts, resources and servers of the owner's folder.
     """
 
     settings: Settings
@@ -76,17 +79,16 @@ class Services:
     prompts: Prompts
     models: Models
     chat_settings: AgentSettings
+    threads: Threads
+    assistant: Assistant
+    components: DropIns
 
 
-def open_conversations(
-    services: Services, threads: Threads, assistant: Assistant, *, models: Models | None = None
-) -> Conversations:
+def open_conversations(services: Services, *, models: Models | None = None) -> Conversations:
     """Conversations over some services.
 
     Args:
         services: What tools and answers come from.
-        threads: Where conversations are kept.
-        assistant: Answers where there is no model.
         models: Other models than those of the services.
     """
     return Conversations(
@@ -97,15 +99,10 @@ def open_conversations(
             databases=services.databases,
             consents=services.tools.consents,
             database=services.database,
-            threads=threads,
+            threads=services.threads,
             prompts=services.prompts,
             models=models or services.models,
             settings=services.chat_settings,
-            assistant=assistant,
+            assistant=services.assistant,
         )
     )
-
-
-def open_assistant(services: Services) -> Assistant:
-    """The assistant without a model, over some services."""
-    return Assistant(services.calling, services.intents, services.database, services.encoder)

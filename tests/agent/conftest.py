@@ -17,7 +17,7 @@ from thresher.embedding import Encoder, open_encoder
 from thresher.gateway import build_gateway
 from thresher.knowledge.intents import Sources
 from thresher.packs import BUILT_IN
-from thresher.services import Services, open_assistant
+from thresher.services import Services
 from thresher.store import Database
 
 TAUGHT = ("examples.txt", "not_examples.txt", "evals")
@@ -68,10 +68,8 @@ async def assistant(services: Services) -> AsyncIterator[Assistant]:
     """The assistant in front of the gateway."""
     gateway = build_gateway(services)
     async with gateway._lifespan_manager():
-        assistant = open_assistant(services)
-        await assistant.prepare(services.caller)
-        yield assistant
-        await assistant.close()
+        await services.assistant.prepare(services.caller)
+        yield services.assistant
 
 
 @pytest.fixture

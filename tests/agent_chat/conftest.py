@@ -29,7 +29,7 @@ from thresher.gateway import build_gateway
 from thresher.knowledge.documents import origin_of
 from thresher.knowledge.intents import Sources
 from thresher.llm import Function, Message
-from thresher.services import Services, open_assistant, open_conversations
+from thresher.services import Services, open_conversations
 from thresher.store import Database
 from thresher.upstream import ServerConfig
 
@@ -226,11 +226,7 @@ async def conversing(services: Services) -> AsyncGenerator[tuple[Conversations, 
     """Conversations in front of the gateway, and their threads."""
     gateway = build_gateway(services)
     async with gateway._lifespan_manager():
-        assistant = open_assistant(services)
-        threads = Threads(services.database)
-        yield open_conversations(services, threads, assistant), threads
-        await threads.close()
-        await assistant.close()
+        yield open_conversations(services), services.threads
 
 
 @pytest.fixture

@@ -131,7 +131,7 @@ async def test_the_database_keeps_tenants_apart_where_a_statement_would_not(
 
     assert len(rewritten.statements) > 20
     assert said == ["ours", "ours!"]
-    assert len(history.points) == 1
+    assert len(history.states) == 1
     assert len(page.threads) == 3
     assert await fingerprint(database, other_tenant) == before
 

@@ -124,7 +124,7 @@ async def test_the_history_names_each_state(database: Database, threads: Threads
     await say(saver, thread, "two")
     first = await threads.history(ada, thread, limit=5)
     rest = await threads.history(ada, thread, limit=5, cursor=first.cursor)
-    points = first.points + rest.points
+    points = first.states + rest.states
 
     assert [point.source for point in points] == ["loop", "loop", "loop", "input"] * 2
     assert [point.parent for point in points] == [point.id for point in points[1:]] + [None]
@@ -156,12 +156,12 @@ async def test_a_fork_at_an_earlier_state_knows_nothing_later(
     thread, saver = uuid4(), ThreadSaver(database, ada)
     for words in ("one", "two", "three"):
         await say(saver, thread, words)
-    point = (await threads.history(ada, thread)).points[4]
+    point = (await threads.history(ada, thread)).states[4]
     fork = await threads.fork(ada, thread, at=str(point.id), title="earlier")
     state = await counting(saver).aget_state(config(fork.id))
 
     assert (state.values["said"], state.next, fork.title) == (["one", "one!", "two", "two!"], (), "earlier")
-    assert len((await threads.history(ada, fork.id)).points) == 8
+    assert len((await threads.history(ada, fork.id)).states) == 8
     assert await say(saver, fork.id, "four") == ["one", "one!", "two", "two!", "four", "four!"]
     assert len(await say(saver, thread, "five")) == 8
 

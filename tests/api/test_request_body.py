@@ -9,10 +9,11 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from thresher.api.chat.bodies import ChatBody
-from thresher.api.context import ContextRequest
-from thresher.api.models import FindRequest
 from thresher.context import DEFAULT_BUDGET
-from thresher.verbs import RequestBody
+from thresher.verbs import CONTEXT, TOOLS, RequestBody, arguments_model
+
+ContextRequest = arguments_model(CONTEXT["get_context"])
+FindRequest = arguments_model(TOOLS["find_tools"])
 
 
 def bodies(base: type[BaseModel]) -> Iterator[type[BaseModel]]:

@@ -294,7 +294,7 @@ async def test_other_refusals_raise_what_the_client_expects(sdk: AsyncOpenAI) ->
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b"7", b"[" * 200_000, b"\xff", b'{"messages": NaN}'], ids=lambda one: str(one[:3])
+    "content", [b"", b"{", b"[]", b"7", b"[" * 50_000, b"\xff", b'{"messages": NaN}'], ids=lambda one: str(one[:3])
 )
 async def test_what_is_no_request_is_a_bad_one(chatting: Served, content: bytes) -> None:
     """However broken."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from thresher import servoy
 from thresher.cli.solutions import items_of
-from thresher.verbs.solutions import arguments, relations, value_lists
+from thresher.verbs.solutions import relations, value_lists, workspaces
 
 OPERATORS = ("=", ">", "<", ">=", "<=", "!=", "in", "like", "not in", "not like")
 
@@ -80,7 +80,7 @@ def test_no_pair_is_not_the_same_as_no_pairs(texts: list[str] | None) -> None:
     [
         ("JoinType", relations),
         ("Operator", relations),
-        ("Encapsulation", arguments),
+        ("Encapsulation", workspaces),
         ("ValueType", value_lists),
     ],
 )

@@ -50,7 +50,7 @@ async def settled(app: App) -> DropInReport:
     """The report once the first load has ended."""
 
     async def ready() -> DropInReport | None:
-        report = await app.components.report()
+        report = await app.services.components.report()
         return None if report.loading or not (report.files or report.problem) else report
 
     return await eventually(ready, seconds=60)
@@ -70,7 +70,7 @@ async def test_components_are_found_at_the_start_and_one_that_fails_is_reported(
         found = await app.services.tools.find_tools(app.services.caller, queries=["weather of tomorrow"], threshold=0)
 
         with pytest.raises(Conflict, match=r"comes from the folder of components.*thresher servers disable components"):
-            await app.components.check_removable(app.services.caller, "components")
+            await app.services.components.check_removable(app.services.caller, "components")
         problems = {file.path: file.problem for file in report.files}
         assert "division by zero" in problems["tools/bad.py"]
         assert "ended the process" in problems["tools/deadly.py"]
@@ -108,7 +108,7 @@ def test_a_module_that_runs_on_ends_its_process_and_is_left_out_of_the_next(fold
 async def test_without_a_folder_nothing_is_started(opened: Opener, folder: Path) -> None:
     """No process, no server, no problem."""
     async with opened() as app:
-        report = await app.components.load()
+        report = await app.services.components.load()
 
         assert report == DropInReport(str(folder), "", watched=False, loading=False, files=())
         assert await app.services.tools.list_servers(app.services.caller) == ()
@@ -154,7 +154,7 @@ async def test_without_development_a_change_waits_for_a_refresh(opened: Opener, 
         await settled(app)
         put(folder, tools_numbers=REGISTERED)
         before = await names(app)
-        report = await app.components.load(again=True)
+        report = await app.services.components.load(again=True)
 
         assert before == {"forecast"}
         assert await names(app) == {"forecast", "add_numbers"}
@@ -182,7 +182,7 @@ async def test_what_a_person_has_disabled_stays_so(opened: Opener, folder: Path)
         put(folder, tools_numbers=REGISTERED)
 
     async with opened() as again:
-        await again.components.load()
+        await again.services.components.load()
         (server,) = await again.services.tools.list_servers(again.services.caller)
 
         assert not server.enabled
@@ -206,7 +206,7 @@ async def test_a_server_of_the_same_name_is_left_alone(opened: Opener, folder: P
         other = ServerConfig("components", "http", url="http://127.0.0.1:9/mcp")
         await app.services.tools.add_server(app.services.caller, other)
         put(folder, tools_weather=FORECAST)
-        report = await app.components.load()
+        report = await app.services.components.load()
         config = await app.services.tools.server_config(app.services.caller, "components")
 
         assert "is in the way" in report.problem
@@ -219,7 +219,7 @@ async def test_an_emptied_folder_takes_its_server_along(opened: Opener, folder: 
     async with opened() as app:
         await settled(app)
         (folder / "tools" / "weather.py").unlink()
-        await app.components.load()
+        await app.services.components.load()
 
         assert await app.services.tools.list_servers(app.services.caller) == ()
 
@@ -233,7 +233,7 @@ async def test_proxies_become_servers_like_any_other(opened: Opener, folder: Pat
         servers = {server.name: server for server in await app.services.tools.list_servers(app.services.caller)}
         (folder / "proxies" / "two.py").unlink()
         put(folder, proxies_bad=BROKEN)
-        report = await app.components.load()
+        report = await app.services.components.load()
 
         assert {name.partition("_")[0] for name in first} == {"one", "two"}
         assert not servers["one"].auto_approve
@@ -247,9 +247,9 @@ async def test_a_proxy_never_takes_the_place_of_a_persons_server(opened: Opener,
         other = ServerConfig("one", "http", url="http://127.0.0.1:9/mcp")
         await app.services.tools.add_server(app.services.caller, other)
         put(folder, proxies_one=PROXY.format(name="one", fake=FAKE))
-        report = await app.components.load()
+        report = await app.services.components.load()
         (folder / "proxies" / "one.py").unlink()
-        await app.components.load()
+        await app.services.components.load()
         config = await app.services.tools.server_config(app.services.caller, "one")
 
         assert "a person has added another one" in report.problem
@@ -261,8 +261,8 @@ async def test_reports_of_former_versions_are_removed(opened: Opener, folder: Pa
     put(folder, tools_weather=FORECAST)
     async with opened() as app:
         await settled(app)
-        await app.components.load(again=True)
-        await app.components.load(again=True)
+        await app.services.components.load(again=True)
+        await app.services.components.load(again=True)
         kept = list(app.services.settings.data_dir.glob("components-serve-*"))
 
         assert len(kept) == 1
@@ -274,7 +274,7 @@ async def test_the_last_module_that_breaks_leaves_its_tools_as_stale(opened: Ope
     async with opened() as app:
         await settled(app)
         put(folder, tools_weather=BROKEN)
-        report = await app.components.load()
+        report = await app.services.components.load()
         (server,) = await app.services.tools.list_servers(app.services.caller)
 
         assert await names(app) == {"forecast"}
@@ -297,7 +297,7 @@ async def test_a_process_that_is_killed_is_started_again(opened: Opener, folder:
 
         await eventually(lost)
         answer = await app.services.upstreams.call_tool(config, "forecast", {"city": "Rome"})
-        report = await app.components.report()
+        report = await app.services.components.report()
 
         assert answer.structured == {"result": "Sun in Rome"}
         assert [file.problem for file in report.files] == [""]
@@ -328,7 +328,7 @@ async def test_a_call_under_way_is_finished_by_the_old_process(opened: Opener, f
         call = asyncio.create_task(app.services.upstreams.call_tool(config, "wait", {}))
         await eventually(asked.exists)
         put(folder, tools_weather=FORECAST)
-        await app.components.load()
+        await app.services.components.load()
         changed = await names(app)
         await asyncio.to_thread(pipe.write_text, "done")
         answer = await call

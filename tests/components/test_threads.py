@@ -88,7 +88,7 @@ async def app(settings: Settings, databases: Databases, tmp_path: Path) -> Async
     settings.data_dir.mkdir(mode=0o700)
     given = {"database_url": SecretStr(databases.url(name)), "components_dir": folder}
     async with open_app(settings.model_copy(update=given)) as app:
-        await app.components.load()
+        await app.services.components.load()
         spy = ServerConfig("spy", "stdio", sys.executable, (str(script),))
         await app.services.tools.add_server(app.services.caller, spy)
         await app.services.tools.refresh(app.services.caller, "spy")

@@ -14,7 +14,7 @@ from tests.agent.conftest import _a_busy_machine_is_waited_for, encoder, untaugh
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.policy import Policy
 from tests.support.product import opened
-from thresher.agent import Models, Threads
+from thresher.agent import Models
 from thresher.core import InvalidInput, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.evaluation import (
@@ -33,7 +33,6 @@ from thresher.evaluation import (
 from thresher.gateway import build_gateway
 from thresher.knowledge.documents import origin_of
 from thresher.knowledge.intents import Sources
-from thresher.services import open_assistant
 from thresher.store import Database
 
 __all__ = ["_a_busy_machine_is_waited_for", "encoder", "untaught"]
@@ -83,11 +82,7 @@ async def trial(
         await services.databases.refresh_schema(services.caller, "shop")
         gateway = build_gateway(services)
         await stack.enter_async_context(gateway._lifespan_manager())
-        assistant = open_assistant(services)
-        threads = Threads(database)
-        stack.push_async_callback(assistant.close)
-        stack.push_async_callback(threads.close)
-        opening = open_trial(services, threads, assistant, services.caller, model="fake", url=llm.url)
+        opening = open_trial(services, services.caller, model="fake", url=llm.url)
         yield await stack.enter_async_context(opening)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from cryptography.fernet import Fernet
 
-from thresher.agent import AgentSettings, Models, Prompts
+from thresher.agent import AgentSettings, Assistant, Models, Prompts, Threads
 from thresher.audit import AuditLog
 from thresher.calling import Calling
 from thresher.context import (
@@ -32,7 +32,7 @@ from thresher.knowledge.databases import DatabaseService
 from thresher.knowledge.documents import DocumentService
 from thresher.knowledge.intents import IntentService, Sources
 from thresher.knowledge.solutions import SolutionService, Storage
-from thresher.knowledge.tools import ToolService
+from thresher.knowledge.tools import DropIns, ToolService
 from thresher.search import SearchIndex
 from thresher.services import Services
 from thresher.store import Database, Keys, SecretBox
@@ -75,6 +75,8 @@ async def opened(
     solutions = SolutionService(database, Storage(settings.data_dir), settings, databases.provide)
     name_solution(context.variables, solutions, databases)
     models = Models(database, secrets, settings)
+    calling = Calling(settings, tools, intents, context, upstreams, audit)
+    assistant, threads = Assistant(calling, intents, database, encoder), Threads(database)
     try:
         yield Services(
             settings=settings,
@@ -85,7 +87,7 @@ async def opened(
             tools=tools,
             intents=intents,
             context=context,
-            calling=Calling(settings, tools, intents, context, upstreams, audit),
+            calling=calling,
             secrets=secrets,
             caller=caller,
             keys=Keys(database),
@@ -100,8 +102,13 @@ async def opened(
             chat_settings=AgentSettings(
                 database, models.names, settings.approval_floor, connections=databases.list_connections
             ),
+            threads=threads,
+            assistant=assistant,
+            components=DropIns(tools, settings, caller),
         )
     finally:
+        await threads.close()
+        await assistant.close()
         await models.close()
         await apis.close()
         await databases.close()

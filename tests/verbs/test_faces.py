@@ -91,7 +91,7 @@ async def test_a_tool_has_the_schema_and_a_text_for_the_model() -> None:
 
 async def test_the_daemon_checks_and_answers() -> None:
     """Under the verb's name; a list stands under its key."""
-    verbs = declared_verbs(NO_SERVICES, CHILD, (TOYS,))
+    verbs = declared_verbs(Request(NO_SERVICES, CHILD), (TOYS,))
 
     found = await verbs["find_toys"]({"name": "kite"}, lambda _: None)
     given = await verbs["give_away"]({"names": ["kite"]}, lambda _: None)

@@ -20,14 +20,11 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thresher import __version__
-from thresher.agent import Assistant, Conversations, Threads
+from thresher.agent import Conversations
+from thresher.api.answers import ProblemDocument, Readiness
 from thresher.api.chat import chat_router, models_router
-from thresher.api.context import assistant_router, context_router
 from thresher.api.errors import explain_errors
-from thresher.api.models import ProblemDocument, Readiness
 from thresher.api.routes import ROUTES
-from thresher.api.threads import threads_router
-from thresher.api.tools import tools_router
 from thresher.api.verbs import verbs_router
 from thresher.core import EncoderError, SchemaMismatch, StoreUnavailable, ThresherError, has_more_values
 from thresher.embedding import Encoder
@@ -67,7 +64,8 @@ class Bounded:
                 await _pass_over(receive)
             message = await receive() if read <= BODY_LIMIT else {"type": "http.disconnect"}
             read += len(message.get("body", b""))
-            body.extend(message.get("body", b"") if read <= BODY_LIMIT else b"")
+            if read <= BODY_LIMIT:
+                body.extend(message.get("body", b""))
             if not message.get("more_body", False):
                 if has_more_values(body, VALUE_LIMIT):
                     raise HTTPException(
@@ -190,24 +188,27 @@ class _API(FastAPI):
 
 
 def _describe_fields(schema: dict[str, Any]) -> None:
-    """Give the fields of a record their descriptions: the section `Attributes` of its docstring."""
+    """Describe a record: its docstring's section `Attributes`, and that an answer has all of its fields.
+
+    A record whose empty fields are absent from answers says so by an empty `required`.
+    """
     description, _, attributes = schema.get("description", "").partition("Attributes:\n")
     if not attributes:
         return
     schema["description"] = description.strip()
+    if schema.get("required") != []:
+        schema["required"] = list(schema.get("properties", {}))
     for line in cleandoc(attributes).replace("\n    ", " ").splitlines():
         name, _, text = line.partition(": ")
         if (field := schema.get("properties", {}).get(name)) is not None and "$ref" not in field:
             field.setdefault("description", text)
 
 
-def http_api(services: Services, assistant: Assistant, threads: Threads, conversations: Conversations) -> FastAPI:
-    """The application for every path but `/mcp`.
+def http_api(services: Services, conversations: Conversations) -> FastAPI:
+    """The application for every path except `/mcp`.
 
     Args:
         services: What it works with.
-        assistant: Answers questions without a model.
-        threads: What is kept of conversations.
         conversations: Conversations with a model.
     """
     application = _API(
@@ -220,12 +221,8 @@ def http_api(services: Services, assistant: Assistant, threads: Threads, convers
     )
     application.add_middleware(Bounded)
     explain_errors(application)
-    application.include_router(context_router(services.context))
-    application.include_router(tools_router(services.tools))
     for kind, routes in ROUTES:
         application.include_router(verbs_router(services, kind, routes))
-    application.include_router(assistant_router(assistant))
-    application.include_router(threads_router(threads, services.chat_settings))
     application.include_router(chat_router(conversations, services.models))
     application.include_router(models_router(services.models))
     application.include_router(health_router(Watch(services.database, services.encoder)))

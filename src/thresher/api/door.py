@@ -11,9 +11,12 @@ import logging
 from collections.abc import Callable, Collection
 from contextlib import nullcontext
 from dataclasses import replace
+from typing import Annotated
 
 import anyio
+from fastapi import Depends, Request
 from fastapi.responses import JSONResponse
+from fastapi.security import HTTPBearer
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -32,6 +35,17 @@ KEY = "thresher.key"
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 _WAY_IN = "Send a key as `Authorization: Bearer thr_...`; make one with: thresher keys add NAME."
+
+BEARER = HTTPBearer(auto_error=False, description="A key: `thresher keys add NAME`.")
+"""Describes what the door requires; it checks nothing itself."""
+
+
+def _checked_caller(request: Request) -> Caller:
+    return request.scope[CALLER]
+
+
+RequestCaller = Annotated[Caller, Depends(_checked_caller)]
+"""The caller that the door has checked, as a parameter of a route."""
 
 
 class Door:

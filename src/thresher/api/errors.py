@@ -18,7 +18,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from thresher.api.models import ProblemDocument, WrongField
+from thresher.api.answers import ProblemDocument, WrongField
 from thresher.core import (
     AccessDenied,
     Conflict,
@@ -116,6 +116,31 @@ def param_of(location: Sequence[object]) -> str | None:
 logger = logging.getLogger("thresher.api")
 
 MEDIA_TYPE = "application/problem+json"
+
+
+def problem_response(text: str) -> dict[str, Any]:
+    """How a route's description says that it may answer with a problem document.
+
+    Not as a `model`: FastAPI would build a validator for each status of each route, more than half of the time that
+    building the API takes, for answers that it neither makes nor checks.
+
+    Args:
+        text: When it does.
+    """
+    return {"description": text, "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}}
+
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    401: problem_response("Missing or unknown API key."),
+    403: problem_response("The Origin, or the caller, may not do this."),
+    404: problem_response("A named tool or server does not exist."),
+    413: problem_response("The body is too large."),
+    421: problem_response("The Host is not this server's."),
+    422: problem_response("The body is not valid."),
+    500: problem_response("An internal error."),
+    503: problem_response("The database does not answer."),
+}
+"""The problems that any route may answer with."""
 
 _STATUS: Mapping[type[ThresherError], HTTPStatus] = {
     InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,

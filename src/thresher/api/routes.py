@@ -1,12 +1,36 @@
-"""Where each verb is served over HTTP."""
+"""Where each verb is served over HTTP; the verbs of a kind that is not named here are at `POST /v1/VERB`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
-from thresher.api.verbs import Route
-from thresher.verbs import APIS, AUDIT, DATABASES, DOCUMENTS, INTENTS, JOBS, PROMPTS, SETTINGS, SOLUTIONS, Kind
+from thresher.api.answers import (
+    ContextResponse,
+    FindResponse,
+    PromptResponse,
+    context_answer,
+    found_answer,
+    prompt_answer,
+)
+from thresher.api.verbs import Route, default_routes
+from thresher.verbs import (
+    APIS,
+    ASSISTANT,
+    AUDIT,
+    CONTEXT,
+    DATABASES,
+    DOCUMENTS,
+    INTENTS,
+    JOBS,
+    KINDS,
+    PROMPTS,
+    SETTINGS,
+    SOLUTIONS,
+    THREADS,
+    TOOLS,
+    Kind,
+)
 
 _APIS = (
     Route("list_api_providers", "GET", "/v1/apis"),
@@ -101,15 +125,41 @@ _AUDIT = (
     Route("sql_activity_log", "GET", "/v1/audit", exact=True),
     Route("verify_audit", "GET", "/v1/audit/verification"),
 )
-ROUTES: Sequence[tuple[Kind, Sequence[Route]]] = (
-    (APIS, _APIS),
-    (DATABASES, _DATABASES),
-    (DOCUMENTS, _DOCUMENTS),
-    (JOBS, _JOBS),
-    (SOLUTIONS, _SOLUTIONS),
-    (PROMPTS, _PROMPTS),
-    (SETTINGS, _SETTINGS),
-    (INTENTS, _INTENTS),
-    (AUDIT, _AUDIT),
+_CONTEXT = (
+    Route("process_prompt", "POST", "/v1/process_prompt", view=prompt_answer, answer=PromptResponse),
+    Route("get_context", "POST", "/v1/context", view=context_answer, answer=ContextResponse),
+)
+_TOOLS = (
+    Route("find_tools", "POST", "/v1/tools/find", needs_body=True, view=found_answer, answer=FindResponse),
+    Route("refresh", "POST", "/v1/tools/refresh", needs_body=True),
+    Route("list_consents", "GET", "/v1/tools/consents", key="consents"),
+    Route("forget_consent", "DELETE", "/v1/tools/consents/{tool}", HTTPStatus.NO_CONTENT),
+)
+_THREADS = (
+    Route("list_threads", "GET", "/v1/threads"),
+    Route("create_thread", "POST", "/v1/threads", HTTPStatus.CREATED, needs_body=True),
+    Route("show_thread", "GET", "/v1/threads/{thread}"),
+    Route("change_thread", "PATCH", "/v1/threads/{thread}", needs_body=True),
+    Route("delete_thread", "DELETE", "/v1/threads/{thread}", HTTPStatus.NO_CONTENT),
+    Route("fork_thread", "POST", "/v1/threads/{thread}/fork", HTTPStatus.CREATED),
+    Route("list_states", "GET", "/v1/threads/{thread}/states"),
+)
+_ROUTES: Mapping[Kind, Sequence[Route]] = {
+    CONTEXT: _CONTEXT,
+    TOOLS: _TOOLS,
+    APIS: _APIS,
+    DATABASES: _DATABASES,
+    DOCUMENTS: _DOCUMENTS,
+    JOBS: _JOBS,
+    SOLUTIONS: _SOLUTIONS,
+    PROMPTS: _PROMPTS,
+    SETTINGS: _SETTINGS,
+    INTENTS: _INTENTS,
+    AUDIT: _AUDIT,
+    ASSISTANT: (Route("ask", "POST", "/v1/ai/query", name="query"),),
+    THREADS: _THREADS,
+}
+ROUTES: Sequence[tuple[Kind, Sequence[Route]]] = tuple(
+    (kind, _ROUTES.get(kind) or default_routes(kind)) for kind in KINDS if not kind.local
 )
 """By kind."""

@@ -9,7 +9,7 @@ Invariant: answers are the verbs' records, and validation is theirs; nothing is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
@@ -22,8 +22,8 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 import thresher.core
-from thresher.api.asking import BEARER, PROBLEMS, Asking, problem
-from thresher.api.errors import status_of_type
+from thresher.api.door import BEARER, RequestCaller
+from thresher.api.errors import PROBLEMS, problem_response, status_of_type
 from thresher.services import Services
 from thresher.verbs import Kind, Parameter, Request, Verb, arguments_model, values_of
 
@@ -45,6 +45,10 @@ class Route:
         key: What the answer calls a list, if not as the verb does.
         body: The verb's parameter that is the whole body; the others are then the query.
         exact: Whether a name in the query that the verb does not have is refused.
+        needs_body: Whether a body must be sent although each of its fields may be omitted.
+        view: Makes the answer of the verb's record; by default the record is the answer.
+        answer: The type of what `view` makes, for the description.
+        name: Of the operation, if not the verb's.
     """
 
     verb: str
@@ -55,6 +59,15 @@ class Route:
     key: str = ""
     body: str = ""
     exact: bool = False
+    needs_body: bool = False
+    view: Callable[[Request, Any], Awaitable[Any]] | None = None
+    answer: Any = None
+    name: str = ""
+
+
+def default_routes(kind: Kind) -> Sequence[Route]:
+    """`POST /v1/VERB` for each verb of a kind."""
+    return tuple(Route(verb.name, "POST", f"/v1/{verb.name}") for verb in kind)
 
 
 def verbs_router(services: Services, kind: Kind, routes: Sequence[Route]) -> APIRouter:
@@ -73,11 +86,11 @@ def verbs_router(services: Services, kind: Kind, routes: Sequence[Route]) -> API
             _endpoint(services, verb, route),
             methods=[route.method],
             status_code=route.status,
-            response_model=None if empty else _answer_type(verb, route.key or verb.key),
+            response_model=None if empty else route.answer or _answer_type(verb, route.key or verb.key),
             responses=_problems(verb),
             summary=verb.summary,
             description=verb.summary,
-            name=verb.name,
+            name=route.name or verb.name,
         )
     return router
 
@@ -89,19 +102,20 @@ def _endpoint(services: Services, verb: Verb, route: Route) -> Callable[..., Cor
 
     @cache
     def adapter() -> TypeAdapter[Any]:
-        """Built at the first answer, not at the start: few of the routes are asked."""
-        return TypeAdapter(_answer_type(verb, key))
+        """Built at the first answer and not at the start: few of the routes are used."""
+        return TypeAdapter(Any if route.view else _answer_type(verb, key))
 
     async def endpoint(*, caller: Any, agent: str, body: Any = None, **given: Any) -> Response:
         arguments = given if body is None else given | values_of(verb, body)
-        answer = await verb.run(Request(services, caller, client=agent), arguments)
+        request = Request(services, caller, client=agent)
+        answer = await verb.run(request, arguments)
         if route.status == HTTPStatus.NO_CONTENT:
             return Response(status_code=route.status)
-        named = {key: answer} if key else answer
-        return Response(adapter().dump_json(named), route.status, media_type="application/json")
+        answer = await route.view(request, answer) if route.view else {key: answer} if key else answer
+        return Response(adapter().dump_json(answer, by_alias=True), route.status, media_type="application/json")
 
     arguments = [
-        Argument("caller", Argument.KEYWORD_ONLY, annotation=Asking),
+        Argument("caller", Argument.KEYWORD_ONLY, annotation=RequestCaller),
         Argument("agent", Argument.KEYWORD_ONLY, annotation=_Agent, default=""),
         *(_in_path(alias, verb.parameters[name]) for alias, name in in_path.items()),
     ]
@@ -114,7 +128,8 @@ def _endpoint(services: Services, verb: Verb, route: Route) -> Callable[..., Cor
         ]
     elif others:
         model = arguments_model(verb, *in_path.values())
-        default = Argument.empty if any(one.required for one in others) else None
+        needed = route.needs_body or any(one.required for one in others)
+        default = Argument.empty if needed else None
         annotation = model if default is Argument.empty else model | None
         arguments.append(Argument("body", Argument.KEYWORD_ONLY, annotation=annotation, default=default))
     endpoint.__signature__ = Signature(arguments)  # pyright: ignore[reportFunctionMemberAccess] - what FastAPI reads
@@ -158,4 +173,4 @@ def _problems(verb: Verb) -> dict[int | str, dict[str, Any]]:
     texts: dict[int, list[str]] = {}
     for name, text in verb.errors.items():
         texts.setdefault(status_of_type(getattr(thresher.core, name)), []).append(text)
-    return {status: problem(" ".join(found)) for status, found in sorted(texts.items())}
+    return {status: problem_response(" ".join(found)) for status, found in sorted(texts.items())}

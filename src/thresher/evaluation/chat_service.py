@@ -14,7 +14,6 @@ from uuid import UUID, uuid4
 
 from thresher.agent import (
     AgentSettings,
-    Assistant,
     ChatCall,
     Conversations,
     Decision,
@@ -24,7 +23,6 @@ from thresher.agent import (
     Models,
     Offers,
     Report,
-    Threads,
 )
 from thresher.calling import Calling
 from thresher.core import Caller, InvalidInput, NotFound, acting_for
@@ -101,8 +99,6 @@ class Answered:
 @asynccontextmanager
 async def open_trial(
     services: Services,
-    threads: Threads,
-    assistant: Assistant,
     caller: Caller,
     *,
     model: str = "",
@@ -112,8 +108,6 @@ async def open_trial(
 
     Args:
         services: Of the running product.
-        threads: Where conversations are while they are had.
-        assistant: Of the running product.
         caller: For whom.
         model: A registered model's name; with `url` the service's name for it.
         url: Of a service that is not registered; it is asked without a key.
@@ -127,7 +121,7 @@ async def open_trial(
         settings = settings.model_copy(update={"llm_url": url, "llm_model": model or "model", "llm_key": None})
     watched = Watched()
     models = Models(services.database, services.secrets, settings, watch=watched)
-    conversations = open_conversations(services, threads, assistant, models=models)
+    conversations = open_conversations(services, models=models)
     try:
         yield ChatTrial(
             caller,

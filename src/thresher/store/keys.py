@@ -56,6 +56,7 @@ class KeyInfo:
     """A key as people may see it.
 
     Attributes:
+        tenant: The tenant's name.
         name: Its name inside the tenant.
         user: The user whom it stands for; None: the tenant as a whole.
         hint: Its first characters, to tell keys apart.
@@ -64,6 +65,7 @@ class KeyInfo:
         revoked_at: Since when it is refused; None: it is good.
     """
 
+    tenant: str
     name: str
     user: str | None
     hint: str
@@ -129,7 +131,7 @@ class Keys:
         if row is None:
             raise Conflict(f"There is a key '{name}' already.", hint="Choose another name, or revoke that one first.")
         self._any = (True, 0.0)
-        return text, _info(row)
+        return text, _info(tenant, row)
 
     async def list(self, tenant: Tenant) -> tuple[KeyInfo, ...]:
         """The tenant's keys by name, revoked ones included."""
@@ -138,7 +140,7 @@ class Keys:
             found = await connection.execute(
                 select(access_key).where(access_key.c.tenant_id == tenant.id).order_by(access_key.c.name)
             )
-            return tuple(_info(row) for row in found)
+            return tuple(_info(tenant, row) for row in found)
 
     async def revoke(self, tenant: Tenant, name: str) -> KeyInfo:
         """Refuse a key from now on, and end what is open with it; again is fine.
@@ -158,7 +160,7 @@ class Keys:
         self._revocations += 1
         self._known.pop(row.hash, None)
         self._end(row.hash)
-        return _info(row)
+        return _info(tenant, row)
 
     async def exist(self) -> bool:
         """Return whether any key was ever made, revoked ones included."""
@@ -287,5 +289,5 @@ def _hash(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def _info(row: Row[Any]) -> KeyInfo:
-    return KeyInfo(row.name, row.owner, row.hint, row.created_at, row.used_at, row.revoked_at)
+def _info(tenant: Tenant, row: Row[Any]) -> KeyInfo:
+    return KeyInfo(tenant.name, row.name, row.owner, row.hint, row.created_at, row.used_at, row.revoked_at)

@@ -3,10 +3,10 @@
 Faces are adapters over these declarations: tools over MCP, routes over HTTP, what commands ask of the daemon, and the
 commands themselves.
 
-Invariant: a declaration is light. It imports nothing that a command does not need to print its help; records and
-validation are loaded when a face asks for them.
+Invariant: a declaration is light. It imports nothing that a command does not need to print its help; records,
+validation and what runs a verb are loaded when a face asks for them.
 
-Uses: agent, audit, connectors, core, jobs, knowledge, llm, services, servoy.
+Uses: agent, audit, connectors, context, core, jobs, knowledge, llm, services, servoy, store, upstream.
 """
 
 from __future__ import annotations
@@ -14,40 +14,54 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from thresher.verbs.administration import AUDIT, COMPONENTS, JOBS, KEYS
 from thresher.verbs.apis import APIS
-from thresher.verbs.audit import AUDIT
+from thresher.verbs.context import CONTEXT, INTENTS, PACKS
+from thresher.verbs.conversations import ASSISTANT, PROMPTS, SETTINGS, THREADS
 from thresher.verbs.databases import DATABASES
-from thresher.verbs.declaration import Access, Confirm, Kind, Parameter, Request, Verb, nobody
+from thresher.verbs.declaration import Access, Kind, Parameter, Verb
 from thresher.verbs.documents import DOCUMENTS
-from thresher.verbs.intents import INTENTS
-from thresher.verbs.jobs import JOBS
-from thresher.verbs.prompts import PROMPTS
-from thresher.verbs.settings import SETTINGS
 from thresher.verbs.solutions import SOLUTIONS
+from thresher.verbs.tools import TOOLS
 
 if TYPE_CHECKING:
     from thresher.verbs.arguments import BoundedBody, RequestBody, arguments_model, checked, values_of
+    from thresher.verbs.request import Confirm, Progress, Request, nobody
 
-_HEAVY = ("BoundedBody", "RequestBody", "arguments_model", "checked", "values_of")
-KINDS = (APIS, DATABASES, DOCUMENTS, JOBS, SOLUTIONS, PROMPTS, SETTINGS, INTENTS, AUDIT)
+_HEAVY = {
+    "thresher.verbs.arguments": ("BoundedBody", "RequestBody", "arguments_model", "checked", "values_of"),
+    "thresher.verbs.request": ("Confirm", "Progress", "Request", "nobody"),
+}
+KINDS = (
+    *(CONTEXT, TOOLS, APIS, DATABASES, DOCUMENTS, JOBS, SOLUTIONS, PROMPTS, SETTINGS, INTENTS, AUDIT),
+    *(ASSISTANT, THREADS, PACKS, KEYS, COMPONENTS),
+)
 """All kinds of verbs."""
 
 __all__ = [
     "APIS",
+    "ASSISTANT",
     "AUDIT",
+    "COMPONENTS",
+    "CONTEXT",
     "DATABASES",
     "DOCUMENTS",
     "INTENTS",
     "JOBS",
+    "KEYS",
     "KINDS",
+    "PACKS",
     "PROMPTS",
     "SETTINGS",
     "SOLUTIONS",
+    "THREADS",
+    "TOOLS",
     "Access",
     "BoundedBody",
     "Confirm",
     "Kind",
     "Parameter",
+    "Progress",
     "Request",
     "RequestBody",
     "Verb",
@@ -59,9 +73,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import what needs pydantic: commands print their help without it."""
-    if name not in _HEAVY:
+    """Import what needs pydantic or the services: commands print their help without them."""
+    module = next((module for module, names in _HEAVY.items() if name in names), None)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module("thresher.verbs.arguments"), name)
+    value: object = getattr(import_module(module), name)
     globals()[name] = value
     return value

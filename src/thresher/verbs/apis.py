@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from annotated_types import Ge, Le
 from typing_extensions import Doc
 
-from thresher.verbs.declaration import Kind, Request
+from thresher.verbs.declaration import Kind
 
 if TYPE_CHECKING:
     from thresher.knowledge.apis import EndpointAnswer, FoundEndpoints, Improvements, Provider, UsageReport
+    from thresher.verbs.request import Request
 
 APIS = Kind("apis", "thresher.knowledge.apis")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 from annotated_types import Ge, Le
 from typing_extensions import Doc
 
-from thresher.verbs.declaration import Kind, Request
+from thresher.verbs.declaration import Kind
 
 if TYPE_CHECKING:
     from thresher.knowledge.databases import (
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         TableColumns,
         TableList,
     )
+    from thresher.verbs.request import Request
 
 DATABASES = Kind("databases", "thresher.knowledge.databases")
 

@@ -23,51 +23,30 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args, get_type_hints
 
 from typing_extensions import Doc
 
 if TYPE_CHECKING:
-    from thresher.core import Caller
-    from thresher.llm import Chat
-    from thresher.services import Services
+    from thresher.verbs.request import Request
 
 Access: TypeAlias = Literal["read", "call", "write", "admin"]
 """Who may: `read` looks, `call` runs tools of others, `write` changes what the caller owns, `admin` configures."""
 Function: TypeAlias = Callable[..., Awaitable[Any]]
 REQUIRED: Final = inspect.Parameter.empty
-Confirm: TypeAlias = Callable[[str], Awaitable[bool | None]]
-"""Asks the person behind a client for a yes; None if they cannot be asked. It may end the call, which then runs again
-with the answer: so nothing may have changed before."""
 
 
-async def nobody(_: str) -> bool | None:
-    """The `Confirm` of a client without a person to ask."""
-    return None
+def implementation(module: str) -> ModuleType:
+    """Import a module of this package that runs verbs: declaring them does without what it imports."""
+    return import_module(f"thresher.verbs.{module}")
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What a verb, or the code of a pack, works with besides its arguments.
+class Exact:
+    """Annotates a number that is neither written as text nor `true` or `false`."""
 
-    Attributes:
-        services: The running product.
-        caller: The tenant and user it works for.
-        chat: The model of the caller's own client; None if it offers none.
-        client: Name and version of the caller's client; empty if unknown.
-        confirm: Asks the person behind that client.
-        thread: The caller's conversation or session; empty if unknown.
-        longest: Most characters of a text that a face can do without, such as a patch.
-    """
-
-    services: Services
-    caller: Caller
-    chat: Chat | None = None
-    client: str = ""
-    confirm: Confirm = nobody
-    thread: str = ""
-    longest: int = 1_000_000
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        return handler(source) | {"strict": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +132,10 @@ class Verb:
     @cached_property
     def record(self) -> Any:
         """The type of what it returns. Imports the kind's package."""
-        module = vars(inspect.getmodule(self.function)) | vars(import_module(self.kind.package))
+        packages = ("thresher.core", self.kind.package, self.function.__module__)
+        names = {name: value for package in packages for name, value in vars(import_module(package)).items()}
         returned = SimpleNamespace(__annotations__={"return": self.function.__annotations__["return"]})
-        return get_type_hints(returned, module)["return"]
+        return get_type_hints(returned, names)["return"]
 
     async def run(self, request: Request, arguments: Mapping[str, Any]) -> Any:
         """Do it.
@@ -176,12 +156,14 @@ class Kind:
         package: Where its records are.
         remote: Whether its verbs reach other machines: a database, a service.
         files: Whether its verbs write texts into files, which cannot hold half of a character.
+        local: Whether only commands on this machine use its verbs.
     """
 
     name: str
     package: str
     remote: bool = True
     files: bool = False
+    local: bool = False
     _verbs: dict[str, Verb] = field(default_factory=dict[str, Verb])
 
     def verb(

@@ -41,7 +41,7 @@ class Reply:
         notes: What is degraded, guessed or left out.
     """
 
-    type: str
+    type: IntentType | Literal["error"]
     results: tuple[Mapping[str, Any], ...] = ()
     total: int = 0
     query: str = ""

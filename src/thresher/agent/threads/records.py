@@ -78,11 +78,11 @@ class Points:
     """Some states of a thread, newest first.
 
     Attributes:
-        points: Of this page.
+        states: Of this page.
         cursor: For older ones; empty where there are none.
     """
 
-    points: tuple[Point, ...]
+    states: tuple[Point, ...]
     cursor: str = ""
 
 

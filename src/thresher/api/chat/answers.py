@@ -5,15 +5,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-
-class _Record(BaseModel):
-    model_config = ConfigDict(from_attributes=True)
+from thresher.agent import Approval, Entry
 
 
 class WireError(BaseModel):
@@ -59,56 +56,16 @@ class WireModels(BaseModel):
     data: list[WireModel]
 
 
-class CallResponse(_Record):
-    """A tool that was asked for."""
-
-    id: str
-    name: str
-    arguments: str = Field(description="JSON, as the model wrote it.")
-
-
-class EntryResponse(_Record):
-    """One message of a thread."""
-
-    id: str
-    kind: Literal["user", "assistant", "tool"]
-    text: str
-    at: dt.datetime | None
-    tool: str = Field(description="Of a tool's answer: the tool.")
-    calls: list[CallResponse] = Field(description="Of the assistant: what it asked for.")
-    internal: bool = Field(description="Whether models are never shown it, such as a search of documents.")
-    passages: list[dict[str, Any]] = Field(
-        description="What a search found, as it stood then: number, repository, path, lines, text; `used`: whether it "
-        "was placed before the model, or left out as not relevant."
-    )
-    report: dict[str, Any] = Field(description="Of an answer: the object `thresher` that it ended with.")
-    cut: bool = Field(description="Of an answer: whether it was broken off, or is still being said.")
-
-
 class HistoryResponse(BaseModel):
     """What was said in a thread, oldest first."""
 
     thread: UUID
     instruction: str = Field(description="The thread's, from the last system messages; empty without.")
-    messages: list[EntryResponse]
-
-
-class ApprovalResponse(_Record):
-    """A call that waits for a person."""
-
-    id: str = Field(description="Names it in `thresher.approvals` of a request.")
-    tool: str
-    arguments: dict[str, Any] = Field(description="With what it would be called; a person may change them.")
-    why: str
-    definition: str = Field(
-        "",
-        description="Digest of the tool's definition, where a decision may say `remember`: its server says that it "
-        "only reads, and is not trusted. Else empty.",
-    )
+    messages: tuple[Entry, ...]
 
 
 class ApprovalsResponse(BaseModel):
     """The calls of a thread that wait for a person."""
 
     thread: UUID
-    approvals: list[ApprovalResponse]
+    approvals: tuple[Approval, ...]

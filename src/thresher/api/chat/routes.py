@@ -9,12 +9,9 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Path, Request, Response
 
 from thresher.agent import Conversations, Models
-from thresher.api.asking import BEARER, Asking
 from thresher.api.chat.answers import (
-    ApprovalResponse,
     ApprovalsResponse,
     Completion,
-    EntryResponse,
     HistoryResponse,
     WireErrorResponse,
     WireModel,
@@ -23,6 +20,7 @@ from thresher.api.chat.answers import (
 from thresher.api.chat.bodies import ChatBody
 from thresher.api.chat.reading import OWN_MODEL, THREAD_HEADER, read_call
 from thresher.api.chat.turns import TurnResponse
+from thresher.api.door import BEARER, RequestCaller
 from thresher.api.errors import problem
 from thresher.core import Caller, did_you_mean, nearest
 
@@ -49,7 +47,7 @@ def chat_router(conversations: Conversations, models: Models) -> APIRouter:
     router = APIRouter(prefix="/v1/chat", tags=["chat"], responses=_REFUSALS, dependencies=[Depends(BEARER)])
 
     @router.post("/completions", responses=_ANSWERS)
-    async def create_completion(body: ChatBody, request: Request, caller: Asking) -> Response:  # pyright: ignore[reportUnusedFunction] - a route
+    async def create_completion(body: ChatBody, request: Request, caller: RequestCaller) -> Response:  # pyright: ignore[reportUnusedFunction] - a route
         """A turn of a conversation, with the documents, databases and tools that it needs.
 
         `X-Thresher-Thread` or `metadata.thread_id` names a thread, which is then kept; without one nothing is.
@@ -60,24 +58,23 @@ def chat_router(conversations: Conversations, models: Models) -> APIRouter:
         return TurnResponse(conversations.talk(caller, asked.call), asked)
 
     @router.get("/history/{thread}")
-    async def show_history(thread: _Thread, caller: Asking) -> HistoryResponse:  # pyright: ignore[reportUnusedFunction] - a route
+    async def show_history(thread: _Thread, caller: RequestCaller) -> HistoryResponse:  # pyright: ignore[reportUnusedFunction] - a route
         """What was said in a thread, with what was searched, called and read for it."""
         entries = await conversations.history(caller, thread)
-        said = [EntryResponse.model_validate(entry) for entry in entries]
         instruction = await conversations.instruction(caller, thread)
-        return HistoryResponse(thread=thread, instruction=instruction, messages=said)
+        return HistoryResponse(thread=thread, instruction=instruction, messages=entries)
 
     @router.delete("/history/{thread}", status_code=HTTPStatus.NO_CONTENT)
-    async def clear_history(thread: _Thread, caller: Asking) -> Response:  # pyright: ignore[reportUnusedFunction] - a route
+    async def clear_history(thread: _Thread, caller: RequestCaller) -> Response:  # pyright: ignore[reportUnusedFunction] - a route
         """Remove a thread and all that is kept of it; forks of it stay."""
         await conversations.clear(caller, thread)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     @router.get("/approvals/{thread}")
-    async def list_approvals(thread: _Thread, caller: Asking) -> ApprovalsResponse:  # pyright: ignore[reportUnusedFunction] - a route
+    async def list_approvals(thread: _Thread, caller: RequestCaller) -> ApprovalsResponse:  # pyright: ignore[reportUnusedFunction] - a route
         """The calls of a thread that wait for your decision."""
         waiting = await conversations.pending(caller, thread)
-        return ApprovalsResponse(thread=thread, approvals=[ApprovalResponse.model_validate(one) for one in waiting])
+        return ApprovalsResponse(thread=thread, approvals=waiting)
 
     return router
 
@@ -91,12 +88,12 @@ def models_router(models: Models) -> APIRouter:
     router = APIRouter(prefix="/v1/models", tags=["chat"], responses=_REFUSALS, dependencies=[Depends(BEARER)])
 
     @router.get("")
-    async def list_chat_models(caller: Asking) -> WireModels:  # pyright: ignore[reportUnusedFunction] - a route
+    async def list_chat_models(caller: RequestCaller) -> WireModels:  # pyright: ignore[reportUnusedFunction] - a route
         """The models that a request may name: `thresher`, which is your own choice, and each that is enabled."""
         return WireModels(data=await _offered(models, caller))
 
     @router.get("/{model}", response_model=WireModel)
-    async def show_chat_model(model: str, request: Request, caller: Asking) -> WireModel | Response:  # pyright: ignore[reportUnusedFunction] - a route
+    async def show_chat_model(model: str, request: Request, caller: RequestCaller) -> WireModel | Response:  # pyright: ignore[reportUnusedFunction] - a route
         """One of them."""
         offered = {one.id: one for one in await _offered(models, caller)}
         return offered[model] if model in offered else _no_model(model, list(offered), request)

@@ -62,8 +62,7 @@ def measuring_chat_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
         if judge := str(arguments.get("judge") or ""):
             await open_judge(app.services, caller, judge)  # so that a wrong name costs no conversation
         named = {"model": str(arguments.get("model") or ""), "url": str(arguments.get("url") or "")}
-        parts = app.services, app.threads, app.assistant, caller
-        async with open_trial(*parts, **named) as trial:
+        async with open_trial(app.services, caller, **named) as trial:
             done, answers = await evaluate_chat(trial, scripts, follow)
         figures, rows = figures_of_chat(done)
         quality = await _quality(app, caller, judge, answers, tell) if judge else None

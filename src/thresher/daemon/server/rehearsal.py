@@ -80,27 +80,25 @@ WRITES: Final[Mapping[str, Shown | None]] = {
 }
 """Verbs that write, each with the verb that shows what it changes; None: its own answer says so."""
 
-LOOKS: Final = frozenset(
-    {
-        *("find_tools", "describe_tools", "list_tools", "list_servers", "held_tools", "list_consents"),
-        *("stats", "status"),
-        *("measure_encoder", "list_keys", "follow_job"),
-        *(verb.name for kind in KINDS for verb in kind if verb.access in ("read", "call")),
-        "approval_floor",
-        *("list_threads", "show_thread", "list_packs", "show_pack"),
-        *("list_components", "process_prompt", "get_context"),
-    }
-)
-"""Verbs that change nothing that a person keeps; what they log of themselves aside."""
-
 OTHERS: Final = frozenset(
     {
-        *("ask", "chat", "finish_login"),
+        *("ask", "chat", "finish_login", "create_thread", "change_thread"),
         *("evaluate_tools", "evaluate_apis", "evaluate_chat", "evaluate_documents", "evaluate_intents"),
         *("evaluate_relations", "evaluate_sql"),
     }
 )
-"""Conversations and measurements: nobody could say what they would do without doing it."""
+"""Conversations and measurements, whose effect only shows when they are run, and what no command does."""
+
+LOOKS: Final = (
+    frozenset(
+        {
+            *(verb.name for kind in KINDS for verb in kind if verb.access in ("read", "call")),
+            *("status", "measure_encoder", "list_keys", "follow_job", "approval_floor"),
+        }
+    )
+    - OTHERS
+)
+"""Verbs that change nothing that a person keeps; what they log of themselves aside."""
 
 _PASSING: Final = frozenset({"id", "job", "hint", "token", "digest"})
 """Fields that are drawn at random, or number what will not be there."""

@@ -1,7 +1,6 @@
-"""Verbs of trust: signing in at upstream servers and out again, and approving held tools.
+"""Verbs that sign in at upstream servers and out again, and show which servers need it.
 
-Invariant: a sign-in ends with the connection that asked for it; no token leaves the daemon. A decision names
-definitions by their hash, as they were shown.
+Invariant: a sign-in ends with the connection that asked for it; no token leaves the daemon.
 """
 
 from __future__ import annotations
@@ -20,66 +19,9 @@ from thresher.upstream import (
     check_sign_in,
     check_sign_out,
     open_sign_in,
-    read_sql,
     sign_in_state,
     sign_out,
 )
-
-
-def approving_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
-    """The verbs by name.
-
-    Args:
-        app: The running product.
-        caller: For whom they work, and in which project.
-    """
-    verbs = _Approving(app, caller)
-    named = (
-        verbs.held_tools,
-        verbs.approve_tools,
-        verbs.reject_tools,
-        verbs.set_server_auto_approve,
-        verbs.set_server_trusted,
-        verbs.set_server_sql,
-        verbs.list_consents,
-        verbs.forget_consent,
-    )
-    return {verb.__name__: verb for verb in named}
-
-
-class _Approving:
-    """One method a verb: (arguments, progress) -> result."""
-
-    def __init__(self, app: App, caller: Caller) -> None:
-        self._tools = app.services.tools
-        self._caller = caller
-
-    async def held_tools(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        return plain(await self._tools.held_tools(self._caller, arguments.get("server")))
-
-    async def approve_tools(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        return plain(await self._tools.approve_tools(self._caller, arguments["definitions"]))
-
-    async def reject_tools(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        return plain(await self._tools.reject_tools(self._caller, arguments["definitions"]))
-
-    async def set_server_auto_approve(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        return plain(await self._tools.set_server_auto_approve(self._caller, **arguments))
-
-    async def set_server_trusted(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        return plain(await self._tools.set_server_trusted(self._caller, **arguments))
-
-    async def list_consents(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        return plain(await self._tools.consents.list(self._caller))
-
-    async def forget_consent(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        await self._tools.consents.forget(self._caller, str(arguments["tool"]))
-        return {"forgotten": str(arguments["tool"])}
-
-    async def set_server_sql(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        sql = read_sql(arguments["sql"])
-        return plain(await self._tools.set_server_sql(self._caller, str(arguments["name"]), sql))
-
 
 _waiting: dict[str, SignIn] = {}
 """Sign-ins that wait for a browser, by the state that nobody else knows."""

@@ -9,6 +9,6 @@ Uses: connectors, core, knowledge, servoy.
 from __future__ import annotations
 
 from thresher.verbs.solutions import relations, value_lists, workspaces
-from thresher.verbs.solutions.arguments import SOLUTIONS
+from thresher.verbs.solutions.workspaces import SOLUTIONS
 
 __all__ = ["SOLUTIONS", "relations", "value_lists", "workspaces"]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypeAlias
 from annotated_types import MinLen
 from typing_extensions import Doc, TypedDict, Unpack
 
-from thresher.verbs.declaration import Request
-from thresher.verbs.solutions.arguments import (
+from thresher.verbs.declaration import implementation
+from thresher.verbs.solutions.workspaces import (
     SOLUTIONS,
     Comment,
     Confirmed,
@@ -20,11 +20,11 @@ from thresher.verbs.solutions.arguments import (
     Scope,
     Solution,
     Visible,
-    wishes,
 )
 
 if TYPE_CHECKING:
     from thresher.knowledge.solutions import Deleted, ObjectListing, RelationAnswer
+    from thresher.verbs.request import Request
 
 Name: TypeAlias = Annotated[str, Doc("Of the relation")]
 JoinType: TypeAlias = Literal["inner", "left outer", "right outer", "full"]
@@ -80,7 +80,9 @@ async def open_relation(
         Conflict: There is a relation of this name, and it differs; or somebody must agree first.
         BrokenFile: Its file cannot be read.
     """
-    return await wishes().open_relation(request, properties, name=name, solution=solution, confirm=confirm)
+    return await implementation("solutions.object_specs").open_relation(
+        request, properties, name=name, solution=solution, confirm=confirm
+    )
 
 
 @SOLUTIONS.verb("write", idempotent=True)
@@ -100,7 +102,9 @@ async def update_relation(
         Conflict: Somebody must agree first.
         BrokenFile: Its file cannot be read.
     """
-    return await wishes().update_relation(request, properties, name=name, solution=solution, confirm=confirm)
+    return await implementation("solutions.object_specs").update_relation(
+        request, properties, name=name, solution=solution, confirm=confirm
+    )
 
 
 @SOLUTIONS.verb("write")

@@ -20,7 +20,7 @@ from thresher.knowledge.solutions import (
     ValueListSpec,
 )
 from thresher.servoy import CustomValue, RelationItem, datasource
-from thresher.verbs.declaration import Request
+from thresher.verbs.request import Request
 from thresher.verbs.solutions.relation_columns import infer_columns
 from thresher.verbs.solutions.relations import RelationProperties
 from thresher.verbs.solutions.value_lists import ValueListProperties

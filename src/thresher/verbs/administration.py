@@ -1,0 +1,162 @@
+"""The verbs that run an installation: jobs, the audit log, callers' keys, and the owner's components."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+from annotated_types import Ge, Le
+from typing_extensions import Doc
+
+from thresher.verbs.declaration import Kind
+
+if TYPE_CHECKING:
+    from thresher.audit import Entries, Verification
+    from thresher.jobs import Job
+    from thresher.knowledge.tools import DropInReport
+    from thresher.store import KeyInfo
+    from thresher.verbs.request import Request
+
+JOBS = Kind("jobs", "thresher.jobs")
+AUDIT = Kind("audit", "thresher.audit", remote=False)
+KEYS = Kind("keys", "thresher.store", remote=False, local=True)
+COMPONENTS = Kind("components", "thresher.knowledge.tools", remote=False, local=True)
+
+KeyName: TypeAlias = Annotated[str, Doc("The key's name")]
+Tenant: TypeAlias = Annotated[str | None, Doc("The tenant's name; the caller's own by default")]
+
+
+@JOBS.verb("read", key="jobs")
+async def list_jobs(
+    request: Request, limit: Annotated[int, Ge(1), Le(1_000), Doc("Most jobs")] = 50
+) -> tuple[Job, ...]:
+    """The jobs that you may see, the newest first."""
+    return await request.services.jobs.list(request.caller, limit=limit)
+
+
+@JOBS.verb("read")
+async def show_job(request: Request, job: Annotated[int, Doc("Its number")]) -> Job:
+    """How far a job is, or how it ended.
+
+    Raises:
+        NotFound: There is no job of this number that the caller may see.
+    """
+    return await request.services.jobs.find(request.caller, job)
+
+
+@JOBS.verb("write")
+async def cancel_job(request: Request, job: Annotated[int, Doc("Its number")]) -> Job:
+    """End a job: one that waits at once, one that runs soon; what it has done so far stays.
+
+    Raises:
+        NotFound: There is no job of this number that the caller may see.
+        NotAllowed: It is not the caller's.
+        Conflict: It has ended.
+    """
+    return await request.services.jobs.cancel(request.caller, job)
+
+
+@AUDIT.verb("read")
+async def sql_activity_log(
+    request: Request,
+    connection: Annotated[str, Doc("All unless given")] = "",
+    since: Annotated[str, Doc("ISO date or time")] = "",
+    actor: Annotated[str, Doc("Of one user")] = "",
+    text: Annotated[str, Doc("Part of the SQL")] = "",
+    allowed: Annotated[bool | None, Doc("false: only refused statements")] = None,
+    limit: Annotated[int, Ge(1), Le(500)] = 50,
+    cursor: Annotated[str, Doc("Of the last answer: what it left out")] = "",
+) -> Entries:
+    """Which statements were asked, by whom, what was decided and what came of them; newest first.
+
+    Raises:
+        InvalidInput: The time or the cursor is not valid.
+    """
+    return await request.services.audit.entries(
+        request.caller,
+        since=since,
+        connection=connection,
+        actor=actor,
+        allowed=allowed,
+        text=text,
+        limit=limit,
+        cursor=cursor,
+    )
+
+
+@AUDIT.verb("read")
+async def verify_audit(
+    request: Request, expect: Annotated[str, Doc("A head of an earlier check: it must still be there")] = ""
+) -> Verification:
+    """Whether anything in the whole log was changed, left out, added or cut.
+
+    Raises:
+        InvalidInput: The head is not valid.
+        NotAllowed: The caller is one user of the tenant, who sees only their own lines.
+    """
+    return await request.services.audit.verify_for(request.caller, expect=expect)
+
+
+@KEYS.verb("admin")
+async def list_keys(request: Request, tenant: Tenant = None) -> tuple[KeyInfo, ...]:
+    """A tenant's keys by name, revoked ones included.
+
+    Raises:
+        NotAllowed: The caller is not the owner of the data folder.
+        NotFound: There is no such tenant.
+    """
+    return await request.services.keys.list(await request.tenant(tenant))
+
+
+@KEYS.verb("admin")
+async def add_key(
+    request: Request,
+    name: KeyName,
+    tenant: Annotated[str | None, Doc("The tenant's name, a new one if it does not exist")] = None,
+    user: Annotated[str | None, Doc("The user whom the key stands for; by default the tenant as a whole")] = None,
+) -> tuple[str, KeyInfo]:
+    """Create a key; its text is shown only this once.
+
+    Raises:
+        NotAllowed: The caller is not the owner of the data folder.
+        InvalidInput: The name or the user is not valid.
+        Conflict: A valid key has this name.
+    """
+    request.check_owner()
+    owner = await request.services.database.tenant(tenant or request.caller.tenant.name)
+    return await request.services.keys.add(owner, name, user)
+
+
+@KEYS.verb("admin", destroys=True, idempotent=True)
+async def revoke_key(request: Request, name: KeyName, tenant: Tenant = None) -> KeyInfo:
+    """Refuse a key from now on, and end what is open with it.
+
+    Raises:
+        NotAllowed: The caller is not the owner of the data folder.
+        NotFound: There is no such tenant or key.
+    """
+    return await request.services.keys.revoke(await request.tenant(tenant), name)
+
+
+@COMPONENTS.verb("read")
+async def list_components(request: Request) -> DropInReport:
+    """The components of the owner's folder, and which of them could not be loaded.
+
+    Raises:
+        NotAllowed: The caller is not the owner of the data folder.
+    """
+    request.check_owner()
+    return await request.services.components.report()
+
+
+@COMPONENTS.verb("admin")
+async def refresh_components(request: Request) -> DropInReport:
+    """Load the folder again, and run its modules even if none has changed.
+
+    Raises:
+        NotAllowed: The caller is not the owner of the data folder.
+    """
+    request.check_owner()
+    if request.is_rehearsal:
+        request.progress({"checked": "no module is run in a dry run; `thresher components list` shows their state"})
+        return await request.services.components.report()
+    return await request.services.components.load(again=True)

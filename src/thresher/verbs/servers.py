@@ -1,0 +1,154 @@
+"""Adds, changes and refreshes servers for `verbs.tools`, and reports on which of them it still waits.
+
+Invariant: no server waits for another. A dry run starts and asks only the servers that are tested, and lists none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from thresher.core import InvalidInput, ThresherError, UpstreamError, plain, problems_of
+from thresher.knowledge.tools import Refreshed, ServerInfo, total_of
+from thresher.upstream import ServerConfig, SignInNeeded, checked_server, parse_servers, read_sql
+from thresher.verbs.request import Progress, Request
+
+_SERVER = TypeAdapter(ServerConfig)
+_NAMED = 4
+"""The number of servers that a report names."""
+
+
+async def add_server(
+    request: Request, server: Mapping[str, Any], sql: Mapping[str, Any] | None, *, test: bool, **switches: bool | None
+) -> Refreshed:
+    """See the verb."""
+    try:
+        config = checked_server(_SERVER.validate_python(server))
+    except ValidationError as error:
+        raise InvalidInput(f"The server is not well defined: {problems_of(error)}.") from None
+    config = replace(config, sql=read_sql(sql) or config.sql)
+    unusable = await _unusable(request, [config]) if test else {}
+    if error := unusable.get(config.name):
+        raise UpstreamError(f"Server '{config.name}' was not added. {error.message}", hint=error.hint)
+    return await _add(request, [config], **switches)
+
+
+async def import_servers(
+    request: Request, document: str, variables: Mapping[str, str], *, test: bool
+) -> dict[str, Any]:
+    """See the verb."""
+    servers = parse_servers(document, variables)
+    found = [_with_path(server, variables.get("PATH", "")) for server in servers]
+    unusable = await _unusable(request, found) if test else {}
+    usable = [server for server in found if server.name not in unusable]
+    done = await _add(request, usable)
+    failures = {name: str(error) for name, error in unusable.items()}
+    refreshed = cast("dict[str, Any]", plain(replace(done, failures={**done.failures, **failures})))
+    return refreshed | {
+        "added": [server.name for server in usable],
+        "problems": [str(problem) for problem in servers.problems],
+    }
+
+
+async def set_server_sql(request: Request, name: str, sql: Mapping[str, Any] | None) -> ServerInfo:
+    """See the verb."""
+    return await request.services.tools.set_server_sql(request.caller, name, read_sql(sql))
+
+
+async def refresh(request: Request, servers: Sequence[str] | None, tool: str | None) -> Refreshed:
+    """See the verb."""
+    if tool is not None and servers is not None:
+        raise InvalidInput("Give servers or tool, not both.", hint="A tool's server is known.")
+    if tool is not None and not request.is_rehearsal:
+        return await request.services.tools.refresh(request.caller, tool=tool)
+    return await _refresh(request, servers)
+
+
+async def _unusable(request: Request, servers: Sequence[ServerConfig]) -> dict[str, ThresherError]:
+    """Test all enabled servers at once; return the errors of those that cannot be used.
+
+    A server that needs a sign-in can be used.
+    """
+    enabled = [server for server in servers if server.enabled]
+    waiting = _Waiting(request.progress, [server.name for server in enabled])
+
+    async def tested(server: ServerConfig) -> ThresherError | None:
+        try:
+            checked = await request.services.tools.check_server(request.caller, server)
+        except SignInNeeded as error:
+            checked = str(error)
+        except ThresherError as error:
+            return error
+        finally:
+            waiting.done(server.name)
+        if request.is_rehearsal:
+            request.progress({"checked": checked})
+        return None
+
+    errors = await asyncio.gather(*(tested(server) for server in enabled))
+    return {server.name: error for server, error in zip(enabled, errors, strict=True) if error is not None}
+
+
+async def _add(request: Request, servers: Sequence[ServerConfig], **switches: bool | None) -> Refreshed:
+    for server in servers:
+        await request.services.tools.add_server(request.caller, server, replace=True, **switches)
+    return await _refresh(request, [server.name for server in servers if server.enabled])
+
+
+async def _refresh(request: Request, names: Sequence[str] | None) -> Refreshed:
+    """Refresh some servers, or all enabled ones."""
+    tools, caller = request.services.tools, request.caller
+    if request.is_rehearsal:
+        request.progress({"checked": "no server was started or asked for its tools"})
+        return total_of([])
+    if names is None and request.reader != "person":
+        return await tools.refresh(caller)
+    if names is None:
+        names = [server.name for server in await tools.list_servers(caller) if server.enabled]
+    names = list(dict.fromkeys(names))
+    waiting = _Waiting(request.progress, names)
+
+    async def refreshed(name: str) -> Refreshed:
+        done = await tools.refresh(caller, name, progress=waiting.indexing)
+        waiting.done(name)
+        return done
+
+    return total_of(await asyncio.gather(*(refreshed(name) for name in names)))
+
+
+class _Waiting:
+    """Reports which servers have not answered yet."""
+
+    def __init__(self, progress: Progress, names: Sequence[str]) -> None:
+        self._progress = progress
+        self._total = len(names)
+        self._left = list(names)
+        if self._left:
+            self._report()
+
+    def done(self, name: str) -> None:
+        """Note that a server has answered, or failed."""
+        if name in self._left:
+            self._left.remove(name)
+        if self._left:
+            self._report()
+
+    def indexing(self, done: int, total: int) -> None:
+        """Report how many tools of a server are indexed."""
+        self._progress({"stage": "Indexing", "done": done, "total": total})
+
+    def _report(self) -> None:
+        more = f" and {len(self._left) - _NAMED} more" if len(self._left) > _NAMED else ""
+        stage = f"Waiting for {', '.join(self._left[:_NAMED])}{more}"
+        self._progress({"stage": stage, "done": self._total - len(self._left), "total": self._total})
+
+
+def _with_path(server: ServerConfig, path: str) -> ServerConfig:
+    """Return a stdio server that finds programs as the shell does from which it was added."""
+    if server.transport != "stdio" or not path or "PATH" in server.env:
+        return server
+    return replace(server, env={**server.env, "PATH": path})
