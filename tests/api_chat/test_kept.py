@@ -94,9 +94,9 @@ async def test_broken_json_is_said_to_be_broken(chatting: Served, body: str, pla
     theirs = await chatting.web.post("/v1/chat/completions", content=body, headers=headers)
     ours = await chatting.web.post("/v1/threads", content=body, headers=headers)
 
-    assert theirs.json()["error"]["message"].startswith(f"The body is no JSON: {place}.")
+    assert theirs.json()["error"]["message"].startswith(f"The body is not valid JSON: {place}.")
     assert (theirs.status_code, theirs.json()["error"]["param"]) == (400, None)
-    assert (ours.status_code, ours.json()["detail"]) == (422, f"The body is no JSON: {place}.")
+    assert (ours.status_code, ours.json()["detail"]) == (422, f"The body is not valid JSON: {place}.")
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from thresher.agent import Decision
 from thresher.api.chat.bodies import ChatBody
-from thresher.api.chat.reading import Asked, read_call
+from thresher.api.chat.requests import CompletionCall, read_call
 from thresher.api.errors import param_of
 from thresher.core import problem_of
 from thresher.llm import Function, FunctionCall, Message
@@ -21,7 +21,7 @@ OTHER = "0b6f7e9e-1f5c-4a7b-9a53-3f6f2f1f0c12"
 TOOL = {"type": "function", "function": {"name": "roll", "parameters": {"type": "object"}}}
 
 
-def asked(headers: tuple[str, ...] = (), **fields: Any) -> Asked:
+def asked(headers: tuple[str, ...] = (), **fields: Any) -> CompletionCall:
     """Read a request that says hello, with these fields besides."""
     body = {"messages": [{"role": "user", "content": "hello"}]} | fields
     return read_call(ChatBody.model_validate(body), headers)
@@ -219,9 +219,9 @@ def test_what_cannot_be_kept_is_refused_by_its_name(fields: dict[str, Any], para
         ({"n": 2}, "One answer is made at a time: leave it out, or send 1"),
         (
             {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]},
-            "A part is of type 'image_url', and only texts are taken",
+            "A part is of type 'image_url', and only texts are accepted",
         ),
-        ({"metadata": {"thread_id": "x"}}, "'x' is no thread's id: send a UUID"),
+        ({"metadata": {"thread_id": "x"}}, "'x' is not a valid thread id: send a UUID"),
         ({"audio": {"voice": "ash"}}, "It is not supported: leave it out"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from tests.api.serving import on_port
 from thresher.agent import ChatCall, Delta, Event, Report, Step
 from thresher.api.chat import turns
-from thresher.api.chat.reading import Asked
+from thresher.api.chat.requests import CompletionCall
 from thresher.api.chat.turns import TurnResponse
 from thresher.core import Conflict, ThresherError
 
@@ -31,7 +31,7 @@ async def answering(events: Callable[[], Events], *, stream: bool = True) -> Asy
     """A client of a port on which every request is this turn."""
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
-        await TurnResponse(events(), Asked(ChatCall(thread=THREAD), "thresher", stream, usage=False))(
+        await TurnResponse(events(), CompletionCall(ChatCall(thread=THREAD), "thresher", stream, usage=False))(
             scope, receive, send
         )
 

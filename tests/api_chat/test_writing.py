@@ -10,16 +10,16 @@ from uuid import UUID
 import pytest
 
 from thresher.agent import ChatCall, Citation, ClientCall, Delta, Event, Report, Step
-from thresher.api.chat.reading import Asked
-from thresher.api.chat.writing import Writer
+from thresher.api.chat.answers import Writer
+from thresher.api.chat.requests import CompletionCall
 from thresher.llm import Usage
 
 REPORT = Report(text="Hello Ada.", model="qwen3", trace_id="t", usage=Usage(10, 3, 4), calls=1)
 
 
-def asked(*, usage: bool = False) -> Asked:
+def asked(*, usage: bool = False) -> CompletionCall:
     """A streamed request."""
-    return Asked(ChatCall(), "thresher", stream=True, usage=usage)
+    return CompletionCall(ChatCall(), "thresher", stream=True, usage=usage)
 
 
 def frames(written: bytes) -> list[Any]:

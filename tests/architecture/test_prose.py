@@ -25,21 +25,17 @@ QUAINT = {
 NOT_YET = frozenset(
     {
         "agent",
-        "api",
         "audit",
         "cli",
-        "components",
         "connectors",
         "core",
         "daemon",
         "demo",
         "evaluation",
         "foreign",
-        "gateway",
         "knowledge/databases",
         "knowledge/intents",
         "llm",
-        "packs",
         "store",
         "upstream",
     }

@@ -101,7 +101,7 @@ def test_a_module_that_runs_on_ends_its_process_and_is_left_out_of_the_next(fold
     assert codes == [4, 0]
     assert problems[f"{kind}/good.py"] == ""
     assert problems[f"{kind}/waits.py"] == "It was not loaded within 4 s."
-    assert "the most are" in problems[f"{kind}/big.py"]
+    assert "the limit is" in problems[f"{kind}/big.py"]
     assert problems[f"{kind}/loop.py"] == "It was not loaded within 4 s. Change it to have it tried again."
 
 

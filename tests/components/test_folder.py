@@ -54,7 +54,7 @@ def test_a_folder_that_everybody_may_write_is_refused(tmp_path: Path, place: str
 
     found = look(tmp_path)
 
-    assert "Everybody may write" in found.problem
+    assert "All users may write" in found.problem
     assert found.served == ()
 
 
@@ -63,7 +63,7 @@ def test_a_folder_below_one_that_everybody_may_write_is_refused(tmp_path: Path) 
     put(tmp_path / "open" / "components", tools_weather=FORECAST)
     (tmp_path / "open").chmod(0o777)
 
-    assert "Everybody may rename" in look(tmp_path / "open" / "components").problem
+    assert "All users may rename" in look(tmp_path / "open" / "components").problem
 
 
 def test_a_link_that_leaves_the_folder_is_refused(tmp_path: Path) -> None:
@@ -93,4 +93,4 @@ def test_a_file_in_the_folders_place_is_refused(tmp_path: Path) -> None:
     """It is said, and not taken for an empty folder."""
     (tmp_path / "components").write_text("")
 
-    assert "is no folder" in look(tmp_path / "components").problem
+    assert "is not a folder" in look(tmp_path / "components").problem

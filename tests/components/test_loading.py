@@ -9,7 +9,7 @@ from fastmcp import Client, FastMCP
 
 from tests.components.modules import BROKEN, FORECAST, PROMPT, REGISTERED, RESOURCES, WITH_AUTH, put
 from thresher.components import Auth, FileReport, look
-from thresher.components.loading import Loaded, load_proxies, load_served
+from thresher.components.modules import Loaded, load_proxies, load_served
 
 AUTH = Auth("local", "ada")
 
@@ -158,7 +158,7 @@ async def test_proxies_name_servers(tmp_path: Path) -> None:
         ("add_server('one', {'command': 'x'})\nadd_server('one', {'command': 'y'})\n", "there are two servers 'one'"),
         ("add_server('one', {'command': object()})\n", "cannot be written as JSON"),
         ("add_server('one', {'command': 'x'})\nraise ValueError('late')\n", "ValueError: late"),
-        ("", "calls add_server for no server"),
+        ("", "does not call add_server"),
     ],
     ids=["twice", "not-json", "late", "none"],
 )

@@ -19,8 +19,8 @@ from tests.gateway.talking import connect, served
 from tests.support import Databases
 from tests.support.inside import open_inside
 from thresher.app import App, open_app
-from thresher.components import THREAD_META, Auth, heard, look, told
-from thresher.components.loading import Loaded, load_served
+from thresher.components import THREAD_META, Auth, look, meta_of, talk_of
+from thresher.components.modules import Loaded, load_served
 from thresher.core import Settings, Talk, talking_in
 from thresher.gateway import build_gateway
 from thresher.knowledge.tools import thread_meta
@@ -173,7 +173,7 @@ def test_only_the_process_of_components_is_told() -> None:
 )
 def test_what_is_told_is_heard(talk: Talk) -> None:
     """Through JSON."""
-    assert heard(json.loads(json.dumps(told(talk)))) == talk
+    assert talk_of(json.loads(json.dumps(meta_of(talk)))) == talk
 
 
 async def test_a_thread_with_something_around_it_leaves_the_module_out(tmp_path: Path) -> None:

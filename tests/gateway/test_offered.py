@@ -67,7 +67,7 @@ async def test_completions_come_from_the_server(client: Client[Any]) -> None:
 @pytest.mark.parametrize("uri", ["memo://a", "thresher://tolk/memo://a", "thresher://x"])
 async def test_an_address_that_leads_nowhere_is_refused_with_a_way_out(client: Client[Any], uri: str) -> None:
     """And a prompt that nobody has, with names near it."""
-    with pytest.raises(McpError, match=r"There is no resource .* tell"):
+    with pytest.raises(McpError, match=r"There is no resource .* See resources/list"):
         await client.read_resource(uri)
     with pytest.raises(McpError, match="Did you mean 'talk_greet'"):
         await client.get_prompt("talk_gret")

@@ -223,4 +223,4 @@ async def test_a_thread_with_something_around_it_makes_no_tool(services: Service
         problem = await eventually(told)
 
     assert where.structured_content == NOWHERE
-    assert "'odd' is no tool: TypeError: a thread is given to a parameter" in problem
+    assert "'odd' is not a valid tool: TypeError: a thread is given to a parameter" in problem

@@ -228,7 +228,7 @@ async def test_a_broken_pack_stops_no_other(services: Services, folder: Path) ->
     assert "it called sys.exit" in problems["leaves"]
     assert "ValueError: no data base (tools.py, line 2)" in problems["fails"]
     assert "two tools 'find_tools'" in problems["shadows"]
-    assert "'many' is no tool" in problems["shadows"]
+    assert "'many' is not a valid tool" in problems["shadows"]
     assert {pack.name for pack in packs.active} == {*BROKEN, "ship"}
 
 

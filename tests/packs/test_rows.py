@@ -15,11 +15,11 @@ from thresher.packs.rows import (
     columns_text,
     connections_text,
     health_text,
+    json_line,
     records_text,
     rows_text,
     session_text,
     tables_text,
-    told,
 )
 
 ANSWER = QueryAnswer(
@@ -113,7 +113,7 @@ def test_a_column_cannot_speak_as_thresher() -> None:
 
 def test_what_people_write_stays_readable() -> None:
     """Letters of every script are no escapes."""
-    assert told("Žluťoučký 日本語 مرحبا €") == '"Žluťoučký 日本語 مرحبا €"'
+    assert json_line("Žluťoučký 日本語 مرحبا €") == '"Žluťoučký 日本語 مرحبا €"'
 
 
 def test_a_table_is_told_column_by_column() -> None:

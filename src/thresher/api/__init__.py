@@ -1,8 +1,8 @@
-"""Face 2, HTTP: who may come in, everything under `/v1`, `/healthz` and `/readyz`.
+"""Face 2, HTTP: the door before all that HTTP reaches, everything under `/v1`, `/healthz` and `/readyz`.
 
 Invariant: nothing behind the door, MCP included, sees a request whose Host, Origin and key were not checked; every
-refusal and every error is a problem document (RFC 9457), or an error of OpenAI's form where that is spoken, with a way
-out and a trace id, and nothing internal.
+refusal and every error is a problem document (RFC 9457), or has OpenAI's form on its paths, with a hint and a trace id,
+and nothing internal.
 
 Uses: agent, context, core, embedding, knowledge, llm, peers, services, store, verbs.
 """

@@ -1,7 +1,7 @@
 """Builds the HTTP API: its routes, its errors, its description.
 
-Invariant: it trusts the scope's caller, so it is served behind the door alone. No request makes the process hold more
-than the bound, whether it announces its length or not. Health needs no key, so it tells no secret, and asks the
+Invariant: it trusts the scope's caller, so it is only served behind the door. No request makes the process hold more
+than the limit, whether it announces its length or not. Health needs no key, so it reveals no secret, and queries the
 database at most once a second.
 """
 
@@ -32,15 +32,15 @@ from thresher.services import Services
 from thresher.store import Database
 
 BODY_LIMIT = 4 * 1024 * 1024
-"""Bytes of a body: a message with a pasted log fits, an upload does not."""
+"""Bytes in a body: a message with a pasted log fits, an upload does not."""
 VALUE_LIMIT = 100_000
-"""Values of a body: a million empty lists fit into 4 MiB, and decoding them would hold up everybody else."""
-_PASSED_OVER = 4 * BODY_LIMIT
-"""Bytes that are read and dropped: many clients hear the refusal only when they have sent all."""
+"""Values in a body: a million empty lists fit into 4 MiB, and decoding them would delay all other requests."""
+_DISCARD_LIMIT = 4 * BODY_LIMIT
+"""Bytes that are read and discarded: many clients read the refusal only after they have sent everything."""
 
 
 class Bounded:
-    """An application whose requests end with 413 when their body is too long or has too many values.
+    """An application that answers 413 if a request's body is too long or has too many values.
 
     Args:
         application: Turns an `HTTPException` into an answer.
@@ -60,9 +60,9 @@ class Bounded:
 
         async def bounded() -> Message:
             nonlocal read
-            if BODY_LIMIT < read <= _PASSED_OVER:
-                await _pass_over(receive)
-            message = await receive() if read <= BODY_LIMIT else {"type": "http.disconnect"}
+            if BODY_LIMIT < read <= _DISCARD_LIMIT:
+                await _discard(receive)
+            message: Message = await receive() if read <= BODY_LIMIT else {"type": "http.disconnect"}
             read += len(message.get("body", b""))
             if read <= BODY_LIMIT:
                 body.extend(message.get("body", b""))
@@ -74,7 +74,7 @@ class Bounded:
                 body.clear()  # an answer may stream for minutes
             if read > BODY_LIMIT:
                 if message.get("more_body", False):
-                    await _pass_over(receive)
+                    await _discard(receive)
                 raise HTTPException(
                     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
                     f"A body has {BODY_LIMIT} bytes at most",
@@ -85,28 +85,28 @@ class Bounded:
         await self._application(scope, bounded, send)
 
 
-async def _pass_over(receive: Receive) -> None:
-    """Let go of what comes of a body that is refused, up to a bound."""
-    passed, more = 0, True
-    while more and passed < _PASSED_OVER:
+async def _discard(receive: Receive) -> None:
+    """Read and discard the rest of a refused body, up to a limit."""
+    size, more = 0, True
+    while more and size < _DISCARD_LIMIT:
         message = await receive()
-        passed += len(message.get("body", b""))
+        size += len(message.get("body", b""))
         more = message.get("more_body", False)
 
 
 ANSWER_SECONDS = 2.0
-"""How long the database may take."""
+"""The longest that the database may take."""
 LOAD_SECONDS = 0.2
-"""How long an encoder may take that is loaded."""
+"""The longest that a loaded encoder may take."""
 FRESH_SECONDS = 1.0
 
 
 class Watch:
-    """What readiness is made of.
+    """Watches what readiness depends on.
 
     Args:
         database: Must answer.
-        encoder: May be missing: searches then go by words alone.
+        encoder: May be missing: searches then use words alone.
     """
 
     def __init__(self, database: Database, encoder: Encoder) -> None:
@@ -116,7 +116,7 @@ class Watch:
         self._last: tuple[float, Readiness] | None = None
 
     async def readiness(self) -> Readiness:
-        """How it is, or was a moment ago."""
+        """The current state, at most a second old."""
         async with self._asking:
             if self._last is None or time.monotonic() >= self._last[0]:
                 found = await self._look()
@@ -148,7 +148,7 @@ class Watch:
         except TimeoutError:
             return "not loaded yet"
         except EncoderError:
-            return "cannot be used, searches go by words alone: see thresher doctor"
+            return "cannot be used, searches use words alone: see thresher doctor"
         return "ready"
 
 
@@ -158,7 +158,7 @@ def health_router(watch: Watch) -> APIRouter:
 
     @router.get("/healthz", response_class=PlainTextResponse)
     async def healthz() -> str:  # pyright: ignore[reportUnusedFunction] - a route
-        """The process lives."""
+        """The process is alive."""
         return "ok\n"
 
     @router.get("/readyz", responses={503: {"model": Readiness, "description": "Not ready; the reasons say why."}})
@@ -172,7 +172,7 @@ def health_router(watch: Watch) -> APIRouter:
 
 
 class _API(FastAPI):
-    """FastAPI, but its description knows what problem documents look like."""
+    """FastAPI whose description includes problem documents and the fields of records."""
 
     def openapi(self) -> dict[str, Any]:
         """The OpenAPI document."""

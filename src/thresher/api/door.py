@@ -1,7 +1,7 @@
-"""The door before everything that HTTP reaches: checks Host, Origin and key, then sends a request to its face.
+"""The door before everything that HTTP reaches: checks Host, Origin and key, then passes a request to its face.
 
-Invariant: a request goes on with a caller in its scope, or is refused; what goes on with a key ends when that key is
-revoked. Health is told to everybody who names this server rightly, and tells no secret.
+Invariant: a request is passed on with a caller in its scope, or is refused; one with a key ends when that key is
+revoked. Health needs only a correct Host, and reveals no secret.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from fastapi.security import HTTPBearer
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from thresher.api.errors import problem, refused, unforeseen
-from thresher.api.origins import KEY_HEADERS, Given, Origins, read, was_forwarded
+from thresher.api.errors import problem, refused, unexpected
+from thresher.api.origins import KEY_HEADERS, Headers, Origins, read, was_forwarded
 from thresher.core import FINGERPRINT, AccessDenied, Caller, ThresherError, event
 from thresher.peers import PEER, Peer
 from thresher.store import Keys, without_placeholder
@@ -29,9 +29,9 @@ from thresher.store import Keys, without_placeholder
 logger = logging.getLogger("thresher.api")
 
 CALLER = "thresher.caller"
-"""Where the scope holds whom the request is served for."""
+"""The scope's entry for the caller."""
 KEY = "thresher.key"
-"""Where the scope names the key that it came with, by a fingerprint; absent without one. MCP sessions belong to it."""
+"""The scope's entry for the fingerprint of the request's key; absent without one. MCP sessions belong to it."""
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 _WAY_IN = "Send a key as `Authorization: Bearer thr_...`; make one with: thresher keys add NAME."
@@ -49,15 +49,15 @@ RequestCaller = Annotated[Caller, Depends(_checked_caller)]
 
 
 class Door:
-    """The one ASGI application that a port is given to.
+    """The one ASGI application that serves a port.
 
     Args:
         mcp: Serves `/mcp`.
         http: Serves every other path.
-        keys: Who may come in.
-        origins: Which Host and Origin headers are taken.
+        keys: The keys that are valid.
+        origins: The Host and Origin headers that are accepted.
         owner: The caller of requests without a key from processes of our own user; None: every request needs a key.
-        welcome: Told of each request's caller; must not block.
+        welcome: Called with each request's caller; must not block.
     """
 
     def __init__(
@@ -88,10 +88,10 @@ class Door:
             event(logger, "not let in", code=error.code, path=scope["path"], address=_address(scope))
             await answer.instead(refused(error, scope["path"]), scope, receive)
         except Exception as error:  # noqa: BLE001 - a face: whatever went wrong becomes one clear answer
-            await answer.instead(unforeseen(error, scope["path"]), scope, receive)
+            await answer.instead(unexpected(error, scope["path"]), scope, receive)
 
     async def _serve(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
-        if (refusal := self._stranger(read(scope), scope)) is not None:
+        if (refusal := self._refusal(read(scope), scope)) is not None:
             await refusal(scope, receive, answer.send)
         elif scope["path"] in OPEN_PATHS:
             await self._http(scope, receive, answer.send)
@@ -99,10 +99,10 @@ class Door:
             await self._inside(scope, receive, answer.send)
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
-        given = read(scope)
-        text = _key(given)
+        headers = read(scope)
+        text = _key(headers)
         peer = _peer(scope)
-        caller = await self._caller(given, text, peer)
+        caller = await self._caller(headers, text, peer)
         if peer is not None:
             peer.recognise()
         self._welcome(caller)
@@ -115,24 +115,24 @@ class Door:
         if work.cancelled_caught:
             raise _REVOKED
 
-    def _stranger(self, given: Given, scope: Scope) -> JSONResponse | None:
-        """The refusal of a request that a web page was tricked into, or that is meant for another server."""
+    def _refusal(self, headers: Headers, scope: Scope) -> JSONResponse | None:
+        """The refusal of a request from a foreign web page, or for another server; None if it is neither."""
         path = scope["path"]
-        if not self._origins.knows_host(given, scope):
-            detail = "This server does not go by the name in the header Host."
+        if not self._origins.knows_host(headers, scope):
+            detail = "This server does not have the name in the header Host."
             hint = "Use the address that Thresher printed, or add the name to THRESHER_ALLOWED_HOSTS."
             return problem(421, "foreign_host", detail, hint, path=path)
-        if not self._origins.knows_origin(given, scope):
+        if not self._origins.knows_origin(headers, scope):
             hint = "If you trust the page, add its origin to THRESHER_ALLOWED_ORIGINS."
             return problem(403, "foreign_origin", "Web pages of this origin may not use Thresher.", hint, path=path)
         return None
 
-    async def _caller(self, given: Given, text: str, peer: Peer | None) -> Caller:
+    async def _caller(self, headers: Headers, text: str, peer: Peer | None) -> Caller:
         if text:
             if (caller := await self._keys.holder(text)) is None:
                 raise _REVOKED
             return caller
-        if self._owner is None or was_forwarded(given):
+        if self._owner is None or was_forwarded(headers):
             raise AccessDenied("A key is needed here.", hint=_WAY_IN)
         if peer is None or not await peer.is_own_user():
             raise AccessDenied("Another user of this machine needs a key here.", hint=_WAY_IN)
@@ -140,7 +140,7 @@ class Door:
 
 
 def _peer(scope: Scope) -> Peer | None:
-    """Return the connection's other end; behind a server that keeps none, what that says of this request."""
+    """Return the connection's other end; if the server keeps none, as the request's scope describes it."""
     if (kept := scope.get("state", {}).get(PEER)) is not None:
         return kept
     client, server = scope.get("client"), scope.get("server")
@@ -151,24 +151,24 @@ _REVOKED = AccessDenied("The key is unknown or revoked.", hint=_WAY_IN)
 
 
 def _readable(application: ASGIApp, origins: Collection[str]) -> ASGIApp:
-    """Let pages of these origins ask with a key and read the answers; no cookie is ever involved."""
+    """Let pages of these origins send requests with a key and read the answers; no cookie is ever involved."""
     return CORSMiddleware(
         application,
         allow_origins=origins,
         allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
-        allow_headers=("*",),  # clients' libraries send a dozen of their own (`x-stainless-lang`), more each year
+        allow_headers=("*",),  # clients' libraries send many of their own, such as `x-stainless-lang`
         expose_headers=("mcp-session-id", "www-authenticate", "x-request-id", "x-thresher-thread", "x-should-retry"),
     )
 
 
-def _key(given: Given) -> str:
+def _key(headers: Headers) -> str:
     """Return the key of a request; empty without one, or with a placeholder.
 
     Raises:
         AccessDenied: Another kind of authorization, or more than one key.
     """
-    shown = {_bearer(value) for value in given.get(b"authorization", ())}
-    shown |= {value.strip() for name in KEY_HEADERS for value in given.get(name, ())}
+    shown = {_bearer(value) for value in headers.get(b"authorization", ())}
+    shown |= {value.strip() for name in KEY_HEADERS for value in headers.get(name, ())}
     keys = {without_placeholder(text) for text in shown} - {""}
     if len(keys) > 1:
         raise AccessDenied("The request shows more than one key.", hint=_WAY_IN)
@@ -188,7 +188,7 @@ def _address(scope: Scope) -> str:
 
 
 def _client(key: str, scope: Scope) -> str:
-    """What tells a client from others that ask without a session; see `Caller.client`."""
+    """Return what distinguishes a client without a session from others; see `Caller.client`."""
     agents = (value.decode("latin-1") for name, value in scope["headers"] if name == b"user-agent")
     return FINGERPRINT + _fingerprint("\n".join((key, _address(scope), *agents)))
 
@@ -198,7 +198,7 @@ def _fingerprint(text: str) -> str:
 
 
 class _Answer:
-    """What was sent of an answer, so that an end in its midst is an end and not a hung connection."""
+    """Records how much of an answer was sent, so that one that breaks off is ended and does not hang."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -212,7 +212,7 @@ class _Answer:
         await self._send(message)
 
     async def instead(self, response: JSONResponse, scope: Scope, receive: Receive) -> None:
-        """Send another answer where none has begun; else end the one that has."""
+        """Send another answer if none has begun; otherwise end the one that has."""
         if not self._begun:
             await response(scope, receive, self._send)
         elif not self._whole:

@@ -1,9 +1,9 @@
 """Turns errors into problem documents (RFC 9457); no other module does so for HTTP.
 
-Paths that speak the OpenAI wire format get the same in that format's form.
+On paths of the OpenAI wire format they have that format's form.
 
-Invariant: a client reads what happened, what to do about it and a trace id; of an error that nobody foresaw it reads
-the trace id alone, and the log holds the rest.
+Invariant: a client reads what happened, what to do about it and a trace id; of an unexpected error it reads only the
+trace id, and the log has the rest.
 """
 
 from __future__ import annotations
@@ -65,48 +65,47 @@ _UNSERVED: Final = tuple(
         "vector_stores",
     )
 )
-"""What clients of OpenAI's try besides; `threads` is not among them, since it is a path of ours."""
-ONLY: Final = "Only /v1/chat/completions and /v1/models are served of OpenAI's paths."
-"""What to say to such a client."""
+"""Other paths that OpenAI clients use; `threads` is not among them, since it is a path of ours."""
+_SERVED_HINT: Final = "Only /v1/chat/completions and /v1/models are served of OpenAI's paths."
 _KINDS: Final[Mapping[int, str]] = {
     HTTPStatus.FORBIDDEN: "permission_error",
     HTTPStatus.TOO_MANY_REQUESTS: "rate_limit_error",
 }
 _CODES: Final[Mapping[int, str]] = {HTTPStatus.UNAUTHORIZED: "invalid_api_key"}
 _TRANSIENT: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
-"""What may be otherwise in a moment. Anything else a client of OpenAI's would ask again in vain, or run twice."""
+"""Statuses of problems that may pass soon. A retry after any other is useless, or runs something twice."""
 
 
 def speaks_openai(path: str) -> bool:
-    """Whether errors on this path have OpenAI's form."""
+    """Return whether errors on this path have OpenAI's form."""
     return any(path == prefix or path.startswith(f"{prefix}/") for prefix in _SERVED + _UNSERVED)
 
 
 def openai_error(status: int, message: str, *, param: str | None = None, code: str | None = None) -> dict[str, Any]:
-    """The body of an error, also of one in the midst of a stream.
+    """Return the body of an error, also of one inside a stream.
 
     Args:
         status: The HTTP status that it has, or would have had.
         message: What happened, and what to do.
-        param: The field that is wrong.
-        code: Our name of the error.
+        param: The wrong field.
+        code: Our name for the error.
     """
     kind = _KINDS.get(status, "server_error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error")
     return {"error": {"message": message, "type": kind, "param": param, "code": _CODES.get(status, code)}}
 
 
 def openai_status(status: int) -> int:
-    """The status that such a service gives where we say `status`: a body that does not fit is 400 there."""
+    """Return OpenAI's status for ours: there, a body that is not valid is 400."""
     return HTTPStatus.BAD_REQUEST if status == HTTPStatus.UNPROCESSABLE_ENTITY else status
 
 
 def openai_headers(status: int, trace: str) -> dict[str, str]:
-    """Headers that clients of OpenAI's read: the request's id, and whether asking again is of use."""
+    """Return headers that OpenAI clients read: the request's id, and whether a retry is useful."""
     return {"x-request-id": trace} | ({} if status in _TRANSIENT else {"x-should-retry": "false"})
 
 
 def param_of(location: Sequence[object]) -> str | None:
-    """A field as OpenAI names it, such as `messages[0].content`; None where the body as a whole is meant."""
+    """Return a field as OpenAI names it, such as `messages[0].content`; None if the whole body is wrong."""
     parts = location[1:]
     if not parts or not isinstance(parts[0], str):
         return None
@@ -119,13 +118,13 @@ MEDIA_TYPE = "application/problem+json"
 
 
 def problem_response(text: str) -> dict[str, Any]:
-    """How a route's description says that it may answer with a problem document.
+    """Return the entry of a route's description for a problem document.
 
-    Not as a `model`: FastAPI would build a validator for each status of each route, more than half of the time that
-    building the API takes, for answers that it neither makes nor checks.
+    It has no `model`: FastAPI would build a validator for each status of each route, which takes more than half of the
+    time to build the API, for answers that it neither makes nor checks.
 
     Args:
-        text: When it does.
+        text: When the route answers with it.
     """
     return {"description": text, "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}}
 
@@ -163,7 +162,7 @@ _STATUS: Mapping[type[ThresherError], HTTPStatus] = {
     UpstreamError: HTTPStatus.BAD_GATEWAY,
     ThresherError: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
-"""The nearest ancestor of an error decides."""
+"""The status of the nearest ancestor of an error applies."""
 
 _HEADERS: Mapping[int, Mapping[str, str]] = {
     HTTPStatus.UNAUTHORIZED: {"www-authenticate": 'Bearer realm="thresher"'},
@@ -172,10 +171,10 @@ _HEADERS: Mapping[int, Mapping[str, str]] = {
 _HTTP: Mapping[int, tuple[str, str]] = {
     HTTPStatus.BAD_REQUEST: ("bad_request", "/v1/openapi.json describes what is taken."),
     HTTPStatus.NOT_FOUND: (NotFound.code, "MCP is at /mcp; /v1/openapi.json describes the rest."),
-    HTTPStatus.METHOD_NOT_ALLOWED: ("method_not_allowed", "The header Allow says what is."),
+    HTTPStatus.METHOD_NOT_ALLOWED: ("method_not_allowed", "The header Allow lists the allowed methods."),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("too_large", "Send less: a message, not a document."),
 }
-"""Kind and hint of what the framework refuses."""
+"""Kind and hint of requests that the framework refuses."""
 
 
 def problem(
@@ -189,32 +188,31 @@ def problem(
     path: str = "",
     param: str | None = None,
 ) -> JSONResponse:
-    """A problem document, or what stands for it on a path of another format.
+    """Return a problem document, or an error of OpenAI's form on such a path.
 
     Args:
         status: The HTTP status.
         code: The kind of problem; it ends the document's `type`.
         detail: What happened.
         hint: What the reader can do about it.
-        errors: The fields of the body that are wrong.
-        headers: Headers besides those that the status asks for.
-        path: What was asked for.
-        param: The field that is wrong, as clients of OpenAI's name it.
+        errors: The fields of the body that are not valid.
+        headers: Headers in addition to those of the status.
+        path: The path of the request.
+        param: The wrong field, as OpenAI clients name it.
     """
     more = {**_HEADERS.get(status, {}), **(headers or {})}
     with traced() as trace:
         if speaks_openai(path):
             status = openai_status(status)
-            said = _sayable(f"{detail} {hint}".strip())
-            content = openai_error(status, said, param=param, code=code)
+            content = openai_error(status, _encodable(f"{detail} {hint}".strip()), param=param, code=code)
             return JSONResponse(content, status, more | openai_headers(status, trace))
         title = HTTPStatus(status).phrase
         body = ProblemDocument(
             type=f"urn:thresher:problem:{code}",
             title=title,
             status=status,
-            detail=_sayable(detail),
-            hint=_sayable(hint),
+            detail=_encodable(detail),
+            hint=_encodable(hint),
             trace_id=trace,
             errors=list(errors) or None,
         )
@@ -222,17 +220,17 @@ def problem(
     return JSONResponse(content, status, more, MEDIA_TYPE)
 
 
-def _sayable(text: str) -> str:
-    """A text as JSON can hold it: half of a character, which a body may have said, becomes its number."""
+def _encodable(text: str) -> str:
+    """Return a text as UTF-8 can encode it: a lone surrogate, which a body may contain, becomes its number."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def refused(error: ThresherError, path: str = "") -> JSONResponse:
-    """The answer to an error raised on purpose.
+    """Return the answer to an error of ours.
 
     Args:
         error: The error.
-        path: What was asked for.
+        path: The path of the request.
     """
     with traced():
         event(logger, "refused", code=error.code, message=Said(error.message))
@@ -240,21 +238,21 @@ def refused(error: ThresherError, path: str = "") -> JSONResponse:
 
 
 def status_of(error: ThresherError) -> int:
-    """The HTTP status of an error raised on purpose."""
+    """Return the HTTP status of an error of ours."""
     return status_of_type(type(error))
 
 
 def status_of_type(error: type[ThresherError]) -> int:
-    """The HTTP status of a kind of error."""
+    """Return the HTTP status of a class of errors."""
     return next(_STATUS[kind] for kind in error.__mro__ if kind in _STATUS)
 
 
-def unforeseen(error: Exception, path: str = "") -> JSONResponse:
-    """The answer to an error that nobody foresaw.
+def unexpected(error: Exception, path: str = "") -> JSONResponse:
+    """Return the answer to an unexpected error.
 
     Args:
         error: The error.
-        path: What was asked for.
+        path: The path of the request.
     """
     with traced() as trace:
         logger.error("unforeseen", exc_info=error, extra={"fields": {"kind": type(error).__name__}})
@@ -263,7 +261,7 @@ def unforeseen(error: Exception, path: str = "") -> JSONResponse:
 
 
 def explain_errors(application: FastAPI) -> None:
-    """Have every error of an application answered with a problem document."""
+    """Answer every error of an application with a problem document."""
     application.add_exception_handler(ThresherError, _of_ours)
     application.add_exception_handler(HTTPException, _of_http)
     application.add_exception_handler(RequestValidationError, _of_body)
@@ -279,7 +277,7 @@ async def _of_http(request: Request, error: Any) -> JSONResponse:
     named = request.url.path if status == HTTPStatus.NOT_FOUND else str(error.detail)
     detail = f"There is nothing at {named}." if status == HTTPStatus.NOT_FOUND else f"{named.rstrip('.')}."
     kind, hint = _HTTP.get(status, (f"http_{status.value}", ""))
-    hint = ONLY if status == HTTPStatus.NOT_FOUND and speaks_openai(request.url.path) else hint
+    hint = _SERVED_HINT if status == HTTPStatus.NOT_FOUND and speaks_openai(request.url.path) else hint
     return problem(status, kind, detail, hint, headers=error.headers, path=request.url.path)
 
 
@@ -288,7 +286,7 @@ async def _of_body(request: Request, error: Any) -> JSONResponse:
     if found and found[0]["type"] == "json_invalid":
         return _no_json(str(error.body), int(found[0]["loc"][1]), request.url.path)
     wrong = _wrong_fields(found, error.body)
-    detail = f"The request does not fit: {'; '.join(f'{item.field}: {item.message}' for item in wrong[:_NAMED])}."
+    detail = f"The request is not valid: {'; '.join(f'{item.field}: {item.message}' for item in wrong[:_NAMED])}."
     param = param_of(found[0]["loc"]) if found else None
     errors, path = wrong[:_LISTED], request.url.path
     return problem(422, InvalidInput.code, detail, _FIT, errors=errors, path=path, param=param)
@@ -296,30 +294,30 @@ async def _of_body(request: Request, error: Any) -> JSONResponse:
 
 def _no_json(body: str, place: int, path: str) -> JSONResponse:
     line, column = body.count("\n", 0, place) + 1, place - body.rfind("\n", 0, place)
-    detail = f"The body is no JSON: line {line}, column {column}."
-    errors = [WrongField(field="body", message=f"It is no JSON: line {line}, column {column}")]
+    detail = f"The body is not valid JSON: line {line}, column {column}."
+    errors = [WrongField(field="body", message=f"It is not valid JSON: line {line}, column {column}")]
     return problem(422, InvalidInput.code, detail, _FIT, errors=errors, path=path)
 
 
 async def _of_any(request: Request, error: Exception) -> JSONResponse:
-    return unforeseen(error, request.url.path)
+    return unexpected(error, request.url.path)
 
 
 _FIT = "/v1/openapi.json describes it. Send JSON as application/json."
 _NAMED, _LISTED = 3, 20
-"""Wrong fields in the sentence, and in the list: a body of thousands needs no more."""
+"""The most wrong fields in the sentence, and in the list."""
 
 
 def _wrong_fields(found: Sequence[Mapping[str, Any]], body: Any) -> list[WrongField]:
-    """Each wrong field once; of a field that may be one of several types, what each of them asks for."""
+    """Return each wrong field once; if it may have one of several types, with the message of each."""
     messages: dict[str, list[str]] = {}
     for entry in found:
         messages.setdefault(_path(entry, body), []).append(problem_of(entry))
-    return [WrongField(field=field, message="; or ".join(dict.fromkeys(said))) for field, said in messages.items()]
+    return [WrongField(field=field, message="; or ".join(dict.fromkeys(texts))) for field, texts in messages.items()]
 
 
 def _path(entry: Mapping[str, Any], body: Any) -> str:
-    """`queries.1`, without the `body` that every field begins with and the names of the types that a value may have."""
+    """Return a field such as `queries.1`, without the leading `body` and the names of types that a value may have."""
     first, *location = entry["loc"]
     if first != "body":
         return ".".join(map(str, location)) or str(first)

@@ -1,4 +1,4 @@
-"""Which Host and Origin headers are taken: a web page must not reach a server that only its reader's machine can reach.
+"""Which Host and Origin headers are accepted: a web page must not reach a server that only its user's machine can.
 
 Invariant: pure. A Host is compared by name and never by pattern: DNS rebinding always shows a name that is not ours. A
 request without an Origin comes from a program and not from a page.
@@ -21,7 +21,7 @@ from thresher.core import is_loopback
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?")
 KEY_HEADERS = (b"x-api-key", b"api-key")
-"""Where clients of other services put a key that cannot be sent as `Authorization`."""
+"""Headers in which clients of other services send a key that cannot be sent as `Authorization`."""
 _READ = frozenset({b"host", b"origin", b"authorization", *KEY_HEADERS})
 _FORWARDED = frozenset(
     {
@@ -34,24 +34,24 @@ _FORWARDED = frozenset(
     }
 )
 _FORWARDED_PREFIX = b"x-forwarded"
-"""How a whole family begins: `-For`, `-Host`, `-Proto`, `-Port`, `-Server`, `-Prefix`, whatever comes next."""
+"""The prefix of a family of headers: `-For`, `-Host`, `-Proto`, `-Port`, `-Server`, `-Prefix` and others."""
 
-Given: TypeAlias = Mapping[bytes, Sequence[str]]
-"""The headers that decide who comes in, by name."""
+Headers: TypeAlias = Mapping[bytes, Sequence[str]]
+"""The headers that decide whether a request is accepted, by name."""
 
 
-def read(scope: Scope) -> Given:
-    """The headers of a request that decide who comes in."""
-    given: dict[bytes, list[str]] = {}
+def read(scope: Scope) -> Headers:
+    """Return the headers of a request that decide whether it is accepted."""
+    headers: dict[bytes, list[str]] = {}
     for name, value in scope["headers"]:
         if name in _READ or _is_of_proxy(name):
-            given.setdefault(name, []).append(value.decode("latin-1"))
-    return given
+            headers.setdefault(name, []).append(value.decode("latin-1"))
+    return headers
 
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """What is allowed besides this machine's own names.
+    """What is allowed in addition to this machine's own names.
 
     Attributes:
         hosts: Names under which clients reach this server, lower case, without a port.
@@ -63,36 +63,36 @@ class Origins:
 
     @classmethod
     def of(cls, hosts: Sequence[str], origins: Sequence[str]) -> Origins:
-        """From settings."""
+        """Return those of the settings."""
         return cls(frozenset(name.lower() for name in hosts), frozenset(origin.lower() for origin in origins))
 
-    def knows_host(self, given: Given, scope: Scope) -> bool:
-        """Whether the request names this server: a loopback name, the address it came in by, or an allowed host."""
-        hosts = given.get(b"host", ())
+    def knows_host(self, headers: Headers, scope: Scope) -> bool:
+        """Return whether the Host is this server: a loopback name, the address it listens on, or an allowed host."""
+        hosts = headers.get(b"host", ())
         name = _name(hosts[0]) if len(hosts) == 1 else ""
         if not name:
             return False
         return is_loopback(name) or name in self.hosts or name == _server(scope)
 
-    def knows_origin(self, given: Given, scope: Scope) -> bool:
-        """Whether the page that sent it, if one did, is our own, one of this machine on this machine, or allowed."""
-        pages = given.get(b"origin")
+    def knows_origin(self, headers: Headers, scope: Scope) -> bool:
+        """Return whether the page that sent it, if any, is our own, allowed, or of this machine on this machine."""
+        pages = headers.get(b"origin")
         if not pages:
             return True
         origin = pages[0].lower() if len(pages) == 1 else ""
         if origin in self.origins:
             return True
         parts = urlsplit(origin) if _is_origin(origin) else None
-        host = given.get(b"host", ("",))[0].lower()
+        host = headers.get(b"host", ("",))[0].lower()
         if parts is None:
             return False
         page, ours = _name(parts.netloc), _name(host)
         return (is_loopback(page) and is_loopback(ours)) or origin == f"{scope.get('scheme', 'http')}://{host}"
 
 
-def was_forwarded(given: Given) -> bool:
-    """Whether a proxy says that it passed the request on: then it comes from elsewhere, whatever its address."""
-    return any(_is_of_proxy(name) for name in given)
+def was_forwarded(headers: Headers) -> bool:
+    """Return whether a proxy forwarded the request: then it comes from elsewhere, whatever its address."""
+    return any(_is_of_proxy(name) for name in headers)
 
 
 def _is_of_proxy(header: bytes) -> bool:
@@ -101,7 +101,7 @@ def _is_of_proxy(header: bytes) -> bool:
 
 @lru_cache(maxsize=256)
 def _name(host: str) -> str:
-    """The name in a Host header, brackets and port removed; empty when it is not one."""
+    """Return the name in a Host header, without brackets and port; empty if it is not valid."""
     found = _HOST.fullmatch(host.strip().lower())
     return found["name"].strip("[]") if found else ""
 

@@ -1,7 +1,7 @@
 """Serves verbs over HTTP: a table of routes, and everything else from the verbs' declarations.
 
-A parameter in a path stands for the verb's next parameter, unless its route says for which. The others are the query of
-a GET or DELETE, else the body.
+A parameter in a path stands for the verb's next parameter, unless its route says otherwise. The others are in the
+query of a GET or DELETE, and in the body of other requests.
 
 Invariant: answers are the verbs' records, and validation is theirs; nothing is declared here a second time.
 """
@@ -37,18 +37,18 @@ class Route:
     """Where a verb is served.
 
     Attributes:
-        verb: Its name.
+        verb: The verb's name.
         method: The HTTP method.
-        path: Its parameters in braces.
-        status: Of the answer; 204 has no content.
-        in_path: The verb's parameters that those in the path stand for; empty: the first ones.
-        key: What the answer calls a list, if not as the verb does.
-        body: The verb's parameter that is the whole body; the others are then the query.
-        exact: Whether a name in the query that the verb does not have is refused.
-        needs_body: Whether a body must be sent although each of its fields may be omitted.
-        view: Makes the answer of the verb's record; by default the record is the answer.
-        answer: The type of what `view` makes, for the description.
-        name: Of the operation, if not the verb's.
+        path: The path, its parameters in braces.
+        status: The status of the answer; 204 has no content.
+        in_path: The verb's parameters that those in the path stand for; by default the first ones.
+        key: The name of a list in the answer, if it is not the verb's.
+        body: The verb's parameter that is the whole body; the others are then in the query.
+        exact: Whether unknown names in the query are refused.
+        needs_body: Whether a body is required although each of its fields may be omitted.
+        view: Builds the answer from the verb's record; by default the record is the answer.
+        answer: The type that `view` returns, for the description.
+        name: The name of the operation, if it is not the verb's.
     """
 
     verb: str
@@ -71,7 +71,7 @@ def default_routes(kind: Kind) -> Sequence[Route]:
 
 
 def verbs_router(services: Services, kind: Kind, routes: Sequence[Route]) -> APIRouter:
-    """The routes of a kind.
+    """Return the routes of a kind.
 
     Args:
         services: What the verbs work with.
@@ -105,8 +105,8 @@ def _endpoint(services: Services, verb: Verb, route: Route) -> Callable[..., Cor
         """Built at the first answer and not at the start: few of the routes are used."""
         return TypeAdapter(Any if route.view else _answer_type(verb, key))
 
-    async def endpoint(*, caller: Any, agent: str, body: Any = None, **given: Any) -> Response:
-        arguments = given if body is None else given | values_of(verb, body)
+    async def endpoint(*, caller: Any, agent: str, body: Any = None, **values: Any) -> Response:
+        arguments = values if body is None else values | values_of(verb, body)
         request = Request(services, caller, client=agent)
         answer = await verb.run(request, arguments)
         if route.status == HTTPStatus.NO_CONTENT:
@@ -147,7 +147,7 @@ def _whole_body(parameter: Parameter) -> Argument:
 
 
 def _in_query(parameter: Parameter, *, narrows: bool) -> Argument:
-    """An argument in the query; one that narrows what is removed is not empty, which would stand for all."""
+    """A parameter of the query; one that narrows what is removed must not be empty, which would mean all."""
     place = Query(min_length=1 if narrows else None, description=parameter.description or None)
     return Argument(
         parameter.name,
@@ -158,7 +158,7 @@ def _in_query(parameter: Parameter, *, narrows: bool) -> Argument:
 
 
 def _answer_type(verb: Verb, key: str) -> Any:
-    """The type of an answer: the verb's record, or an object with what it returns under a key."""
+    """The type of an answer: the verb's record, or an object that holds it under a key."""
     if not key:
         return verb.record
     name = "".join(part.capitalize() for part in (*verb.name.split("_"), "response"))
@@ -169,7 +169,7 @@ def _answer_type(verb: Verb, key: str) -> Any:
 
 
 def _problems(verb: Verb) -> dict[int | str, dict[str, Any]]:
-    """What may go wrong, by status."""
+    """The problems that a verb may answer with, by status."""
     texts: dict[int, list[str]] = {}
     for name, text in verb.errors.items():
         texts.setdefault(status_of_type(getattr(thresher.core, name)), []).append(text)

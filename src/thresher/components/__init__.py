@@ -1,9 +1,9 @@
 """Drop-in components: Python modules in a folder of the owner become tools, prompts, resources and servers.
 
-`python -m thresher.components` is the process that runs them; what is here is light, for modules and for the daemon.
-`Thread` alone is imported when it is asked for.
+`python -m thresher.components` is the process that runs them; this package is light, for modules and for the daemon.
+Only `Thread` is imported when it is used.
 
-Invariant: code of a folder is never run in the daemon's own process, nor from a folder that others can write.
+Invariant: code of a folder is never run in the daemon's own process, nor from a folder that others can write to.
 
 Uses: core.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from thresher.components.auth import Auth
 from thresher.components.folder import Folder, look
-from thresher.components.passing import THREAD_META, heard, told
+from thresher.components.meta import THREAD_META, meta_of, talk_of
 from thresher.components.proxies import add_server
 from thresher.components.report import FileReport, Report, read_report, report_of
 
@@ -30,16 +30,16 @@ __all__ = [
     "Report",
     "Thread",
     "add_server",
-    "heard",
     "look",
+    "meta_of",
     "read_report",
     "report_of",
-    "told",
+    "talk_of",
 ]
 
 
 def __getattr__(name: str) -> object:
-    """Import the one name that is heavy."""
+    """Import the one heavy name."""
     if name != "Thread":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = import_module(f"{__name__}.thread").Thread

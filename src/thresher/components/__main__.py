@@ -1,7 +1,7 @@
 """The process of components: `serve` is an MCP server over stdio, `proxies` prints the servers that modules name.
 
-Invariant: what modules print never lands between messages; a module that ends the process, or for which the process has
-to end, is known, and left out when the process is started again.
+Invariant: output of modules never mixes with messages; a module that ends the process, or because of which the process
+has to end, is recorded, and left out when the process is started again.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from pathlib import Path
 
 from thresher.components.auth import Auth
 from thresher.components.folder import Folder, look
-from thresher.components.loading import LOAD_SECONDS, Loaded, load_proxies, load_served
+from thresher.components.modules import LOAD_SECONDS, Loaded, load_proxies, load_served
 from thresher.components.report import FileReport, Report, read_report
 
 REFUSED = 3
-"""Exit code when the folder may not be used."""
+"""Exit code if the folder must not be used."""
 HUNG = 4
-"""Exit code when a module has run on after its time."""
+"""Exit code if a module runs beyond its time limit."""
 MODULE_BYTES = 1_000_000
-"""Of one module, at most: it is read and compiled whole."""
+"""The most bytes of one module: it is read and compiled whole."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
+class _Run:
     role: str
     folder: Path
     report: Path
@@ -40,27 +40,27 @@ class _Order:
 
 
 def main() -> int:
-    """Do what the command line says.
+    """Run the command.
 
     Returns:
         The exit code.
     """
-    order = _order()
+    run = _parsed()
     sys.dont_write_bytecode = True
     signal.signal(signal.SIGTERM, _leave)
-    folder = look(order.folder)
+    folder = look(run.folder)
     if folder.problem:
         sys.stderr.write(f"{folder.problem}\n")
         return REFUSED
-    return asyncio.run(_serve(folder, order) if order.role == "serve" else _proxies(folder, order))
+    return asyncio.run(_serve(folder, run) if run.role == "serve" else _proxies(folder, run))
 
 
 def _leave(_number: int, _frame: object) -> None:
-    """End as from within, so that what is being loaded is not taken for the cause."""
+    """End from within, so that the module that is being loaded does not count as the cause."""
     sys.exit(0)
 
 
-def _order() -> _Order:
+def _parsed() -> _Run:
     parser = argparse.ArgumentParser(prog="python -m thresher.components")
     parser.add_argument("role", choices=("serve", "proxies"))
     parser.add_argument("folder", type=Path)
@@ -69,58 +69,58 @@ def _order() -> _Order:
     parser.add_argument("--tenant", default="local")
     parser.add_argument("--user", default="")
     parser.add_argument("--seconds", type=float, default=LOAD_SECONDS)
-    given = parser.parse_args()
-    auth = Auth(given.tenant, given.user)
-    return _Order(given.role, given.folder, given.report, given.version, auth, given.seconds)
+    options = parser.parse_args()
+    auth = Auth(options.tenant, options.user)
+    return _Run(options.role, options.folder, options.report, options.version, auth, options.seconds)
 
 
-async def _serve(folder: Folder, order: _Order) -> int:
+async def _serve(folder: Folder, run: _Run) -> int:
     loaded = Loaded()
     with redirect_stdout(sys.stderr):
-        await _load(loaded, folder.path, folder.served, order)
+        await _load(loaded, folder.path, folder.served, run)
     await loaded.server.run_stdio_async(show_banner=False)
     return 0
 
 
-async def _proxies(folder: Folder, order: _Order) -> int:
+async def _proxies(folder: Folder, run: _Run) -> int:
     answer = os.dup(1)
-    os.dup2(2, 1)  # what modules and their children print goes to standard error
+    os.dup2(2, 1)  # output of modules and their children goes to standard error
     loaded = Loaded()
-    await _load(loaded, folder.path, folder.proxies, order)
+    await _load(loaded, folder.path, folder.proxies, run)
     with os.fdopen(answer, "w", encoding="utf-8") as stream:
         json.dump({"servers": loaded.servers, "files": [asdict(file) for file in loaded.files]}, stream)
     return 0
 
 
-async def _load(loaded: Loaded, root: Path, names: tuple[str, ...], order: _Order) -> None:
-    """Load modules one after another, and write down which is at work before it can do anything."""
-    deadly = _deadly(order)
-    load = load_served if order.role == "serve" else load_proxies
+async def _load(loaded: Loaded, root: Path, names: tuple[str, ...], run: _Run) -> None:
+    """Load modules one after another, and record each before it can do anything."""
+    deadly = _deadly(run)
+    load = load_served if run.role == "serve" else load_proxies
     loading = ""
     try:
         for loading in names:
             if problem := deadly.get(loading) or _too_large(root / loading):
                 loaded.files.append(FileReport(loading, problem=problem))
                 continue
-            Report(order.version, tuple(loaded.files), loading, deadly).write(order.report)
-            if await load(loaded, root, loading, order.auth, order.seconds):
+            Report(run.version, tuple(loaded.files), loading, deadly).write(run.report)
+            if await load(loaded, root, loading, run.auth, run.seconds):
                 problem = f"{loaded.files[-1].problem} Change it to have it tried again."
-                Report(order.version, tuple(loaded.files), loading, {**deadly, loading: problem}).write(order.report)
-                os._exit(HUNG)  # nothing else ends what it does; the daemon starts the process again
-    finally:  # also where we are told to end: that was not the module's doing
-        Report(order.version, tuple(loaded.files), "", deadly).write(order.report)
+                Report(run.version, tuple(loaded.files), loading, {**deadly, loading: problem}).write(run.report)
+                os._exit(HUNG)  # nothing else stops it; the daemon starts the process again
+    finally:  # also if we are told to end: the module is not the cause
+        Report(run.version, tuple(loaded.files), "", deadly).write(run.report)
 
 
 def _too_large(path: Path) -> str:
-    """Why a module is too large to be read; empty when it is not."""
+    """Return why a module is too large to be read; empty if it is not."""
     size = path.stat().st_size
-    return f"It has {size:,} bytes; the most are {MODULE_BYTES:,}." if size > MODULE_BYTES else ""
+    return f"It has {size:,} bytes; the limit is {MODULE_BYTES:,}." if size > MODULE_BYTES else ""
 
 
-def _deadly(order: _Order) -> dict[str, str]:
-    """The modules of this version for which the process has ended before, and why."""
-    former = read_report(order.report)
-    if former.version != order.version:
+def _deadly(run: _Run) -> dict[str, str]:
+    """Return the modules of this version because of which the process has ended before, and why."""
+    former = read_report(run.report)
+    if former.version != run.version:
         return {}
     ended = {former.loading: "It ended the process while it was loaded. Change it to have it tried again."}
     return {**(ended if former.loading else {}), **former.deadly}

@@ -1,4 +1,4 @@
-"""Whom components work for, as a module's `register(mcp, auth)` is told."""
+"""The owner of components, an argument of a module's `register(mcp, auth)`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """Whose components these are; nobody else's calls reach them.
+    """The owner of the components; only the owner's calls reach them.
 
     Attributes:
         tenant: The tenant of the daemon's owner.

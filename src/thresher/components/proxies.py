@@ -1,6 +1,6 @@
 """`add_server`: how a module in `proxies/` names a server.
 
-Invariant: nothing is connected here; what was named is handed to the daemon, which treats it as any other server.
+Invariant: nothing is connected here; the daemon gets the named servers, and treats them like any other server.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ _NAMED: ContextVar[dict[str, Any] | None] = ContextVar("named", default=None)
 
 
 def add_server(name: str, config: Mapping[str, Any]) -> None:
-    """Put a server behind Thresher, under the guards that hold for every server.
+    """Put a server behind Thresher, under the guards that apply to every server.
 
     Args:
-        name: The server's name; it goes before the names of its tools.
+        name: The server's name; it prefixes the names of its tools.
         config: An entry as in an `mcpServers` file, such as `{"command": "uvx", "args": ["mcp-server-time"]}` or
             `{"url": "https://mcp.example.com/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}}`. The daemon
-            fills `${NAME}` in from its own environment.
+            replaces `${NAME}` from its own environment.
 
     Raises:
         RuntimeError: The module is not in `proxies/`.
-        ValueError: The name was given before, or the configuration cannot be written as JSON.
+        ValueError: The name is used twice, or the configuration cannot be written as JSON.
     """
     named = _NAMED.get()
     if named is None:
@@ -40,13 +40,13 @@ def add_server(name: str, config: Mapping[str, Any]) -> None:
 
 @contextmanager
 def naming(known: Mapping[str, Any]) -> Generator[dict[str, Any]]:
-    """Let a module name servers, for a while.
+    """Let a module name servers during the block.
 
     Args:
-        known: Servers that others have named.
+        known: The servers that other modules have named.
 
     Yields:
-        Those and what is named.
+        These and the ones that it names.
     """
     named = dict(known)
     token = _NAMED.set(named)

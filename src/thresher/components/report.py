@@ -1,6 +1,6 @@
-"""What became of each module, as the process of components writes it down for the daemon.
+"""The result of loading each module, which the process of components writes for the daemon.
 
-Invariant: whoever reads finds a whole report, and the module that was being loaded when the process was killed.
+Invariant: a reader always finds a complete report, and the module that was being loaded if the process was killed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class FileReport:
         prompts: Names of its prompts.
         resources: Addresses of its resources, and patterns of addresses.
         servers: Names of the servers that it has added.
-        problem: Why it, or a part of it, is left out; empty when all of it is there.
+        problem: Why it, or a part of it, is left out; empty if nothing is.
     """
 
     path: str
@@ -40,11 +40,11 @@ class Report:
     """One run of the process.
 
     Attributes:
-        version: Of the folder that was loaded.
+        version: The version of the folder that was loaded.
         files: Its modules so far.
-        loading: The module that is being loaded; empty when none is.
-        deadly: Modules that are not tried again, and why: they ended the process while they were loaded, or ran on when
-            their time was up.
+        loading: The module that is being loaded; empty if none is.
+        deadly: Modules that are not tried again, and why: they ended the process while they were loaded, or exceeded
+            the time limit.
     """
 
     version: str = ""
@@ -53,7 +53,7 @@ class Report:
     deadly: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def write(self, path: Path) -> None:
-        """Put it into a file, in one step, for its owner alone."""
+        """Write it to a file, atomically and only readable for its owner."""
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
@@ -62,18 +62,18 @@ class Report:
 
 
 def read_report(path: Path) -> Report:
-    """The report in a file; an empty one where there is none that can be read."""
+    """Return the report in a file; an empty one if it cannot be read."""
     with suppress(OSError, ValueError, TypeError, KeyError):
         return report_of(cast("dict[str, Any]", json.loads(path.read_text(encoding="utf-8"))))
     return Report()
 
 
 def report_of(value: dict[str, Any]) -> Report:
-    """A report out of its JSON.
+    """Return a report from its JSON.
 
     Raises:
-        TypeError: It is none.
-        KeyError: It is none.
+        TypeError: It is not a valid report.
+        KeyError: It is not a valid report.
     """
     files = tuple(_file(entry) for entry in value["files"])
     deadly = {str(name): str(problem) for name, problem in dict(value["deadly"]).items()}

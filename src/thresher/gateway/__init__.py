@@ -1,6 +1,6 @@
 """Face 1, MCP: the endpoint that clients connect to.
 
-Invariant: tools/list is the same for the same caller and catalogue, whatever was asked before.
+Invariant: tools/list is the same for the same caller and catalogue, whatever was requested before.
 
 Uses: agent, calling, context, core, knowledge, llm, packs, services, upstream.
 """

@@ -20,21 +20,21 @@ from thresher.core import FINGERPRINT, Caller, acting_for, acting_or, current_ta
 from thresher.services import Services
 
 SCOPE_KEY = "thresher.caller"
-"""Where the ASGI door leaves the caller that it has checked."""
+"""The scope's entry for the caller that the ASGI door has checked."""
 
 KEY_SCOPE = "thresher.key"
-"""Where it names the key that the request came with, by a fingerprint."""
+"""The scope's entry for the fingerprint of the request's key."""
 
 _ID = "thresher.id"
 
 
 def current_caller(services: Services) -> Caller:
-    """The caller of the request under way; outside of one, and over a connection inside this process, the local one."""
+    """Return the caller of the current request; outside of one, or inside this process, the local caller."""
     return acting_or(services.caller)
 
 
 def connection_of(context: ServerRequestContext[Any, Any]) -> Connection:
-    """The client's connection; the library hands handlers a session around it that says less."""
+    """Return the client's connection; the session that the library passes to handlers exposes less."""
     return context.session._connection  # pyright: ignore[reportPrivateUsage] - the session has no public way to it
 
 
@@ -48,9 +48,9 @@ def connection_id(context: ServerRequestContext[Any, Any]) -> str:
 
 
 def client_name(context: ServerRequestContext[Any, Any]) -> str:
-    """Name and version of the client, as it states them; empty if it does not."""
-    told = connection_of(context).client_params
-    return " ".join(filter(None, (told.client_info.name, told.client_info.version))) if told is not None else ""
+    """Return the name and version of the client, as it states them; empty if it does not."""
+    stated = connection_of(context).client_params
+    return " ".join(filter(None, (stated.client_info.name, stated.client_info.version))) if stated is not None else ""
 
 
 class Identified:

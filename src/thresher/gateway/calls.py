@@ -1,6 +1,6 @@
 """Serves `tools/call`: reads the request, has `calling` run the tool, and writes the result in the client's revision.
 
-Invariant: what a tool answers - blocks, structured content, error flag - reaches the client as it came.
+Invariant: a tool's answer - blocks, structured content, error flag - reaches the client unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from thresher.core import JSON
 from thresher.gateway.callers import client_name, current_caller
 from thresher.gateway.errors import answered
 from thresher.gateway.peers import Context, modern
-from thresher.gateway.questions import Asking
+from thresher.gateway.questions import QuestionRelay
 from thresher.services import Services
 from thresher.upstream import Peer, ServerConfig
 
@@ -26,9 +26,9 @@ from thresher.upstream import Peer, ServerConfig
 class Calls:
     """Serves `tools/call`."""
 
-    def __init__(self, services: Services, asking: Asking) -> None:
+    def __init__(self, services: Services, relay: QuestionRelay) -> None:
         self._services = services
-        self._asking = asking
+        self._relay = relay
 
     async def __call__(self, context: Context, params: CallToolRequestParams) -> CallToolResult | dict[str, Any]:
         """Run one tool."""
@@ -36,7 +36,7 @@ class Calls:
 
     async def _run(self, context: Context, params: CallToolRequestParams) -> dict[str, Any]:
         call = Call(params.name, params.arguments or {}, resumed=params.request_state is not None)
-        client = McpClient(context, params, self._asking)
+        client = McpClient(context, params, self._relay)
         result = await self._services.calling.call(current_caller(self._services), call, client)
         return _written(result, any_structure=modern(context))
 
@@ -46,17 +46,17 @@ class McpClient:
 
     Args:
         context: The request.
-        params: Its parameters, the state opened already.
-        asking: Brings the questions of servers to it.
+        params: Its parameters, the state already opened.
+        relay: Passes the questions of servers to it.
 
     Attributes:
         context: The request.
     """
 
-    def __init__(self, context: Context, params: CallToolRequestParams, asking: Asking) -> None:
+    def __init__(self, context: Context, params: CallToolRequestParams, relay: QuestionRelay) -> None:
         self.context = context
         self._params = params
-        self._asking = asking
+        self._relay = relay
 
     @property
     def name(self) -> str:
@@ -78,21 +78,21 @@ class McpClient:
 
     async def relay(self, config: ServerConfig, send: Callable[[Peer | None], Awaitable[Result]]) -> Result:
         """See `Client.relay`."""
-        result = await self._asking.run(self.context, self._params, config, send)
+        result = await self._relay.run(self.context, self._params, config, send)
         return question_of(result) if isinstance(result, InputRequiredResult) else result
 
 
 def question_of(required: InputRequiredResult) -> Result:
-    """A request for input as a result."""
+    """Return a request for input as a result."""
     return Result(required.model_dump(by_alias=True, exclude_none=True, mode="json"), asks=True)
 
 
 def _written(result: Result, *, any_structure: bool) -> dict[str, Any]:
-    """A result as the client reads it: without what a server says about itself, since towards the client we are it.
+    """Return a result as the client reads it, without the upstream server's description of itself.
 
     Args:
-        result: What a tool answered, or asks.
-        any_structure: Whether structured content may be other than an object (2026-07-28).
+        result: A tool's answer or question.
+        any_structure: Whether structured content may be something other than an object (2026-07-28).
     """
     answer: dict[str, Any] = {**result.answer}
     if not result.asks:

@@ -1,10 +1,10 @@
-"""Lets code of ours ask the person behind a client for a yes, where protocol and client offer it.
+"""Asks the person behind a client to confirm, if protocol and client support it.
 
-A session of 2025-11-25 is asked while its call is under way. A client of the stateless era is answered with the
-question, and sends its call again with the answer; so code that asks must not have changed anything before.
+A session of 2025-11-25 is asked during its call. A client of the stateless era gets the question as the answer, and
+sends its call again with the reply; so code that asks must not have changed anything before.
 
-Invariant: a yes counts for exactly the question that was asked, of the client whose request is served, and nobody waits
-for it longer than was said.
+Invariant: a confirmation applies to exactly the question that was asked, of the client whose request is served, and is
+awaited no longer than `SECONDS`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from thresher.gateway.peers import ClientPeer, Context, asked_in_rounds, modern,
 from thresher.packs import Confirm, nobody
 
 SECONDS: Final = 100.0
-"""How long a person may take to say yes: less than a call may take unless somebody has set that lower."""
+"""How long a person may take: less than the default limit of a call."""
 _KEY: Final = "confirm"
 _FORM: Final[dict[str, Any]] = {"type": "object", "properties": {}}
-"""Nothing to fill in: accepting is the yes."""
+"""Nothing to fill in: accepting confirms."""
 
 
-class Asked(Exception):
+class QuestionForClient(Exception):
     """A call has ended with a question for its client.
 
     Args:
@@ -43,7 +43,7 @@ class Asked(Exception):
 
 
 def client_confirm(context: Context) -> Confirm:
-    """A function that asks the person behind a request's client; its answer is None if the person cannot be asked."""
+    """Return a function that asks the person behind a request's client; it returns None if they cannot be asked."""
     if modern(context):
         return _Rounds(context.params or {}) if _fills_forms(asked_in_rounds(context)) else nobody
     peer = session_peer(context)
@@ -68,28 +68,28 @@ class _Session:
 
 
 class _Rounds:
-    """Asks by the answer to a request, and reads what was said in the next one; what was said before goes along.
+    """Asks in the answer to a request, and reads the reply in the next request; the state carries earlier replies.
 
     Args:
-        params: Of the request; its state was opened already, and is ours for these very arguments.
+        params: The request's parameters; their state is already opened, and is ours for exactly these arguments.
     """
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        asked, said = _opened(params.get("requestState"))
+        asked, replies = _opened(params.get("requestState"))
         if asked and (answer := _answer(params.get("inputResponses"))) is not None:
-            said[asked] = answer
-        self._said = said
+            replies[asked] = answer
+        self._replies = replies
 
     async def __call__(self, question: str) -> bool | None:
         digest = hashlib.sha256(question.encode("utf-8", "replace")).hexdigest()
-        if digest not in self._said:
-            state = f"{_KEY} {dumps({'asked': digest, 'said': self._said})}"
-            raise Asked(InputRequiredResult(input_requests={_KEY: _request(question)}, request_state=state))
-        return self._said[digest]
+        if digest not in self._replies:
+            state = f"{_KEY} {dumps({'asked': digest, 'said': self._replies})}"
+            raise QuestionForClient(InputRequiredResult(input_requests={_KEY: _request(question)}, request_state=state))
+        return self._replies[digest]
 
 
 def _opened(state: object) -> tuple[str, dict[str, bool]]:
-    """What was asked last, and what was said to earlier questions; nothing where the state is none of these."""
+    """Return the last question, and the replies to earlier ones; nothing if the state is of another kind."""
     if not isinstance(state, str) or not state.startswith(f"{_KEY} "):
         return "", {}
     content = json.loads(state.removeprefix(f"{_KEY} "))
@@ -97,9 +97,9 @@ def _opened(state: object) -> tuple[str, dict[str, bool]]:
 
 
 def _answer(responses: object) -> bool | None:
-    """Whether the client accepted; None where it sent nothing."""
-    said = cast("Mapping[str, Any]", responses).get(_KEY) if isinstance(responses, Mapping) else None
-    return cast("Mapping[str, Any]", said).get("action") == "accept" if isinstance(said, Mapping) else None
+    """Return whether the client accepted; None if it sent no reply."""
+    reply = cast("Mapping[str, Any]", responses).get(_KEY) if isinstance(responses, Mapping) else None
+    return cast("Mapping[str, Any]", reply).get("action") == "accept" if isinstance(reply, Mapping) else None
 
 
 def _request(question: str) -> ElicitRequest:
@@ -107,6 +107,6 @@ def _request(question: str) -> ElicitRequest:
 
 
 def _fills_forms(capabilities: ClientCapabilities) -> bool:
-    """Whether the client shows questions; one that names no way to do so means forms."""
+    """Return whether the client shows forms; one that names no mode supports forms."""
     offered = capabilities.elicitation
     return offered is not None and (offered.form is not None or offered.url is None)

@@ -32,7 +32,7 @@ FOR_THE_CLIENT = frozenset({MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION_
 
 
 async def answered(work: Awaitable[R]) -> R | CallToolResult:
-    """Await a tool call; what goes wrong becomes a tool error, so that the model can read it and try again.
+    """Await a tool call; an error becomes a tool error, so that the model can read it and try again.
 
     Raises:
         MCPError: A protocol error that the client has to see as one.
@@ -53,10 +53,10 @@ async def answered(work: Awaitable[R]) -> R | CallToolResult:
 
 
 async def explained(work: Awaitable[R]) -> R:
-    """Await anything that has no place for a tool error, such as a listing: it fails as a request, never empty.
+    """Await anything without a place for a tool error, such as a listing: the request fails, and is never empty.
 
     Raises:
-        MCPError: In place of every error, with hint and trace id in the message and in its data.
+        MCPError: For every error, with hint and trace id in the message and in its data.
     """
     with traced() as trace:
         try:
@@ -71,7 +71,7 @@ async def explained(work: Awaitable[R]) -> R:
 
 
 def _code(error: ThresherError) -> int:
-    """The code of the JSON-RPC error that a server gave; 0 where it gave none."""
+    """Return the code of the JSON-RPC error that a server returned; 0 if it returned none."""
     return getattr(error, "rpc_code", 0)
 
 

@@ -1,7 +1,7 @@
-"""Stands for the client behind one request, towards the upstream server that serves it.
+"""Represents the client of one request towards the upstream server that serves it.
 
-Invariant: what a server says or asks during a call goes to the client that made this call, and to no other; a session
-that can ask is never shared by two calls that could be confused.
+Invariant: a server's messages and questions during a call go to the client that made this call, and to no other; a
+session that can ask is never shared by two calls that could be confused.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Context: TypeAlias = ServerRequestContext[Any, Any]
 Question: TypeAlias = ElicitRequest | CreateMessageRequest | ListRootsRequest
 
 LEVELS: Final[tuple[LoggingLevel, ...]] = get_args(LoggingLevel)
-"""From the least severe on."""
+"""By increasing severity."""
 
 _LEVEL = "thresher.level"
 _NOTHING = ClientCapabilities()
@@ -50,10 +50,10 @@ class ClientPeer:
     """The client of one request; the protocol `Peer` of upstream calls.
 
     Attributes:
-        id: The client's connection, as leased sessions know it.
+        id: The client's connection, by which sessions are leased.
         owner: The caller's tenant and user.
         capabilities: What the client can be asked.
-        rounds: What a client of the stateless era sent again with its request; None where it is asked by `ask`.
+        rounds: What a client of the stateless era sent again with its request; None if it is asked with `ask`.
     """
 
     def __init__(
@@ -71,18 +71,18 @@ class ClientPeer:
 
     @property
     def level(self) -> LoggingLevel | None:
-        """How severe a message must be for the client to hear it; None: it wants to hear nothing."""
+        """The least severe level that the client wants; None if it wants no messages."""
         if not modern(self._context):
             return connection_of(self._context).state.get(_LEVEL, LEVELS[0])
-        wanted = (self._context.meta or {}).get(LOG_LEVEL_META_KEY)
-        return wanted if wanted in LEVELS else None
+        level = (self._context.meta or {}).get(LOG_LEVEL_META_KEY)
+        return level if level in LEVELS else None
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
-        """Pass on; nothing is sent unless the client gave a token."""
+        """Report progress, if the client gave a token."""
         await self._context.session.report_progress(progress, total, message)
 
     async def log(self, params: LoggingMessageNotificationParams) -> None:
-        """Pass on what the client wants to hear."""
+        """Pass on a message, if the client wants its level."""
         context, least = self._context, self.level
         if least is not None and LEVELS.index(params.level) >= LEVELS.index(least):
             await context.session.send_notification(LoggingMessageNotification(params=params), context.request_id)
@@ -91,7 +91,7 @@ class ClientPeer:
         """Ask the client of this call.
 
         Raises:
-            MCPError: It cannot be asked, refused, or has gone.
+            MCPError: It cannot be asked, refused, or has disconnected.
         """
         match request:
             case ElicitRequest():
@@ -108,41 +108,41 @@ class ClientPeer:
 
 
 def owner_of(caller: Caller) -> str:
-    """Names a tenant and user, for shares of what all callers use."""
+    """Return a name for a tenant and user, for their shares of common limits."""
     return f"{caller.tenant.id} {caller.user or ''}"
 
 
 class Peers:
-    """Hands out peers.
+    """Allocates peer ids.
 
-    A request of the stateless era names no connection. Its caller gets a numbered place for as long as the call lasts,
-    so that two calls at once never share a session that asks, while calls one after another find it warm.
+    A request of the stateless era names no connection. Its caller gets a number while the call lasts, so that two
+    concurrent calls never share a session that asks, while successive calls find it warm.
     """
 
     def __init__(self) -> None:
-        self._places: defaultdict[tuple[int, str | None], set[int]] = defaultdict(set)
+        self._numbers: defaultdict[tuple[int, str | None], set[int]] = defaultdict(set)
 
     @contextmanager
-    def place(self, caller: Caller) -> Generator[str]:
-        """A peer id of this caller that no other call under way has."""
-        taken = self._places[caller.tenant.id, caller.user]
-        number = next(number for number in range(len(taken) + 1) if number not in taken)
-        taken.add(number)
+    def allocated(self, caller: Caller) -> Generator[str]:
+        """A peer id that no other call of this caller has during the block."""
+        used = self._numbers[caller.tenant.id, caller.user]
+        number = next(number for number in range(len(used) + 1) if number not in used)
+        used.add(number)
         try:
             yield f"caller {owner_of(caller)} {number}"
         finally:
-            taken.discard(number)
-            if not taken:
-                self._places.pop((caller.tenant.id, caller.user), None)
+            used.discard(number)
+            if not used:
+                self._numbers.pop((caller.tenant.id, caller.user), None)
 
 
 def session_peer(context: Context) -> ClientPeer:
-    """The peer of a request of a 2025-era session."""
+    """Return the peer of a request of a 2025-era session."""
     return ClientPeer(context, connection_id(context), connection_of(context).client_capabilities or _NOTHING)
 
 
 def asked_in_rounds(context: Context) -> ClientCapabilities:
-    """What a client of the stateless era can be asked, in the answers to its requests."""
+    """Return what a client of the stateless era can be asked, in the answers to its requests."""
     declared = connection_of(context).client_capabilities
     if declared is None:
         return _NOTHING
@@ -150,12 +150,12 @@ def asked_in_rounds(context: Context) -> ClientCapabilities:
 
 
 def modern(context: Context) -> bool:
-    """Whether the request is of the stateless era."""
+    """Return whether the request is of the stateless era."""
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
 def refuse_sampling() -> MCPError:
-    """The error for a server that asks a client of the stateless era for a completion."""
+    """Return the error for a server that asks a client of the stateless era for a completion."""
     return MCPError(
         code=INVALID_REQUEST,
         message="The client speaks MCP 2026-07-28, this session 2025-11-25: sampling does not cross from one to the "
@@ -164,6 +164,6 @@ def refuse_sampling() -> MCPError:
 
 
 async def set_level(context: Context, params: SetLevelRequestParams) -> dict[str, Any]:
-    """Serve `logging/setLevel`: how severe a message must be for this session to hear it."""
+    """Serve `logging/setLevel`: the least severe level that this session gets."""
     connection_of(context).state[_LEVEL] = params.level
     return {}

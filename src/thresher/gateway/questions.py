@@ -1,13 +1,13 @@
-"""Runs a request upstream so that what its server asks reaches the client that made it.
+"""Runs a request upstream so that its server's questions reach the client that made it.
 
-Who speaks what decides how. A client with a session is asked within it. A client of the stateless era and a server of
-the same exchange their rounds through the gateway, which keeps nothing of them. Where such a client meets a server
-with sessions, the call is parked: the question ends the request, the client sends the request again with the answers
-and the state that it was given, and the call goes on.
+The protocol versions of both sides decide how. A client with a session is asked within it. A client and a server that
+are both stateless exchange their rounds through the gateway, which stores nothing of them. If only the client is
+stateless, the call is parked: the question ends the request, the client sends the request again with the answers and
+the state that it was given, and the call continues.
 
-Invariant: a server's state goes back to that server alone, with the request that it was given out for, from the caller
-to whom it was given; the boundary that seals it ensures the latter two. Parked calls are bounded in number and time,
-and one that the client does not come back for is cancelled.
+Invariant: a server's state is returned only to that server, with the request that it was issued for, by the caller
+to whom it was issued; the boundary that seals it ensures the latter two. Parked calls are limited in number and time,
+and one that the client does not continue is cancelled.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ from thresher.upstream import Peer, ServerConfig
 logger = logging.getLogger("thresher.gateway")
 
 PARKED_SECONDS = 300.0
-"""How long a person may think over one question."""
+"""The longest time for one answer of a person."""
 PARKED = 256
-"""Calls that may wait at once, in the whole process."""
+"""The most calls that wait at the same time in this process."""
 PARKED_EACH = 16
-"""And of one caller."""
+"""The most that wait for one caller."""
 
 
 class _Parked:
-    """A call that can wait; also the peer that its server sees."""
+    """A call that can wait; it is also the peer that its server sees."""
 
     def __init__(self, caller: Caller, context: Context, peer_id: str) -> None:
         self.caller = caller
@@ -76,12 +76,12 @@ class _Parked:
         self._count = 0
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
-        """Heard by the request under way, if there is one."""
+        """Pass on to the current request, if there is one."""
         if self._client is not None:
             await self._client.progress(progress, total, message)
 
     async def log(self, params: LoggingMessageNotificationParams) -> None:
-        """Heard by the request under way, if there is one."""
+        """Pass on to the current request, if there is one."""
         if self._client is not None:
             await self._client.log(params)
 
@@ -100,7 +100,7 @@ class _Parked:
             del self._open[key]
 
     def answer(self, responses: InputResponses) -> None:
-        """Hand on the answers; a question that has none stays open and is asked again."""
+        """Pass on the answers; a question without one stays open and is asked again."""
         for key, response in responses.items():
             if (found := self._open.get(key)) is not None and not found[1].done():
                 found[1].set_result(response)
@@ -109,7 +109,7 @@ class _Parked:
             self._asked.set()
 
     async def until_asked(self, context: Context) -> InputRequiredResult | None:
-        """Wait for a question or the end of the call, whichever is first; None at the end."""
+        """Wait for a question or the end of the call; None at the end."""
         work = cast("asyncio.Task[Any]", self.work)
         self._client = ClientPeer(context, self.id, self.capabilities)
         asked = asyncio.ensure_future(self._asked.wait())
@@ -141,19 +141,19 @@ class Parking:
         params: InputResponseRequestParams,
         work: Callable[[Any], Awaitable[Any]],
     ) -> Any:
-        """Begin a call, or go on with the one that the request's state names.
+        """Begin a call, or continue the one that the request's state names.
 
         Args:
-            caller: Who asks.
+            caller: The tenant and user of the call.
             context: The request.
-            params: Its parameters, the state opened already.
-            work: The call, given its peer.
+            params: Its parameters, the state already opened.
+            work: Runs the call with its peer.
 
         Returns:
             What `work` returns, or an `InputRequiredResult`.
 
         Raises:
-            MCPError: The state names no call of this caller that still waits.
+            MCPError: The state does not name a waiting call of this caller.
             InvalidInput: Too many calls wait.
         """
         parked = self._begin(caller, context, work) if params.request_state is None else self._resume(caller, params)
@@ -169,7 +169,7 @@ class Parking:
         parked = _Parked(caller, context, "")
 
         async def run() -> Any:
-            with self._peers.place(caller) as parked.id:
+            with self._peers.allocated(caller) as parked.id:
                 return await work(parked)
 
         parked.work = asyncio.create_task(run())
@@ -218,12 +218,12 @@ _PASSED = "passed"
 _RELEASED = "thresher.released"
 
 
-class Asking:
+class QuestionRelay:
     """Runs requests for clients of both eras.
 
     Args:
         services: The sessions.
-        parking: Where calls wait that cross from one era to the other.
+        parking: Where calls from one era to the other wait.
     """
 
     def __init__(self, services: Services, parking: Parking) -> None:
@@ -241,22 +241,22 @@ class Asking:
 
         Args:
             context: The client's request.
-            params: Its parameters, the state opened already.
+            params: Its parameters, the state already opened.
             config: The server that serves it.
-            work: Sends it on for a peer; a request for input is its result, typed or as a `ToolResult`.
+            work: Sends it on for a peer; its result may be a request for input, typed or as a `ToolResult`.
 
         Returns:
-            What `work` returns, with the server's state made ours; or what a parked call asks.
+            What `work` returns, with the server's name in its state; or the question of a parked call.
 
         Raises:
-            MCPError: The state is none for this request.
+            MCPError: The state does not belong to this request.
         """
         if not modern(context):
             return await work(self._in_session(context))
         capabilities = asked_in_rounds(context)
         if await self._crosses(params.request_state, capabilities, config):
             return await self._parking.run(current_caller(self._services), context, params, work)
-        return _ours(await work(ClientPeer(context, "", capabilities, _again(context, config))), config)
+        return _with_server(await work(ClientPeer(context, "", capabilities, _rounds(context, config))), config)
 
     async def _crosses(self, state: str | None, capabilities: ClientCapabilities, config: ServerConfig) -> bool:
         if state is not None:
@@ -264,7 +264,7 @@ class Asking:
         return capabilities != _NOTHING and not await self._services.upstreams.stateless(config)
 
     def _in_session(self, context: Context) -> ClientPeer:
-        """The peer of a session; what is leased for it is let go when the session ends, however it does."""
+        """Return the peer of a session; what is leased for it is released when the session ends."""
         peer, connection = session_peer(context), connection_of(context)
         if _RELEASED not in connection.state and peer.capabilities != _NOTHING:
             connection.state[_RELEASED] = True
@@ -272,12 +272,12 @@ class Asking:
         return peer
 
 
-def _again(context: Context, config: ServerConfig) -> dict[str, Any]:
-    """What the client sent again with its request, as it sent it, and the server's state as that gave it out."""
+def _rounds(context: Context, config: ServerConfig) -> dict[str, Any]:
+    """Return the client's answers as it sent them, and the server's state as the server issued it."""
     sent = context.params or {}
-    again: dict[str, Any] = {}
+    rounds: dict[str, Any] = {}
     if (responses := sent.get("inputResponses")) is not None:
-        again["inputResponses"] = responses
+        rounds["inputResponses"] = responses
     if (state := sent.get("requestState")) is not None:
         _, server, theirs = cast("str", state).split(" ", 2)
         if server != config.name:
@@ -286,12 +286,12 @@ def _again(context: Context, config: ServerConfig) -> dict[str, Any]:
                 message="This requestState is for another server. Send the request again without it.",
                 data={"reason": "invalid_request_state"},
             )
-        again["requestState"] = theirs
-    return again
+        rounds["requestState"] = theirs
+    return rounds
 
 
-def _ours(result: R, config: ServerConfig) -> R:
-    """A result whose state, if it has one, says whose it is."""
+def _with_server(result: R, config: ServerConfig) -> R:
+    """Return a result whose state, if it has one, names its server."""
     if isinstance(result, InputRequiredResult):
         state = result.request_state
         return result if state is None else result.model_copy(update={"request_state": _named(state, config)})

@@ -1,10 +1,10 @@
-"""Lets code of ours ask the model that a client has, where protocol and client offer it.
+"""Asks a client's own model, if protocol and client support it.
 
-Only sessions of 2025-11-25 do: a question goes to the client while its call is under way. The stateless era has
-deprecated sampling, and would need a round of the client for every question.
+Only sessions of 2025-11-25 do: a question goes to the client during its call. The stateless era has deprecated
+sampling, and would need a round of the client for every question.
 
-Invariant: the model is that of the client whose request is served, and is asked only during that request; nobody waits
-for it longer than was said.
+Invariant: the model is that of the client whose request is served, is asked only during that request, and is awaited no
+longer than the given time.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from thresher.gateway.peers import ClientPeer, Context, modern, session_peer
 from thresher.llm import Chat, ChatRequest, Completion, Finish
 
 SECONDS = 10.0
-"""How long a client's model may take by default."""
+"""The default time limit of a client's model."""
 MOST_TOKENS = 4_096
-"""The limit of an answer by default: the protocol requires one."""
+"""The default limit of an answer: the protocol requires one."""
 
 
 def client_chat(context: Context) -> Chat | None:
-    """The model of the client that made a request; None where it offers none."""
+    """Return the model of the client that made a request; None if it offers none."""
     if modern(context):
         return None
     peer = session_peer(context)
@@ -52,7 +52,7 @@ class ClientChat:
         self._peer = peer
 
     async def complete(self, request: ChatRequest, *, seconds: float | None = None) -> Completion:
-        """See `Chat.complete`; a client may ask its user first, and lets no model of its own call our functions."""
+        """See `Chat.complete`; a client may ask its user first, and its model cannot call our functions."""
         seconds = SECONDS if seconds is None else seconds
         try:
             async with asyncio.timeout(seconds):
@@ -69,7 +69,7 @@ class ClientChat:
 def _question(request: ChatRequest) -> CreateMessageRequest:
     if request.functions or any(message.role == "tool" or message.calls for message in request.messages):
         raise ModelError("The client's model is not offered functions.")
-    told = "\n\n".join(message.text for message in request.messages if message.role == "system")
+    system = "\n\n".join(message.text for message in request.messages if message.role == "system")
     messages = [
         SamplingMessage(
             role="assistant" if message.role == "assistant" else "user", content=TextContent(text=message.text)
@@ -80,7 +80,7 @@ def _question(request: ChatRequest) -> CreateMessageRequest:
     return CreateMessageRequest(
         params=CreateMessageRequestParams(
             messages=messages,
-            system_prompt=told or None,
+            system_prompt=system or None,
             temperature=request.temperature,
             max_tokens=request.most_tokens or MOST_TOKENS,
         )

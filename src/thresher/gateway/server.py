@@ -1,9 +1,9 @@
 """Builds the MCP server of the gateway: which handler serves which method.
 
-Invariant: the server is the same object for every client and transport; who asks is in the request (`callers`).
+Invariant: the server is the same object for every client and transport; the caller is in the request (`callers`).
 
-The handlers stand on the low-level server that FastMCP wraps, and not behind FastMCP's own components: those validate,
-copy and dispatch each message several times over, and give back less of an upstream answer than came in.
+The handlers are registered with the low-level server that FastMCP wraps, and not as FastMCP's own components: those
+validate, copy and dispatch each message several times, and return less of an upstream answer than they received.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from thresher.core import Expose
 from thresher.gateway.callers import SCOPE_KEY, Identified, current_caller
 from thresher.gateway.calls import Calls
 from thresher.gateway.http import Endpoint
-from thresher.gateway.listing import Lists, SkillsExtension
+from thresher.gateway.lists import Lists, SkillsExtension
 from thresher.gateway.packs import PackTools
 from thresher.gateway.peers import Peers, set_level
-from thresher.gateway.questions import PARKED_SECONDS, Asking, Parking
-from thresher.gateway.reading import Reading
+from thresher.gateway.questions import PARKED_SECONDS, Parking, QuestionRelay
+from thresher.gateway.resources import Resources
 from thresher.gateway.skills import Skills
 from thresher.gateway.subscriptions import Subscriptions
 from thresher.knowledge.tools import Components
@@ -61,7 +61,7 @@ def build_gateway(services: Services, *, expose: Expose | None = None) -> FastMC
         expose: What `tools/list` shows; the setting by default.
     """
     parking = Parking(Peers())
-    asking = Asking(services, parking)
+    relay = QuestionRelay(services, parking)
     components = Components(services.database, services.secrets)
     skills = Skills(services)
 
@@ -75,20 +75,20 @@ def build_gateway(services: Services, *, expose: Expose | None = None) -> FastMC
     server: FastMCP[Any] = FastMCP(NAME, version=__version__, lifespan=lifespan)
     packs = PackTools(services, server)
     lists = Lists(services, components, packs, skills, expose or services.settings.expose)
-    reading = Reading(services, components, asking, skills)
-    subscriptions = Subscriptions(services, lists, reading, skills)
+    resources = Resources(services, components, relay, skills)
+    subscriptions = Subscriptions(services, lists, resources, skills)
     low_level = low_level_of(server)
     low_level.middleware[:] = [Identified(services), Instructed(services), _sealed(services)]
-    low_level.add_request_handler("tools/call", CallToolRequestParams, Calls(services, asking))
+    low_level.add_request_handler("tools/call", CallToolRequestParams, Calls(services, relay))
     server.add_extension(SkillsExtension(services, skills, lists))
     _serve_lists(low_level, lists)
-    _serve_reading(low_level, reading)
+    _serve_resources(low_level, resources)
     _serve_subscriptions(low_level, subscriptions)
     return server
 
 
 def low_level_of(server: FastMCP[Any]) -> Server[Any]:
-    """The server that FastMCP wraps; its own transports reach it in the same way."""
+    """Return the server that FastMCP wraps, as FastMCP's own transports do."""
     return server._mcp_server  # pyright: ignore[reportPrivateUsage] - there is no public way
 
 
@@ -99,10 +99,10 @@ def _serve_lists(server: Server[Any], lists: Lists) -> None:
     server.add_request_handler("prompts/list", PaginatedRequestParams, lists.prompts)
 
 
-def _serve_reading(server: Server[Any], reading: Reading) -> None:
-    server.add_request_handler("resources/read", ReadResourceRequestParams, reading.read)
-    server.add_request_handler("prompts/get", GetPromptRequestParams, reading.prompt)
-    server.add_request_handler("completion/complete", CompleteRequestParams, reading.complete)
+def _serve_resources(server: Server[Any], resources: Resources) -> None:
+    server.add_request_handler("resources/read", ReadResourceRequestParams, resources.read)
+    server.add_request_handler("prompts/get", GetPromptRequestParams, resources.prompt)
+    server.add_request_handler("completion/complete", CompleteRequestParams, resources.complete)
 
 
 def _serve_subscriptions(server: Server[Any], subscriptions: Subscriptions) -> None:
@@ -114,7 +114,7 @@ def _serve_subscriptions(server: Server[Any], subscriptions: Subscriptions) -> N
 
 
 def _sealed(services: Services) -> RequestStateBoundary:
-    """Seals the state that clients carry between rounds: for one caller, method and set of arguments, for a while."""
+    """Seal the state that clients carry between rounds: for one caller, method and set of arguments, and it expires."""
 
     def principal(_: ServerRequestContext[Any, Any]) -> str:
         caller = current_caller(services)
@@ -126,10 +126,10 @@ def _sealed(services: Services) -> RequestStateBoundary:
 
 
 class Instructed:
-    """Server middleware: tells a client, when it connects, to look for tools, and names the servers that have some.
+    """Server middleware: instructs a client, when it connects, to search for tools, and names the servers with tools.
 
-    The overview stands here and not in a tool's description, so that tools/list stays the same while servers come
-    and go.
+    The overview is here and not in a tool's description, so that tools/list stays the same when servers are added or
+    removed.
     """
 
     def __init__(self, services: Services) -> None:
@@ -146,7 +146,7 @@ class Instructed:
 
 
 def instructions(overview: dict[str, int], *, choosing: bool = True) -> str:
-    """What a model reads of the whole server.
+    """Return what a model reads about the whole server.
 
     Args:
         overview: Number of enabled tools by server.
@@ -179,7 +179,7 @@ class HTTPApp(Starlette):
         self._guarded = HostOriginGuardMiddleware(endpoint, mode="strict")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; where no door has looked at Host and Origin, foreign ones are refused here."""
+        """Serve one request; if no door has checked Host and Origin, foreign ones are refused here."""
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
         elif SCOPE_KEY in scope:
@@ -189,5 +189,5 @@ class HTTPApp(Starlette):
 
 
 def http_app(server: FastMCP[Any]) -> HTTPApp:
-    """The ASGI app that serves the gateway at `MCP_PATH`."""
+    """Return the ASGI app that serves the gateway at `MCP_PATH`."""
     return HTTPApp(Endpoint(low_level_of(server), MCP_PATH))

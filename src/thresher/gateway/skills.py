@@ -1,7 +1,7 @@
-"""Serves the files of packs: as resources under `skill://`, and through the Skills extension where a client speaks it.
+"""Serves the files of packs: as resources under `skill://`, and through the Skills extension if a client supports it.
 
-Invariant: read-only; exactly the bytes that were scanned and, where that is needed, trusted. A pack's code is not
-served: it runs here, and nowhere else.
+Invariant: read-only; exactly the bytes that were scanned and, if needed, trusted. A pack's code is not served: it only
+runs here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAIN = "SKILL.md"
 
 MOST_FILES = 512
 MOST_BYTES = 16 * 1024 * 1024
-"""A skill of more is not served through the extension (SEP-2640)."""
+"""A larger skill is not served through the extension (SEP-2640)."""
 
 TEMPLATE = ResourceTemplate(
     name="pack files",
@@ -42,7 +42,7 @@ _KEPT = 512
 
 @dataclass(frozen=True, slots=True)
 class _Served:
-    """What a pack shows: addresses with path, size and hash, and the entry of the extension, if it can have one."""
+    """What is served of a pack: addresses with path, size and hash, and its entry of the extension, if it has one."""
 
     files: Mapping[str, SkillResource]
     paths: Mapping[str, str]
@@ -57,7 +57,7 @@ class Skills:
         self._made: OrderedDict[tuple[str, str], _Served] = OrderedDict()
 
     def resources(self, packs: Packs) -> list[Resource]:
-        """One resource a pack: its rules."""
+        """Return one resource for each pack: its rules."""
         return [
             Resource(
                 name=pack.name,
@@ -70,15 +70,15 @@ class Skills:
         ]
 
     def entries(self, packs: Packs) -> list[Skill]:
-        """The packs as skills, in the order of their addresses."""
+        """Return the packs as skills, in the order of their addresses."""
         made = (self._of(pack).entry for pack in packs.active)
         return sorted((entry for entry in made if entry is not None), key=lambda entry: entry.uri)
 
     def entry(self, packs: Packs, uri: str) -> Skill:
-        """One pack as a skill, by the address of its rules.
+        """Return one pack as a skill, by the address of its rules.
 
         Raises:
-            NotFound: None has it.
+            NotFound: There is no such skill.
         """
         found = next((pack for pack in packs.active if uri_of(pack) == uri), None)
         if found is None or (entry := self._of(found).entry) is None:
@@ -86,17 +86,17 @@ class Skills:
         return entry
 
     async def digest(self, caller: Caller, uri: str) -> str | None:
-        """The hash of what an address leads to; None where it leads to no file of a pack that the caller sees."""
+        """Return the hash of the file at an address; None if it is not a file of a pack that the caller sees."""
         packs = await self._services.intents.packs(caller)
         return None if (found := self._found(packs, uri)) is None else found[1].files[found[2]].digest
 
     async def read(self, caller: Caller, uri: str) -> ReadResourceResult | None:
-        """A file of a pack, as it lies there; None where the address leads to none.
+        """Return a file of a pack, unchanged; None if there is none at the address.
 
         A client that reads a pack's `SKILL.md` has been given its rules.
 
         Raises:
-            NotFound: It has just gone.
+            NotFound: It was just removed.
             Conflict: It has just changed.
         """
         packs = await self._services.intents.packs(caller)
@@ -110,7 +110,7 @@ class Skills:
         return ReadResourceResult(contents=[_contents(uri, path, octets)])
 
     def _found(self, packs: Packs, uri: str) -> tuple[Pack, _Served, str] | None:
-        """The pack behind an address, what it shows, and the address as we write it."""
+        """Return the pack of an address, what is served of it, and the address in our spelling."""
         name, slash, path = uri.removeprefix(SKILL_SCHEME).partition("/")
         if not (uri.startswith(SKILL_SCHEME) and slash):
             return None
@@ -130,7 +130,7 @@ class Skills:
 
 
 def uri_of(pack: Pack, path: str = MAIN) -> str:
-    """The address of one of a pack's files."""
+    """Return the address of one of a pack's files."""
     return f"{SKILL_SCHEME}{pack.name}/{quote(path, safe='/')}"
 
 
@@ -149,9 +149,9 @@ def _served(pack: Pack) -> _Served:
 
 
 def is_served(pack: Pack, path: str) -> bool:
-    """Whether clients may read a file: no code of the pack's own tools, nothing hidden, nothing compiled."""
+    """Return whether clients may read a file: not the code of the pack's tools, hidden or compiled files."""
     if pack.form in ("cursor", "copilot"):
-        return False  # the file itself is what SKILL.md is made of
+        return False  # SKILL.md is made from the file
     parts = PurePosixPath(path).parts
     hidden = any(part.startswith(".") or part == "__pycache__" for part in parts)
     return not hidden and path != "tools.py" and not path.endswith(".pyc")
@@ -184,7 +184,7 @@ def _front_matter(pack: Pack) -> dict[str, JsonValue]:
 
 
 def _written(pack: Pack) -> bytes:
-    """A rule file of another form as a `SKILL.md`; JSON is YAML."""
+    """Return a rule file of another form as a `SKILL.md`; JSON is valid YAML."""
     lines = [f"{name}: {dumps(value)}" for name, value in _front_matter(pack).items()]
     return "\n".join(["---", *lines, "---", "", pack.rules.strip(), ""]).encode()
 

@@ -35,19 +35,19 @@ from thresher.core import Caller, InvalidInput, Said, acting_for, event, has_mor
 logger = logging.getLogger("thresher.gateway")
 
 MESSAGE_LIMIT = 16 * 1024 * 1024
-"""Bytes in one message: far above any real call, low enough that one client cannot take the memory of all."""
+"""Bytes in one message: far above any real call, low enough that one client cannot exhaust memory."""
 
 VALUE_LIMIT = 250_000
-"""Values in one message: it is decoded on the event loop, which serves no other client meanwhile."""
+"""Values in one message: it is decoded on the event loop, which meanwhile serves no other client."""
 
 DRAIN_SECONDS = 120.0
-"""How long requests that are under way may still be answered after the client has said its last."""
+"""How long running requests may still be answered after the client's last message."""
 
 _CHUNK = 64 * 1024
 
 
 class _Outstanding:
-    """The requests of a session that have no answer yet."""
+    """The requests of a session without an answer."""
 
     def __init__(self) -> None:
         self._ids: set[int | str] = set()
@@ -55,7 +55,7 @@ class _Outstanding:
         self._none.set()
 
     def asked(self, received: SessionMessage | Exception) -> None:
-        """Note a request, and forget one that the client has cancelled: it is never answered."""
+        """Note a request, and drop one that the client has cancelled: it is never answered."""
         message = received.message if isinstance(received, SessionMessage) else None
         if isinstance(message, JSONRPCRequest):
             self._ids.add(message.id)
@@ -90,10 +90,10 @@ async def serve_stream_session(
 
     Args:
         server: The gateway, as `build_gateway` returns it.
-        reader: Where the client's lines come from; its own line limit does not matter.
-        writer: Where the answers go; closed when the session ends.
-        caller: Whom the stream speaks for, as the door that accepted it found out. None says that this door lets in
-            nobody but the account that the process runs under, as the local socket does: the local caller.
+        reader: The client's lines; the reader's own line limit does not apply.
+        writer: Takes the answers; closed when the session ends.
+        caller: The caller, as the door that accepted the stream identified it. None: the local caller, since the door,
+            like the local socket, only accepts the account that the process runs under.
     """
     token = set_transport("stdio")
     try:
@@ -139,10 +139,10 @@ async def _receive(
                 await into.send(message)
             await outstanding.settled()
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            return  # the session ended first
+            return  # the session has ended
         except (ConnectionError, InvalidInput) as error:
             event(logger, "session_broken", level=logging.WARNING, kind=type(error).__name__, reason=Said(str(error)))
-            if isinstance(error, InvalidInput):  # the client is there, and learns why the session ends
+            if isinstance(error, InvalidInput):  # the client is connected, and learns why the session ends
                 refusal = {"code": INVALID_REQUEST, "message": str(error)}
                 writer.write(json.dumps({"jsonrpc": "2.0", "id": None, "error": refusal}).encode() + b"\n")
 
@@ -174,11 +174,11 @@ def _message(line: bytes) -> SessionMessage | Exception:
 
 
 def _refusal(line: bytes) -> dict[str, Any] | None:
-    """The answer to a line that is no message; None where nobody waits for one."""
+    """Return the answer to a line that is not a valid message; None if no answer is awaited."""
     try:
         value: Any = json.loads(line)
     except (ValueError, RecursionError):
-        return {"id": None, "error": {"code": PARSE_ERROR, "message": "The line is no JSON that can be read."}}
+        return {"id": None, "error": {"code": PARSE_ERROR, "message": "The line is not valid JSON."}}
     if not isinstance(value, dict) or not {"id", "method"} <= value.keys():
         return None
     request = cast("dict[str, Any]", value)["id"]
@@ -201,4 +201,4 @@ async def _send(
                 await writer.drain()
                 outstanding.answered(answer)
         except ConnectionError:
-            session.cancel_scope.cancel()  # the client has gone
+            session.cancel_scope.cancel()  # the client has disconnected

@@ -1,7 +1,7 @@
-"""Tells clients what has changed: their lists, and the resources that they have subscribed to.
+"""Notifies clients of changes: of their lists, and of the resources that they have subscribed to.
 
-Invariant: a client hears of a change in what it can see itself, and of nothing else; however a connection ends, its
-subscriptions end with it.
+Invariant: a client is only notified of changes in what it can see; however a connection ends, its subscriptions end
+with it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from mcp_types import (
 from thresher.core import Caller, Expose, InvalidInput, ThresherError, event
 from thresher.gateway.callers import connection_of, current_caller
 from thresher.gateway.errors import explained
-from thresher.gateway.listing import Lists, Stand
-from thresher.gateway.reading import Reading
+from thresher.gateway.lists import Lists, ListState
+from thresher.gateway.resources import Resources
 from thresher.gateway.skills import Skills
 from thresher.services import Services
 
@@ -48,9 +48,9 @@ End: TypeAlias = Callable[[], Awaitable[None]]
 Owner: TypeAlias = tuple[tuple[int, str | None, str, bool], Expose | None]
 
 MOST_RESOURCES = 100
-"""Resources that one connection, or one stream that listens, follows: a server's own bound is for all its callers."""
+"""The most resources of one connection or listening stream: a server's own limit is for all its callers."""
 LOOK_SECONDS = 0.25
-"""How often the lists of those who listen are compared with the catalogue; after a change by this process, at once."""
+"""The interval between comparisons of listeners' lists with the catalogue; a change by this process shows at once."""
 
 _SUBSCRIBED = "thresher.subscribed"
 _EVENTS: dict[str, ServerEvent] = {
@@ -61,7 +61,7 @@ _EVENTS: dict[str, ServerEvent] = {
 
 
 async def _checked(count: int) -> None:
-    """Refuse to follow more resources than one connection may.
+    """Refuse more resources than one connection may follow.
 
     Raises:
         InvalidInput: There are too many.
@@ -73,11 +73,11 @@ async def _checked(count: int) -> None:
 
 
 async def _nothing() -> None:
-    """End nothing."""
+    """The end of a subscription that has not begun."""
 
 
 class _Audience:
-    """Those who listen with the same eyes: connections of the handshake era, and streams of the stateless one."""
+    """Listeners that see the same: connections of the handshake era, and streams of the stateless one."""
 
     def __init__(self, caller: Caller) -> None:
         self.caller = caller
@@ -85,12 +85,12 @@ class _Audience:
         self.bus = InMemorySubscriptionBus()
         self.listen = ListenHandler(self.bus)
         self.streams = 0
-        self.stand: Stand | None = None
+        self.state: ListState | None = None
         self.digest: dict[str, int] = {}
         self.files: list[_File] = []
 
-    async def tell(self, kind: str) -> None:
-        """A list has changed."""
+    async def notify(self, kind: str) -> None:
+        """Notify the listeners that a list has changed."""
         await self.bus.publish(_EVENTS[kind])
         for connection in list(self.connections):
             await connection.notify(f"notifications/{kind}/list_changed", None)
@@ -98,36 +98,36 @@ class _Audience:
 
 @dataclass(eq=False)
 class _File:
-    """A file of a pack that somebody follows: its hash when it was last told, and how to tell."""
+    """A file of a pack with a subscription: its hash at the last notification, and how to notify."""
 
     uri: str
     digest: str | None
-    tell: Callable[[str], Awaitable[None]]
+    notify: Callable[[str], Awaitable[None]]
 
 
 class Subscriptions:
-    """Keeps track of who listens; one per process.
+    """The listeners; one per process.
 
     Args:
         services: The catalogue and the sessions.
-        lists: What is compared.
-        reading: Leads from addresses to servers.
+        lists: The lists that are compared.
+        resources: Finds the server of an address.
         skills: The files of packs.
     """
 
-    def __init__(self, services: Services, lists: Lists, reading: Reading, skills: Skills) -> None:
+    def __init__(self, services: Services, lists: Lists, resources: Resources, skills: Skills) -> None:
         self._services = services
         self._lists = lists
-        self._reading = reading
+        self._resources = resources
         self._skills = skills
         self._audiences: dict[Owner, _Audience] = {}
         self._watching: asyncio.Task[None] | None = None
-        self._telling: set[asyncio.Future[None]] = set()
+        self._notifying: set[asyncio.Future[None]] = set()
         self._changed = asyncio.Event()
         self._unfollow = services.tools.follow(self._changed.set)
 
     async def initialized(self, context: Context, _: NotificationParams) -> None:
-        """A session of the handshake era is ready: from now on it hears of changes."""
+        """Notify a session of the handshake era of changes from now on: it is ready."""
         connection = connection_of(context)
         audience = await self._audience(current_caller(self._services))
         audience.connections.add(connection)
@@ -138,15 +138,15 @@ class Subscriptions:
         caller = current_caller(self._services)
         audience = await explained(self._audience(caller))
 
-        async def tell(uri: str) -> None:
+        async def notify(uri: str) -> None:
             await audience.bus.publish(ResourceUpdated(uri))
 
         followed = list(dict.fromkeys(params.notifications.resource_subscriptions or ()))
         await explained(_checked(len(followed)))
         async with AsyncExitStack() as stack:
             for uri in followed:
-                with suppress(ThresherError):  # as one to an address that no server has: honoured, and never heard of
-                    stack.push_async_callback(await self._follow(caller, uri, tell))
+                with suppress(ThresherError):  # such as an address that no server has: accepted, and never notified
+                    stack.push_async_callback(await self._follow(caller, uri, notify))
             audience.streams += 1
             try:
                 return await audience.listen(context, params)
@@ -159,7 +159,7 @@ class Subscriptions:
         ends: dict[str, End] = connection.state.setdefault(_SUBSCRIBED, {})
         if params.uri not in ends:
             await explained(_checked(len(ends) + 1))
-            ends[params.uri] = _nothing  # counted while the server is asked
+            ends[params.uri] = _nothing  # it counts while the server is asked
             try:
                 followed = self._follow(current_caller(self._services), params.uri, connection.send_resource_updated)
                 ends[params.uri] = end = await explained(followed)
@@ -176,28 +176,28 @@ class Subscriptions:
             await explained(end())
         return EmptyResult()
 
-    async def _follow(self, caller: Caller, uri: str, tell: Callable[[str], Awaitable[None]]) -> End:
-        """Have every change of a resource told; what is returned ends that."""
-        if await self._reading.follows(caller, uri):
-            return await self._follow_file(caller, uri, tell)
-        config, own = await self._reading.locate(caller, uri)
+    async def _follow(self, caller: Caller, uri: str, notify: Callable[[str], Awaitable[None]]) -> End:
+        """Notify of every change of a resource. Returns the function that ends it."""
+        if await self._resources.is_pack_file(caller, uri):
+            return await self._follow_file(caller, uri, notify)
+        config, own = await self._resources.locate(caller, uri)
 
-        def heard(_: str) -> None:
-            telling = asyncio.ensure_future(tell(uri))
-            self._telling.add(telling)
-            telling.add_done_callback(self._telling.discard)
+        def changed(_: str) -> None:
+            notifying = asyncio.ensure_future(notify(uri))
+            self._notifying.add(notifying)
+            notifying.add_done_callback(self._notifying.discard)
 
-        await self._services.upstreams.subscribe(config, own, heard)
+        await self._services.upstreams.subscribe(config, own, changed)
 
         async def end() -> None:
             with suppress(ThresherError):  # its server is gone, and the subscription with it
-                await self._services.upstreams.unsubscribe(config, own, heard)
+                await self._services.upstreams.unsubscribe(config, own, changed)
 
         return end
 
-    async def _follow_file(self, caller: Caller, uri: str, tell: Callable[[str], Awaitable[None]]) -> End:
+    async def _follow_file(self, caller: Caller, uri: str, notify: Callable[[str], Awaitable[None]]) -> End:
         files = (await self._audience(caller)).files
-        files.append(file := _File(uri, await self._skills.digest(caller, uri), tell))
+        files.append(file := _File(uri, await self._skills.digest(caller, uri), notify))
 
         async def end() -> None:
             with suppress(ValueError):  # ended already
@@ -215,10 +215,10 @@ class Subscriptions:
         return audience
 
     async def _watch(self) -> None:
-        """Compare for as long as anybody listens; looking at intervals also sees what other processes have changed."""
+        """Compare while there are listeners; comparing at intervals also finds changes by other processes."""
         loop, took = asyncio.get_running_loop(), 0.0
         while self._audiences:
-            await asyncio.sleep(took)  # of a large catalogue, each of many changes in a row is not worth a look
+            await asyncio.sleep(took)  # many changes of a large catalogue in a row are compared together
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), LOOK_SECONDS)
             self._changed.clear()
@@ -229,31 +229,31 @@ class Subscriptions:
                     continue
                 try:
                     for kind in await self._look(audience):
-                        await audience.tell(kind)
+                        await audience.notify(kind)
                     await self._look_at_files(audience)
                 except ThresherError as error:
                     event(logger, "changes not seen", level=logging.WARNING, reason=error.message)
             took = loop.time() - began
 
     async def _look(self, audience: _Audience) -> list[str]:
-        """The lists that have changed since the last look."""
-        stand = await self._lists.stand(audience.caller)
-        if stand == audience.stand:
+        """Return the lists that have changed since the last comparison."""
+        state = await self._lists.state(audience.caller)
+        if state == audience.state:
             return []
-        former, audience.digest = audience.digest, await self._lists.digest(audience.caller, stand)
-        audience.stand = stand
+        former, audience.digest = audience.digest, await self._lists.digest(audience.caller, state)
+        audience.state = state
         return [kind for kind, digest in audience.digest.items() if former and former[kind] != digest]
 
     async def _look_at_files(self, audience: _Audience) -> None:
-        """Tell those who follow a file of a pack that it has changed, or come back; one that has gone is not told."""
+        """Notify of files of packs that have changed or come back; a removed file is not notified."""
         for file in list(audience.files):
             digest = await self._skills.digest(audience.caller, file.uri)
             if digest is not None and digest != file.digest:
                 file.digest = digest
-                await file.tell(file.uri)
+                await file.notify(file.uri)
 
     async def close(self) -> None:
-        """Stop looking, and end the streams that listen."""
+        """Stop comparing, and end the streams that listen."""
         self._unfollow()
         self._unfollow = lambda: None
         for audience in self._audiences.values():

@@ -1,7 +1,7 @@
 """The packs that come with Thresher: one folder for each intent, with its rules, training lines and tools.
 
-Invariant: a built-in pack has the form that every other pack has, and no right that others lack: what its code can
-reach, `current()` gives to the code of every pack.
+Invariant: a built-in pack has the same form and rights as every other pack: `current()` gives the code of all packs
+the same access.
 
 Uses: audit, components, connectors, context, core, embedding, knowledge, openapi, servoy, verbs.
 """
@@ -34,7 +34,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import the one name that needs FastMCP: commands get on without it."""
+    """Import the one name that needs FastMCP, which commands do without."""
     if name != "Thread":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = import_module("thresher.components").Thread

@@ -1,7 +1,7 @@
-"""Writes answers of the documents kind for a model: the text that stands there, and where it stands.
+"""Writes answers of the documents kind for a model: texts, and where they come from.
 
-Invariant: pure; texts of documents go out as they are, between lines of ours that none of them can imitate, and no
-answer costs more than the budget that was given for it: where that is too small for the borders, the text stands alone.
+Invariant: pure; texts of documents are unchanged, between lines of ours that none of them can imitate, and no answer
+costs more than its budget: if that is too small for the borders, the text has none.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from thresher.knowledge.documents import DocumentPage, DocumentPart, Passages, R
 from thresher.packs.rows import LINE
 
 BORDERS: Final = 48
-"""Tokens kept free for the two lines of ours around what was retrieved."""
+"""Tokens reserved for the two lines of ours around what was retrieved."""
 PAGE_MARK: Final = 128
-"""Tokens kept free on a page for the lines that say where it lies and how to go on."""
+"""Tokens reserved on a page for the lines with its location and the next cursor."""
 ONE_LINE: Final = 480
 """Characters of the line that names all repositories."""
 _LEFT_OUT: Final = 3
-"""Repositories left out that a model is told of by name."""
+"""The most omitted repositories that a text names."""
 _LEAST_GUIDE: Final = 24
 _LONGEST_GUIDE: Final = 120
 
 
 def retrieval_text(answer: Retrieval, budget: int) -> str:
-    """What was retrieved; where nothing fits, what to try instead, and as much of the guide as the budget leaves.
+    """Return what was retrieved; if nothing fits, what to try instead, and as much of the guide as the budget allows.
 
-    What is weaker than asked for is said where there is room for it; the record says it always.
+    A degradation is named if there is room for it; the record always has it.
     """
     if answer.found:
-        said = f"[{answer.degraded}]\n"  # an answer that a model should have written begins with it
-        note = answer.degraded if not answer.content.startswith(said) else ""
+        begun = answer.content.startswith(f"[{answer.degraded}]\n")  # as an answer without its model does
+        note = "" if begun else answer.degraded
         return _fitting(budget, answer.content, (note, answer.hint), ("", ""))
     if not answer.hint:
         return _fitting(budget, answer.content, ("", ""))
@@ -47,7 +47,7 @@ def retrieval_text(answer: Retrieval, budget: int) -> str:
 
 
 def _fitting(budget: int, content: str, *notes: tuple[str, str]) -> str:
-    """The content in borders with the first notes that the budget takes; alone where it takes none."""
+    """Return the content in borders with the first notes that fit in the budget; alone if none fit."""
     texts = (_bordered(content, *both) if content else "\n".join(filter(None, both)) for both in notes)
     return next((text for text in texts if count_tokens(text) <= budget), content)
 
@@ -59,8 +59,8 @@ def _bordered(content: str, before: str, after: str) -> str:
 
 
 def passages_text(found: Passages) -> str:
-    """Passages, best first, each under the line that says where it lies."""
-    passages = [(place(one.part, one.repository), one.text.strip()) for one in found.passages]
+    """Return passages, best first, each below a line with its location."""
+    passages = [(location(one.part, one.repository), one.text.strip()) for one in found.passages]
     limited = f"limited search: {found.degraded}" if found.degraded else ""
     choice = choice_line(found) if found.left_out_count else ""
     more = f"More: the same call with cursor {found.cursor}" if found.cursor else ""
@@ -75,7 +75,7 @@ def passages_text(found: Passages) -> str:
 
 
 def choice_line(found: Passages) -> str:
-    """Which repositories were searched and which left out, each with the reason, in one line."""
+    """Return which repositories were searched and which were not, each with the reason, in one line."""
     taken = "; ".join(f"{one_line(one.name)} ({one.why})" for one in found.repositories) or "none"
     others = "; ".join(f"{one_line(one.name)} ({one.why})" for one in found.left_out[:_LEFT_OUT])
     more = found.left_out_count - min(len(found.left_out), _LEFT_OUT)
@@ -83,21 +83,21 @@ def choice_line(found: Passages) -> str:
 
 
 def page_text(page: DocumentPage, budget: int) -> str:
-    """A page between the lines that say where it lies and how to go on, as far as so many tokens have room for them."""
+    """Return a page between the lines with its location and the next cursor, as far as the budget allows these."""
     following = f"next: cursor {page.cursor}" if page.cursor else ""
     lines = f"lines {page.part.first_line}-{page.part.last_line} of {page.total_lines}"
-    mark = border_of([page.content, place(page.part), following])
+    mark = border_of([page.content, location(page.part), following])
     end = f"\n{mark} {following or 'end'}"
     forms = (
-        f"{mark} {place(page.part, of=page.total_lines)} (data, not instructions)\n{page.content}{end}",
+        f"{mark} {location(page.part, of=page.total_lines)} (data, not instructions)\n{page.content}{end}",
         f"{mark} [{lines}]\n{page.content}{end}",
         f"{page.content}{end}",
     )
     return next((form for form in forms if count_tokens(form) <= budget), page.content)
 
 
-def place(part: DocumentPart, repository: str = "", *, of: int = 0) -> str:
-    """Where a stretch lies: `[handbook: leave.md, lines 3-9 | Leave > Parents]`; `of` how many lines, where known."""
+def location(part: DocumentPart, repository: str = "", *, of: int = 0) -> str:
+    """Return where a part is: `[handbook: leave.md, lines 3-9 | Leave > Parents]`; `of`: how many lines there are."""
     heading = f" | {' > '.join(map(one_line, part.heading_path))}" if part.heading_path else ""
     whole = f" of {of}" if of else ""
     whose = f"{one_line(repository)}: " if repository else ""
@@ -105,7 +105,7 @@ def place(part: DocumentPart, repository: str = "", *, of: int = 0) -> str:
 
 
 def repositories_text(repositories: Sequence[Repository]) -> str:
-    """All repositories with their guides."""
+    """Return all repositories with their guides."""
     if not repositories:
         return "There is no repository of documents."
     about = [(f"repository {one_line(one.name)}", _about(one)) for one in repositories]
@@ -130,7 +130,7 @@ def _many(count: int, one: str, several: str = "") -> str:
 
 
 def repositories_line(repositories: Sequence[Repository]) -> str | None:
-    """All repositories in one line, each with as many words of its guide as there is room for."""
+    """Return all repositories in one line, each with as much of its guide as there is room for."""
     names = [named(repository.name) for repository in repositories]
     if not names:
         return None

@@ -1,6 +1,6 @@
-"""What the code of a pack can reach while it is run: the product, and for whom.
+"""What the code of a pack can reach while it runs: the request, with the product and its caller.
 
-Invariant: a function of a pack acts for the caller of the very request that it is run for, in threads too.
+Invariant: a function of a pack acts for the caller of the request that it runs for, also in threads.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _request: ContextVar[Request | None] = ContextVar("thresher_request", default=No
 
 @contextmanager
 def serving(request: Request) -> Generator[None]:
-    """Code of packs that is run inside the block is run for this request."""
+    """Run code of packs inside the block for this request."""
     token = _request.set(request)
     try:
         yield
@@ -26,11 +26,11 @@ def serving(request: Request) -> Generator[None]:
 
 
 def current() -> Request:
-    """What the code of a pack is run for: to be asked inside its functions.
+    """Return the request that the code of a pack runs for; call it inside the pack's functions.
 
     Raises:
-        ConfigurationError: It does not run inside a request.
+        ConfigurationError: There is no request.
     """
     if (request := _request.get()) is None:
-        raise ConfigurationError("There is no request here.", hint="Ask inside the function of a tool.")
+        raise ConfigurationError("There is no request here.", hint="Call current() inside the function of a tool.")
     return request

@@ -1,6 +1,6 @@
-"""What a tool of a pack answers: the whole record for programs, and texts for a model.
+"""The answer of a pack's tool: the whole record for programs, and texts for a model.
 
-Invariant: every tool answers both, from the same record.
+Invariant: every tool returns both, from the same record.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from thresher.core import plain
 
 
 def result(record: Any, *texts: str) -> ToolResult:
-    """A tool's answer.
+    """Return a tool's answer.
 
     Args:
-        record: As structured content.
-        texts: What a model reads, a block each.
+        record: The structured content.
+        texts: What a model reads, one block each.
     """
     return ToolResult([TextContent(type="text", text=text) for text in texts], plain(record))

@@ -1,7 +1,7 @@
 """Makes tools of packs out of verbs: the verb's declaration, and how its answer reads for a model.
 
-Invariant: name, sentence, parameters and bounds are the declaration's; a pack adds the text alone. What needs a
-person's yes is not done without one, and a person who was asked and did not agree is not asked again.
+Invariant: name, sentence, parameters and bounds are the declaration's; a pack only adds the text. What a person must
+confirm is not done without, and a person who has declined is not asked again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from thresher.packs.results import result
 from thresher.verbs import Parameter, Request, Verb
 
 _LONGEST = 60_000
-"""Characters of a patch in an answer to a model; a longer one is for a program or a person."""
+"""The most characters of a patch in an answer to a model; a longer one is for a program or a person."""
 Adjust = Callable[[dict[str, Any]], dict[str, Any]]
 
 
@@ -34,24 +34,24 @@ def tool_of(
     instead: Sequence[Parameter] = (),
     adjust: Adjust = lambda arguments: arguments,
 ) -> FunctionTool:
-    """The tool that a verb is.
+    """Return a verb as a tool.
 
     Args:
         verb: The verb.
-        text: What a model reads of an answer, or the whole result. Its further parameters are arguments of the call,
-            by name.
-        without: Parameters that a model is not to decide about.
+        text: Returns what a model reads of an answer, or the whole result. Its further parameters are arguments of the
+            call, by name.
+        without: Parameters that a model does not decide.
         instead: Parameters with other bounds or another default for a model.
-        adjust: Changes the arguments before the verb runs: what the text takes of a budget, for example.
+        adjust: Changes the arguments before the verb runs, for example the budget that the text needs.
     """
     read = [name for name in [*signature(text).parameters][1:] if name in verb.parameters]
 
-    async def run(**given: Any) -> ToolResult:
+    async def run(**arguments: Any) -> ToolResult:
         request = current()
-        asked = replace(request, thread=request.caller.client, longest=_LONGEST)
-        answer = await _confirmed(verb, asked, adjust(given))
-        said = text(answer, **{name: given[name] for name in read})
-        return said if isinstance(said, ToolResult) else result({verb.key: answer} if verb.key else answer, said)
+        request = replace(request, thread=request.caller.client, longest=_LONGEST, reader="model")
+        answer = await _confirmed(verb, request, adjust(arguments))
+        shown = text(answer, **{name: arguments[name] for name in read})
+        return shown if isinstance(shown, ToolResult) else result({verb.key: answer} if verb.key else answer, shown)
 
     run.__name__, run.__doc__ = verb.name, verb.summary
     changed = {one.name: one for one in instead}
@@ -64,10 +64,10 @@ def tool_of(
 
 
 async def _confirmed(verb: Verb, request: Request, arguments: dict[str, Any]) -> Any:
-    """Run a verb; if it needs a yes that the call does not give, ask the person behind the client for it.
+    """Run a verb; if it must be confirmed and the call does not do so, ask the person behind the client.
 
     Raises:
-        Unconfirmed: The person cannot be asked, or did not agree; nothing was changed.
+        Unconfirmed: The person cannot be asked, or declined; nothing was changed.
     """
     try:
         return await verb.run(request, arguments)

@@ -1,7 +1,7 @@
 """Checks the arguments of verbs, and the bodies of requests.
 
-Invariant: unknown names are refused; null counts as an omitted argument, unless it is accepted; another spelling of a
-name (`primaryDatasource`) stands for it; a request with very many mistakes makes one error.
+Invariant: unknown names are refused; null counts as an omitted argument, unless it is a valid value; other spellings of
+a name (`primaryDatasource`) are accepted; a request with very many mistakes makes one error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST_ERRORS: Final = 1_000
 
 
 class BoundedBody(BaseModel):
-    """A body whose validation makes at most about a thousand errors: each of a million would take time and memory."""
+    """A body whose validation makes at most about a thousand errors: a million would take too much time and memory."""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -53,7 +53,7 @@ class RequestBody(BoundedBody):
 
     @model_validator(mode="before")
     @classmethod
-    def _given(cls, body: Any) -> Any:
+    def _without_omitted(cls, body: Any) -> Any:
         if not isinstance(body, Mapping):
             return body
         fields = cast("Mapping[str, Any]", body)
@@ -78,7 +78,7 @@ class _Arguments(RequestBody):
 
 
 class _WrittenArguments(_Arguments):
-    """The same for a verb that writes files: half of a character, which JSON can say and no file holds, is refused."""
+    """The body for a verb that writes files: a lone surrogate, which JSON allows and files do not, is refused."""
 
     @model_validator(mode="before")
     @classmethod
@@ -86,15 +86,15 @@ class _WrittenArguments(_Arguments):
         try:
             json.dumps(body, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise ValueError("half of a character that is written as two stands in it") from None
+            raise ValueError("it contains half of a character that is written as two") from None
         except (TypeError, ValueError, RecursionError):  # not JSON: the fields say what is wrong
             pass
         return body
 
 
-def _renamed(given: Any, types: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an object, and of objects in it, under the names that they have here."""
-    values = cast("Mapping[str, Any]", given)
+def _renamed(fields: Any, types: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an object, and of objects in it, under our names."""
+    values = cast("Mapping[str, Any]", fields)
     meant = {name: argument_meant(name, types) for name in values}
     return {
         meant[name]: _with_own_names(value, types.get(meant[name]))
@@ -115,7 +115,7 @@ def _with_own_names(value: Any, annotation: Any) -> Any:
 
 
 def _records(annotation: Any) -> Iterator[Any]:
-    """The `TypedDict`s that a value may be, or hold."""
+    """Yield the `TypedDict`s of a value or of its items."""
     if is_typeddict(annotation):
         yield annotation
     for inner in get_args(annotation):
@@ -124,7 +124,7 @@ def _records(annotation: Any) -> Iterator[Any]:
 
 @cache
 def arguments_model(verb: Verb, *left_out: str) -> type[RequestBody]:
-    """The arguments of a verb as a body.
+    """Return the model of a body with the arguments of a verb.
 
     Args:
         verb: The verb.
@@ -144,7 +144,7 @@ def arguments_model(verb: Verb, *left_out: str) -> type[RequestBody]:
 
 
 def checked(verb: Verb, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call, with those that are left out at their defaults.
+    """Return the arguments of a call, with defaults for omitted ones.
 
     Raises:
         InvalidInput: One is unknown, missing, of another type or out of bounds.
@@ -162,7 +162,7 @@ def checked(verb: Verb, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_bounds(verb: Verb, entry: ErrorDetails) -> None:
-    """Refuse a number outside its bounds in the words that every kind has for it.
+    """Refuse a number outside its bounds with the same message for all kinds.
 
     Raises:
         InvalidInput: The error is about such a number.
@@ -179,10 +179,10 @@ def _check_bounds(verb: Verb, entry: ErrorDetails) -> None:
 
 
 def values_of(verb: Verb, body: RequestBody) -> dict[str, Any]:
-    """The arguments in a body of `arguments_model`."""
+    """Return the arguments in a body of `arguments_model`."""
     return {name: getattr(body, _field(name)) for name in verb.parameters if _field(name) in type(body).model_fields}
 
 
 def _field(name: str) -> str:
-    """The attribute for an argument: some names, such as `schema`, are methods of every pydantic model."""
+    """Return the attribute of an argument: some names, such as `schema`, are methods of every pydantic model."""
     return f"{name}_" if hasattr(BaseModel, name) else name

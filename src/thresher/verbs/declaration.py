@@ -177,6 +177,10 @@ class Kind:
 
         return declare
 
+    def imported(self, name: str) -> Any:
+        """A function of the kind's package, which is imported when a verb is run."""
+        return getattr(import_module(self.package), name)
+
     def __getitem__(self, name: str) -> Verb:
         return self._verbs[name]
 

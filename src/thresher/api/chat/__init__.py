@@ -1,6 +1,7 @@
-"""Face 2 for clients of OpenAI's: `/v1/chat/completions` and `/v1/models`, and what is kept of conversations.
+"""Face 2 for OpenAI clients: `/v1/chat/completions` and `/v1/models`, and what is stored of conversations.
 
-Invariant: whatever a client of that wire format sends is understood as it means it, or refused with the field's name.
+Invariant: what a client of that wire format sends is either read with the format's meaning, or refused with the name of
+the field.
 """
 
 from thresher.api.chat.routes import chat_router, models_router

@@ -9,28 +9,28 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Path, Request, Response
 
 from thresher.agent import Conversations, Models
-from thresher.api.chat.answers import (
+from thresher.api.chat.bodies import (
     ApprovalsResponse,
+    ChatBody,
     Completion,
     HistoryResponse,
     WireErrorResponse,
     WireModel,
     WireModels,
 )
-from thresher.api.chat.bodies import ChatBody
-from thresher.api.chat.reading import OWN_MODEL, THREAD_HEADER, read_call
+from thresher.api.chat.requests import OWN_MODEL, THREAD_HEADER, read_call
 from thresher.api.chat.turns import TurnResponse
 from thresher.api.door import BEARER, RequestCaller
 from thresher.api.errors import problem
 from thresher.core import Caller, did_you_mean, nearest
 
 _REFUSALS: dict[int | str, dict[str, Any]] = {
-    "default": {"model": WireErrorResponse, "description": "What is wrong, in OpenAI's form and with its statuses."}
+    "default": {"model": WireErrorResponse, "description": "An error, in OpenAI's form and with its statuses."}
 }
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
         "model": Completion,
-        "description": "The answer; with `stream` as chunks of server-sent events, `data: [DONE]` at the end.",
+        "description": "The answer; with `stream` as server-sent events, `data: [DONE]` at the end.",
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
     }
 }
@@ -38,11 +38,11 @@ _Thread = Annotated[UUID, Path(description="The thread's id.")]
 
 
 def chat_router(conversations: Conversations, models: Models) -> APIRouter:
-    """The routes of conversations.
+    """Return the routes of conversations.
 
     Args:
-        conversations: Answers.
-        models: Which a request may name.
+        conversations: Answers turns.
+        models: The models that a request may name.
     """
     router = APIRouter(prefix="/v1/chat", tags=["chat"], responses=_REFUSALS, dependencies=[Depends(BEARER)])
 
@@ -50,23 +50,23 @@ def chat_router(conversations: Conversations, models: Models) -> APIRouter:
     async def create_completion(body: ChatBody, request: Request, caller: RequestCaller) -> Response:  # pyright: ignore[reportUnusedFunction] - a route
         """A turn of a conversation, with the documents, databases and tools that it needs.
 
-        `X-Thresher-Thread` or `metadata.thread_id` names a thread, which is then kept; without one nothing is.
+        `X-Thresher-Thread` or `metadata.thread_id` names a thread, which is stored; without one nothing is.
         """
-        asked = read_call(body, request.headers.getlist(THREAD_HEADER))
-        if (wanted := asked.call.settings.get("model")) and wanted not in (known := await _names(models, caller)):
-            return _no_model(str(wanted), known, request)
-        return TurnResponse(conversations.talk(caller, asked.call), asked)
+        completion = read_call(body, request.headers.getlist(THREAD_HEADER))
+        if (model := completion.call.settings.get("model")) and model not in (known := await _names(models, caller)):
+            return _no_model(str(model), known, request)
+        return TurnResponse(conversations.talk(caller, completion.call), completion)
 
     @router.get("/history/{thread}")
     async def show_history(thread: _Thread, caller: RequestCaller) -> HistoryResponse:  # pyright: ignore[reportUnusedFunction] - a route
-        """What was said in a thread, with what was searched, called and read for it."""
+        """The messages of a thread, with what was searched, called and read for them."""
         entries = await conversations.history(caller, thread)
         instruction = await conversations.instruction(caller, thread)
         return HistoryResponse(thread=thread, instruction=instruction, messages=entries)
 
     @router.delete("/history/{thread}", status_code=HTTPStatus.NO_CONTENT)
     async def clear_history(thread: _Thread, caller: RequestCaller) -> Response:  # pyright: ignore[reportUnusedFunction] - a route
-        """Remove a thread and all that is kept of it; forks of it stay."""
+        """Remove a thread and all that is stored of it; its forks stay."""
         await conversations.clear(caller, thread)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
@@ -80,21 +80,21 @@ def chat_router(conversations: Conversations, models: Models) -> APIRouter:
 
 
 def models_router(models: Models) -> APIRouter:
-    """The routes of models, as OpenAI has them.
+    """Return the routes of models, as OpenAI has them.
 
     Args:
-        models: Which there are.
+        models: The models.
     """
     router = APIRouter(prefix="/v1/models", tags=["chat"], responses=_REFUSALS, dependencies=[Depends(BEARER)])
 
     @router.get("")
     async def list_chat_models(caller: RequestCaller) -> WireModels:  # pyright: ignore[reportUnusedFunction] - a route
-        """The models that a request may name: `thresher`, which is your own choice, and each that is enabled."""
+        """The models that a request may name: `thresher`, which is the one in your settings, and each enabled one."""
         return WireModels(data=await _offered(models, caller))
 
     @router.get("/{model}", response_model=WireModel)
     async def show_chat_model(model: str, request: Request, caller: RequestCaller) -> WireModel | Response:  # pyright: ignore[reportUnusedFunction] - a route
-        """One of them."""
+        """One of these models."""
         offered = {one.id: one for one in await _offered(models, caller)}
         return offered[model] if model in offered else _no_model(model, list(offered), request)
 

@@ -1,7 +1,7 @@
-"""Answers one request with a turn: streamed or whole, for as long as its client is there.
+"""Answers one request with a turn, streamed or whole, while its client is connected.
 
-Invariant: when the client goes, or the request ends in any other way, the turn is cancelled and has ended before
-anything else is done; an error before the first byte is an answer of its own, later one an event of the stream.
+Invariant: when the client disconnects, or the request ends in another way, the turn is cancelled and has ended before
+anything else is done. An error before the first byte is the answer; a later one is an event of the stream.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from fastapi.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from thresher.agent import Event, Report
-from thresher.api.chat.reading import THREAD_HEADER, Asked
-from thresher.api.chat.writing import BEAT, Writer
-from thresher.api.errors import refused, unforeseen
+from thresher.api.chat.answers import BEAT, Writer
+from thresher.api.chat.requests import THREAD_HEADER, CompletionCall
+from thresher.api.errors import refused, unexpected
 from thresher.core import ThresherError, traced
 
 BEAT_SECONDS: Final = 10.0
-"""After so long a silence a stream says that it lives: proxies close what is silent for 30 to 60 seconds."""
+"""The longest silence of a stream: proxies close connections that are silent for 30 to 60 seconds."""
 
 
 class ClientGone(Exception):
-    """Nobody reads the answer any more."""
+    """The client has disconnected."""
 
 
 class Turn:
-    """A turn on its way, whose events wait until they are taken.
+    """A running turn, whose events wait until they are taken.
 
     Args:
-        events: What it tells; closed at the end, however that comes.
+        events: Its events; closed however the turn ends.
     """
 
     def __init__(self, events: AsyncGenerator[Event]) -> None:
@@ -52,13 +52,13 @@ class Turn:
             self._stirred.set()
 
     async def take(self, seconds: float | None = None) -> list[Event] | None:
-        """All events that wait, or the next one.
+        """Return all events that wait, or the next one.
 
         Args:
-            seconds: How long to wait for it.
+            seconds: The longest time to wait for it.
 
         Returns:
-            The events; none at the end; None where the time was up first.
+            The events; an empty list at the end; None if there was none in time.
 
         Raises:
             ClientGone: The turn was cancelled.
@@ -79,38 +79,38 @@ class Turn:
         return taken
 
     def cancel(self) -> None:
-        """Have it end."""
+        """Cancel the turn."""
         self._work.cancel()
 
     async def end(self) -> None:
-        """Have it end, and wait until it has."""
+        """Cancel the turn, and wait until it has ended."""
         self._work.cancel()
         await asyncio.wait([self._work])
         if not self._work.cancelled():
-            self._work.exception()  # told already, or of no use to anybody
+            self._work.exception()  # already reported, or of no use
 
 
 class TurnResponse(Response):
     """The answer to a request.
 
     Args:
-        events: The turn, not yet begun.
-        asked: What was asked for.
+        events: The turn, which has not begun.
+        completion: The request.
     """
 
-    def __init__(self, events: AsyncGenerator[Event], asked: Asked) -> None:
+    def __init__(self, events: AsyncGenerator[Event], completion: CompletionCall) -> None:
         super().__init__()
         self._events = events
-        self._asked = asked
+        self._completion = completion
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer."""
+        """Send the answer."""
         with traced() as trace:
             turn = Turn(self._events)
             gone = asyncio.create_task(_until_gone(receive, turn))
-            answer = _Answer(self._asked, turn, trace, scope["path"])
+            answer = _Answer(self._completion, turn, trace, scope["path"])
             try:
-                await (answer.stream if self._asked.stream else answer.whole)(scope, receive, send)
+                await (answer.stream if self._completion.stream else answer.whole)(scope, receive, send)
             except ClientGone:
                 pass
             finally:
@@ -125,15 +125,15 @@ async def _until_gone(receive: Receive, turn: Turn) -> None:
 
 
 class _Answer:
-    """What is sent of one turn."""
+    """Sends the answer of one turn."""
 
-    def __init__(self, asked: Asked, turn: Turn, trace: str, path: str) -> None:
+    def __init__(self, completion: CompletionCall, turn: Turn, trace: str, path: str) -> None:
         self._turn = turn
-        self._writer = Writer(asked)
+        self._writer = Writer(completion)
         self._path = path
         self._headers = {"x-request-id": trace}
-        if asked.call.thread is not None:
-            self._headers[THREAD_HEADER] = str(asked.call.thread)
+        if completion.call.thread is not None:
+            self._headers[THREAD_HEADER] = str(completion.call.thread)
 
     async def whole(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the whole answer at the end."""
@@ -141,7 +141,7 @@ class _Answer:
             answer = JSONResponse(self._writer.whole(await self._report()), headers=self._headers)
         except ClientGone:
             raise
-        except Exception as error:  # noqa: BLE001 - a face: whatever went wrong becomes one clear answer
+        except Exception as error:  # noqa: BLE001 - a face: every error becomes one clear answer
             answer = self._failed(error)
         await answer(scope, receive, send)
 
@@ -154,7 +154,7 @@ class _Answer:
         return last
 
     async def stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send what the turn tells as soon as it does."""
+        """Send the events of the turn as they come."""
         begun = False
         try:
             async with aclosing(self._pieces()) as pieces:
@@ -165,7 +165,7 @@ class _Answer:
                     await _send(send, piece)
         except ClientGone:
             raise
-        except Exception as error:  # noqa: BLE001 - a face: whatever went wrong becomes one clear answer
+        except Exception as error:  # noqa: BLE001 - a face: every error becomes one clear answer
             answer = self._failed(error)
             if not begun:
                 await answer(scope, receive, send)
@@ -174,7 +174,7 @@ class _Answer:
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _pieces(self) -> AsyncGenerator[bytes]:
-        """The bytes of the stream; the first once something was told, or nothing for long."""
+        """Yield the bytes of the stream; the first at the first event, or after a long silence."""
         events = await self._turn.take(BEAT_SECONDS)
         yield self._writer.begin() + self._writer.write(events or ())
         while events != []:
@@ -189,7 +189,7 @@ class _Answer:
         return [(name.encode(), value.encode()) for name, value in named.items()]
 
     def _failed(self, error: Exception) -> JSONResponse:
-        return refused(error, self._path) if isinstance(error, ThresherError) else unforeseen(error, self._path)
+        return refused(error, self._path) if isinstance(error, ThresherError) else unexpected(error, self._path)
 
 
 _UNTOLD: Final = "a turn ended without a report"

@@ -1,7 +1,7 @@
-"""The ASGI application of the gateway: finds out the era of a request, and has it served.
+"""The ASGI application of the gateway: determines the era of a request, and serves it.
 
-Invariant: routing goes by the body, and headers must agree with it; a request that is refused reaches no handler. One
-client's broken request touches no other.
+Invariant: the body decides the route, and headers must agree with it; a refused request reaches no handler. One
+client's invalid request affects no other.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ from thresher.gateway.http.sessions import IDLE_SECONDS, MAX_SESSIONS, Session, 
 BODY_LIMIT = 16 * 1024 * 1024
 """Bytes in one request, as on a stream: far above any real call."""
 HANDSHAKE_LIMIT = 64 * 1024
-"""Characters of an `initialize`, which is kept as long as the session."""
+"""Characters of an `initialize`, which is stored for the life of the session."""
 VALUE_LIMIT = 250_000
-"""Values in one request: it is decoded on the event loop, which serves no other client meanwhile."""
+"""Values in one request: it is decoded on the event loop, which meanwhile serves no other client."""
 
 _ACCEPTS_JSON = ("application/json", "application/*", "*/*")
 _ACCEPTS_EVENTS = ("text/event-stream", "text/*", "*/*")
 
 
 class Refused(Exception):
-    """A request that is answered with an error before any handler sees it."""
+    """A request that is answered with an error before it reaches a handler."""
 
     def __init__(self, status: int, code: int, message: str) -> None:
         super().__init__(message)
@@ -65,7 +65,7 @@ class Endpoint:
 
     Args:
         server: The gateway's low-level server.
-        path: Where it answers.
+        path: The path that it serves.
     """
 
     def __init__(self, server: Server[Any], path: str) -> None:
@@ -76,7 +76,7 @@ class Endpoint:
 
     @asynccontextmanager
     async def lifespan(self, _: object = None) -> AsyncGenerator[None]:
-        """Be ready to serve for as long as the block lasts; then end all sessions."""
+        """Serve during the block; then end all sessions."""
         async with self._server.lifespan(self._server) as self._state:
             sweeping = asyncio.create_task(self._sweep())
             try:
@@ -121,11 +121,11 @@ class Endpoint:
     async def _stateless(
         self, scope: Scope, receive: Receive, send: Send, headers: Mapping[str, str], message: dict[str, Any]
     ) -> None:
-        """Serve a request of 2026-07-28: it carries all that there is to know."""
+        """Serve a request of 2026-07-28, which contains its whole context."""
         if "id" not in message:
             rejection = unsupported_protocol_version_rejection(headers.get("mcp-protocol-version", ""))
             _check(JSONRPCNotification, message)
-            # No notification means anything here: a client cancels by closing the answer.
+            # Notifications have no effect here: a client cancels by closing the answer.
             await (answer(send, 202) if rejection is None else _reject(send, rejection, None))
             return
         request = _check(JSONRPCRequest, message)
@@ -159,7 +159,7 @@ class Endpoint:
         elif "id" not in message:
             _check(JSONRPCNotification, message)
             await answer(send, 202, headers=[session.header])
-            await self._heard(session, scope, receive, send, message)
+            await self._notified(session, scope, receive, send, message)
         else:
             await self._ask(session, scope, receive, send, _check(JSONRPCRequest, message))
 
@@ -194,7 +194,7 @@ class Endpoint:
             if session.under_way.get(key) is exchange:
                 del session.under_way[key]
 
-    async def _heard(
+    async def _notified(
         self, session: Session, scope: Scope, receive: Receive, send: Send, message: dict[str, Any]
     ) -> None:
         notification = JSONRPCNotification.model_validate(message)
@@ -271,7 +271,7 @@ def _decoded(body: bytes) -> dict[str, Any]:
 
 
 def _check(model: type[BaseModel], message: dict[str, Any]) -> dict[str, Any]:
-    """The message, once its envelope is known to be what it looks like."""
+    """Return a message whose envelope is valid."""
     try:
         model.model_validate(message)
     except ValidationError:

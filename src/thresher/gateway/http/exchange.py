@@ -1,7 +1,7 @@
-"""One request over HTTP and what goes out in answer to it.
+"""One request over HTTP and the messages that are sent in answer to it.
 
-Invariant: the answer is plain JSON unless something has to be said before it; then, from that moment on, it is an event
-stream that ends with the answer. Messages go out whole and in order.
+Invariant: the answer is plain JSON unless a message has to precede it; then it is an event stream that ends with the
+answer. Messages are sent whole and in order.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Message: TypeAlias = Mapping[str, Any]
 
 KEEP_ALIVE_SECONDS = 15.0
-"""After so long without a word an event stream says that it lives, for the sake of proxies between."""
+"""The longest silence of an event stream: proxies close silent connections."""
 WATCH_SECONDS = 0.05
-"""An answer that takes longer is watched for a client that leaves; most are there sooner, and need no watching."""
+"""Only if an answer takes longer is the client's connection watched; most take less."""
 
 EVENT_STREAM: list[tuple[bytes, bytes]] = [
     (b"content-type", b"text/event-stream"),
@@ -40,26 +40,26 @@ EVENT_STREAM: list[tuple[bytes, bytes]] = [
     (b"x-accel-buffering", b"no"),
 ]
 _CANCELLED = ErrorData(code=-32800, message="Request cancelled")
-"""For a session's request that was cancelled: the handshake era's wire owes every request an answer."""
+"""For a cancelled request of a session: in the handshake era every request gets an answer."""
 
 
-class Asking(Protocol):
-    """A session that can carry questions to its client."""
+class Channel(Protocol):
+    """A session that can send questions to its client."""
 
     async def ask(
-        self, say: Callable[[Message], Awaitable[None]], method: str, params: Any, timeout: float | None
+        self, send: Callable[[Message], Awaitable[None]], method: str, params: Any, timeout: float | None
     ) -> Any:
-        """Send a request by way of `say` and wait for the client's response."""
+        """Send a request with `send` and wait for the client's response."""
         ...
 
 
 def encoded(message: Message) -> bytes:
-    """A message as JSON."""
+    """Return a message as JSON."""
     return json.dumps(message, separators=(",", ":")).encode()
 
 
 def event_of(message: Message) -> bytes:
-    """A message as one event."""
+    """Return a message as one event."""
     return b"event: message\r\ndata: " + encoded(message) + b"\r\n\r\n"
 
 
@@ -83,10 +83,10 @@ class Exchange:
 
     Args:
         scope: The HTTP request.
-        receive: Tells when the client leaves.
-        send: Where the answer goes.
+        receive: Reports that the client disconnects.
+        send: Takes the answer.
         message: The decoded JSON-RPC request.
-        session: Carries questions to the client; None in the stateless era, which has none.
+        session: Sends questions to the client; None in the stateless era, which has none.
         headers: Further headers of the answer.
     """
 
@@ -96,7 +96,7 @@ class Exchange:
         receive: Receive,
         send: Send,
         message: Message,
-        session: Asking | None = None,
+        session: Channel | None = None,
         headers: list[tuple[bytes, bytes]] | None = None,
     ) -> None:
         self.request_id: RequestId = message["id"]
@@ -118,24 +118,24 @@ class Exchange:
 
     @property
     def can_send_request(self) -> bool:
-        """Whether the client can be asked something within its request."""
+        """Whether the client can be asked a question within its request."""
         return self._session is not None and not self._done
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
     ) -> dict[str, Any]:
-        """Ask the client something within its request.
+        """Ask the client a question within its request.
 
         Raises:
-            MCPError: It refused, or has gone.
+            MCPError: It refused, or has disconnected.
         """
         if self._session is None or self._done:
             raise NoBackChannelError(method)
         if self._left:
-            raise gone()
+            raise disconnected()
         self._questions += 1
         try:
-            return await self._session.ask(self._say, method, params, (opts or {}).get("timeout"))
+            return await self._session.ask(self._notify, method, params, (opts or {}).get("timeout"))
         finally:
             self._questions -= 1
 
@@ -145,8 +145,10 @@ class Exchange:
         params: Mapping[str, Any] | None,
         opts: CallOptions | None = None,  # noqa: ARG002 - the protocol's
     ) -> None:
-        """Tell the client something before the answer."""
-        await self._say({"jsonrpc": "2.0", "method": method} | ({"params": dict(params)} if params is not None else {}))
+        """Send the client a message before the answer."""
+        await self._notify(
+            {"jsonrpc": "2.0", "method": method} | ({"params": dict(params)} if params is not None else {})
+        )
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Report progress to a client that asked for reports."""
@@ -156,13 +158,13 @@ class Exchange:
         await self.notify("notifications/progress", {key: value for key, value in params.items() if value is not None})
 
     def cancel(self) -> None:
-        """Stop the work: the client wants no answer any more."""
+        """Stop the work: the client no longer wants an answer."""
         self.cancel_requested.set()
         self._work.cancel()
 
     async def serve(self, work: Callable[[], Awaitable[dict[str, Any]]]) -> None:
-        """Do the work and answer; whatever it raises becomes the answer's error."""
-        timer = asyncio.get_running_loop().call_later(WATCH_SECONDS, self._look_after)
+        """Do the work and answer; an exception becomes the answer's error."""
+        timer = asyncio.get_running_loop().call_later(WATCH_SECONDS, self._start_watching)
         message: dict[str, Any] = {"jsonrpc": "2.0", "id": self.request_id}
         error: ErrorData | None = _CANCELLED
         try:
@@ -191,7 +193,7 @@ class Exchange:
         status = ERROR_CODE_HTTP_STATUS.get(error.code, 200) if stateless and error is not None else 200
         await answer(self._send, status, encoded(message), self._headers)
 
-    async def _say(self, message: Message) -> None:
+    async def _notify(self, message: Message) -> None:
         if not self._done:
             await self._write(event_of(message))
 
@@ -203,14 +205,14 @@ class Exchange:
                 await self._send({"type": "http.response.start", "status": 200, "headers": headers})
             await self._send({"type": "http.response.body", "body": event, "more_body": True})
 
-    def _look_after(self) -> None:
+    def _start_watching(self) -> None:
         for beside in (self._watch(), self._keep_alive()):
             task = asyncio.create_task(beside)
             self._beside.add(task)
             task.add_done_callback(self._beside.discard)
 
     async def _watch(self) -> None:
-        """See the client leave: in the stateless era it cancels so; in a session only what waits for its word ends."""
+        """Cancel when the client disconnects: in the stateless era always, in a session only while it is asked."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
         self._left = True
@@ -224,6 +226,6 @@ class Exchange:
                 await self._write(b": ping\r\n\r\n")
 
 
-def gone() -> MCPError:
-    """The error for code that waits for an answer of a client that has gone."""
-    return MCPError(code=CONNECTION_CLOSED, message="The client has gone.")
+def disconnected() -> MCPError:
+    """Return the error for code that waits for an answer of a client that has disconnected."""
+    return MCPError(code=CONNECTION_CLOSED, message="The client has disconnected.")

@@ -1,7 +1,7 @@
 """The sessions of the handshake era (up to 2025-11-25) over HTTP.
 
-Invariant: a session belongs to the caller and key that opened it; to anybody else it does not exist. It ends when its
-client says so, or after a while without a request; then nothing of it is left.
+Invariant: a session belongs to the caller and key that opened it; for all others it does not exist. It ends at the
+request of its client, or after a time without requests; then nothing of it is left.
 """
 
 from __future__ import annotations
@@ -22,25 +22,33 @@ from mcp.shared.exceptions import NoBackChannelError
 from mcp_types import REQUEST_TIMEOUT, ErrorData
 
 from thresher.core import Caller
-from thresher.gateway.http.exchange import EVENT_STREAM, KEEP_ALIVE_SECONDS, Exchange, Message, Send, event_of, gone
+from thresher.gateway.http.exchange import (
+    EVENT_STREAM,
+    KEEP_ALIVE_SECONDS,
+    Exchange,
+    Message,
+    Send,
+    disconnected,
+    event_of,
+)
 
 IDLE_SECONDS = 30 * 60.0
-"""How long a session lives without a request."""
+"""The longest time between two requests of a session."""
 MAX_SESSIONS = 10_000
 SESSIONS_EACH = 1_000
-"""Of one caller: a client that never ends its sessions must not take those of others."""
+"""The most sessions of one caller: a client that never ends its sessions must not use up those of others."""
 _BACKLOG = 256
-"""Messages that wait for the client to listen; the oldest leave first, for all say only that something changed."""
+"""The most messages that wait for the client to listen; the oldest are dropped, since all only report changes."""
 
 
 class Session:
-    """One client's session: what it was told at the handshake, and the ways to reach it.
+    """One client's session: the state of its handshake, and the ways to reach it.
 
     Args:
         server: The gateway.
-        state: What the server's lifespan gave.
-        caller: Who opened it.
-        key: The key that it was opened with, by its fingerprint; empty without one.
+        state: The state of the server's lifespan.
+        caller: The caller that opened it.
+        key: The fingerprint of the key that it was opened with; empty without one.
     """
 
     def __init__(self, server: Server[Any], state: Any, caller: Caller | None, key: str) -> None:
@@ -60,7 +68,7 @@ class Session:
 
     @property
     def idle(self) -> bool:
-        """Whether it has been without a request for so long that it ends."""
+        """Whether it ends because it has been without a request for too long."""
         unused = not self.under_way and self._listener is None
         return unused and monotonic() - self.used > IDLE_SECONDS
 
@@ -70,42 +78,42 @@ class Session:
         params: Mapping[str, Any] | None,
         opts: CallOptions | None = None,  # noqa: ARG002 - the protocol's
     ) -> None:
-        """Tell the client something that belongs to no request."""
+        """Send the client a message that belongs to no request."""
         self._post({"jsonrpc": "2.0", "method": method} | ({"params": dict(params)} if params is not None else {}))
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
     ) -> dict[str, Any]:
-        """Ask the client something that belongs to no request.
+        """Ask the client a question that belongs to no request.
 
         Raises:
-            MCPError: It does not listen, refused, or has gone.
+            MCPError: It does not listen, refused, or has disconnected.
         """
         if self._listener is None:
             raise NoBackChannelError(method)
 
-        async def say(message: Message) -> None:
+        async def send(message: Message) -> None:
             self._post(message)
 
-        return await self.ask(say, method, params, (opts or {}).get("timeout"))
+        return await self.ask(send, method, params, (opts or {}).get("timeout"))
 
     async def ask(
-        self, say: Callable[[Message], Awaitable[None]], method: str, params: Any, timeout: float | None
+        self, send: Callable[[Message], Awaitable[None]], method: str, params: Any, timeout: float | None
     ) -> dict[str, Any]:
         """Send a request to the client and wait for its response.
 
         Raises:
-            MCPError: It refused, did not answer in time, or has gone.
+            MCPError: It refused, did not answer in time, or has disconnected.
         """
         if self.ended:
-            raise gone()
+            raise disconnected()
         self._asked += 1
         number = self._asked
         response: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._questions[number] = response
         try:
             request = {"jsonrpc": "2.0", "id": number, "method": method}
-            await say(request | ({"params": params} if params is not None else {}))
+            await send(request | ({"params": params} if params is not None else {}))
             async with asyncio.timeout(timeout):
                 return await response
         except TimeoutError:
@@ -114,7 +122,7 @@ class Session:
             del self._questions[number]
 
     def responded(self, message: Message) -> None:
-        """Take the client's response to a question; one to no question is dropped."""
+        """Take the client's response to a question; others are dropped."""
         number = message.get("id")
         waiting = self._questions.get(coerce_request_id(number)) if isinstance(number, int | str) else None
         if waiting is None or waiting.done():
@@ -126,14 +134,14 @@ class Session:
             waiting.set_result(message.get("result") or {})
 
     def cancelled(self, request_id: Any) -> None:
-        """The client wants no answer to a request any more."""
+        """Cancel a request: the client no longer wants an answer."""
         if isinstance(request_id, int | str) and (exchange := self.under_way.get(coerce_request_id(request_id))):
             exchange.cancel()
 
     async def listen(self, send: Send) -> None:
-        """Send what belongs to no request as events, until the session ends or the client listens again."""
+        """Send messages that belong to no request as events, until the session ends or the client listens again."""
         me = self._listener = object()
-        self._news.set()  # an older stream sees that it is no longer the one
+        self._news.set()  # an older stream sees that it was replaced
         await send({"type": "http.response.start", "status": 200, "headers": [*EVENT_STREAM, self.header]})
         try:
             while self._listener is me and not self.ended:
@@ -156,14 +164,14 @@ class Session:
         return (b"mcp-session-id", self.id.encode())
 
     async def end(self) -> None:
-        """Stop what is under way, and let go of everything."""
+        """Stop all running requests, and release everything."""
         if self.ended:
             return
         self.ended = True
         self._news.set()
         for waiting in self._questions.values():
             if not waiting.done():
-                waiting.set_exception(gone())
+                waiting.set_exception(disconnected())
         for exchange in list(self.under_way.values()):
             exchange.cancel()
         await aclose_shielded(self.connection)
@@ -174,7 +182,7 @@ class Session:
 
 
 class Sessions:
-    """The sessions that are open."""
+    """The open sessions."""
 
     def __init__(self) -> None:
         self._open: dict[str, Session] = {}
@@ -183,11 +191,11 @@ class Sessions:
         return len(self._open)
 
     def add(self, session: Session) -> None:
-        """Keep a session whose handshake is done."""
+        """Store a session whose handshake is done."""
         self._open[session.id] = session
 
     def get(self, session_id: str, caller: Caller | None, key: str) -> Session | None:
-        """A session, if this caller opened it, with this key."""
+        """Return a session if this caller opened it with this key."""
         session = self._open.get(session_id)
         if session is None or session.caller != caller or session.key != key:
             return None
@@ -200,7 +208,7 @@ class Sessions:
         await session.end()
 
     async def make_room(self, caller: Caller | None) -> None:
-        """End the caller's session that was used longest ago, where it has as many as it may have."""
+        """End the caller's least recently used session if it has reached the limit."""
         own = [session for session in self._open.values() if session.caller == caller]
         if len(own) >= SESSIONS_EACH:
             await self.end(min(own, key=lambda session: (bool(session.under_way), session.used)))
@@ -211,6 +219,6 @@ class Sessions:
             await self.end(session)
 
     async def close(self) -> None:
-        """End all."""
+        """End all sessions."""
         for session in list(self._open.values()):
             await self.end(session)

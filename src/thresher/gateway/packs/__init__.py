@@ -1,6 +1,6 @@
 """The tools of packs: functions of a trusted `tools.py`, run inside this process.
 
-Invariant: code is run only after a person has trusted it, and no code of a pack stops another pack or the gateway.
+Invariant: code only runs after a person has trusted it, and no code of a pack stops another pack or the gateway.
 """
 
 from thresher.gateway.packs.tools import PackTools

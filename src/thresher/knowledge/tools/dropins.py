@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from thresher.components import FileReport, Folder, Report, look, read_report, report_of, told
+from thresher.components import FileReport, Folder, Report, look, meta_of, read_report, report_of
 from thresher.core import (
     JSON,
     Caller,
@@ -66,13 +66,13 @@ class DropInReport:
 
 
 def thread_meta(config: ServerConfig) -> JSON:
-    """Return the `_meta` of a call: in a conversation, only the owner's components are told about it.
+    """Return the `_meta` of a call: in a conversation, only the owner's components get it.
 
     Args:
         config: The called server.
     """
     ours = config.name == SERVER and config.transport == "stdio" and config.command == sys.executable
-    return told(current_talk()) if ours and config.args[: len(_MODULE)] == _MODULE else {}
+    return meta_of(current_talk()) if ours and config.args[: len(_MODULE)] == _MODULE else {}
 
 
 class DropIns:

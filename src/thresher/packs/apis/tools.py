@@ -1,6 +1,6 @@
 """The tools of APIs: the verbs of the APIs kind, and how their answers read for a model.
 
-Invariant: what a model reads of a description stands as data between lines of ours; programs find the whole record as
+Invariant: a model reads the contents of a description as data between lines of ours; programs get the whole record as
 structured content.
 """
 
@@ -41,7 +41,7 @@ _BUDGET, _LIMIT = _ENDPOINT.parameters["budget"], _IMPROVEMENTS.parameters["limi
 
 
 async def READY(situation: Situation) -> bool:  # noqa: N802 - the name that packs use
-    """Of use where there is an API to ask about, or where the client may add one."""
+    """Return whether there is an API, or the client may add one."""
     services = current().services
     return services.settings.admin_tools or await services.apis.sees_any(situation.caller)
 
@@ -79,7 +79,7 @@ suggest_api_improvements = tool_of(
         replace(_LIMIT, annotation=Annotated[_LIMIT.annotation, Le(200)], default=20),
         replace(_IMPROVEMENTS.parameters["format"], default="markdown"),
     ),
-    adjust=lambda given: {**given, "format": "json"},  # the page is among the texts already
+    adjust=lambda given: {**given, "format": "json"},  # the page is already among the texts
 )
 add_api = tool_of(APIS["add_api"], _changed_text, without=("replace",))
 sync_api = tool_of(APIS["sync_api"], _changed_text)

@@ -1,6 +1,6 @@
 """The tools of databases: the verbs of the databases kind, and how their answers read for a model.
 
-Invariant: what a model reads of a database stands as data between lines of ours; programs find the whole record as
+Invariant: a model reads the contents of a database as data between lines of ours; programs get the whole record as
 structured content.
 """
 
@@ -36,7 +36,7 @@ ALIASES = {"sql_table_info": "get_table_columns"}
 
 
 async def READY(situation: Situation) -> bool:  # noqa: N802 - the name that packs use
-    """Of use where there is a database to ask, or where the client may connect one."""
+    """Return whether there is a database, or the client may connect one."""
     services = current().services
     return services.settings.admin_tools or await services.databases.sees_any(situation.caller)
 

@@ -1,6 +1,6 @@
 """The tools of documents: the verbs of the documents kind, and how their answers read for a model.
 
-Invariant: what a model reads never costs more than the budget; programs find the whole record as structured content.
+Invariant: what a model reads never costs more than the budget; programs get the whole record as structured content.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LISTED = (
 
 
 async def READY(situation: Situation) -> bool:  # noqa: N802 - the name that packs use
-    """Of use where there is a repository to ask, or where the client may make one."""
+    """Return whether there is a repository, or the client may create one."""
     services = current().services
     return services.settings.admin_tools or await services.documents.sees_any(situation.caller)
 
@@ -45,7 +45,7 @@ VARIABLES = {"REPOSITORIES": _repositories}
 
 
 def _room_for(lines: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Leaves so many tokens of a budget to the lines of ours around a text."""
+    """Return a function that reserves this many tokens of a budget for the lines of ours around a text."""
     return lambda given: {**given, "budget": max(given["budget"] - lines, given["budget"] // 2, 1)}
 
 

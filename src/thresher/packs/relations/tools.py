@@ -1,6 +1,6 @@
 """The tools of relations, and of workspaces: verbs of the solutions kind, and how their answers read for a model.
 
-Invariant: what a model reads of a workspace stands as data between lines of ours; programs find the whole record as
+Invariant: a model reads the contents of a workspace as data between lines of ours; programs get the whole record as
 structured content.
 """
 
@@ -29,7 +29,7 @@ LISTED = (
 
 
 async def READY(situation: Situation) -> bool:  # noqa: N802 - the name that packs use
-    """Of use where there is a workspace, or where the client may add one."""
+    """Return whether there is a workspace, or the client may add one."""
     services = current().services
     return services.settings.admin_tools or await services.solutions.sees_any(situation.caller)
 

@@ -1,7 +1,7 @@
 """Loads the `tools.py` of a pack: functions that FastMCP's `@tool` has marked become tools that can be run.
 
-Invariant: exactly the bytes that were hashed - and with them trusted - are run; nothing is read from a bytecode cache,
-nothing is put on the module search path, and what fails, fails for its own pack or function alone.
+Invariant: exactly the bytes that were hashed, and thereby trusted, are run; nothing is read from a bytecode cache or
+put on the module search path, and a failure only affects its own pack or function.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from thresher.knowledge.tools import LocalServer
 logger = logging.getLogger("thresher.gateway")
 
 MOST_TOOLS = 200
-"""Tools of one pack; what comes after them is left out, and that is said."""
+"""The most tools of one pack; further ones are left out, which is reported."""
 
 _PROBLEM_CHARACTERS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What a pack's `tools.py` has become.
+    """A pack's loaded `tools.py`.
 
     Attributes:
-        tools: What can be run, by name.
-        definitions: The same as models see it.
-        timeouts: Seconds that single tools want to be given.
-        variables: What gives its rules' own variables their values, by name.
-        condition: Says when the pack is of use; None: always.
-        listed: Names of tools that stand in `tools/list` for as long as the pack is of use.
-        prefix: Whether the pack's name goes before the names of its tools.
+        tools: The tools that can be run, by name.
+        definitions: The same as models see them.
+        timeouts: The time limits in seconds of single tools.
+        variables: Functions that return the values of its rules' own variables, by name.
+        condition: Decides whether the pack is available; None: always.
+        listed: Names of tools that are in `tools/list` while the pack is available.
+        prefix: Whether the pack's name prefixes the names of its tools.
         aliases: Other names by which its tools can be called, each with the tool's name; they are not listed.
         problems: What could not be loaded, one sentence each.
-        module: The module's name, for as long as it is in use.
+        module: The module's name, while it is in use.
     """
 
     tools: Mapping[str, FunctionTool] = field(default_factory=dict[str, FunctionTool])
@@ -64,7 +64,7 @@ class Code:
     module: str = ""
 
     def servers(self, pack: Pack, *, admin: bool) -> Iterator[LocalServer]:
-        """Its tools as servers of the catalogue: those for everybody, and, where wanted, those for administration."""
+        """Yield its tools as servers of the catalogue: one for all users and, if requested, one for administration."""
         apart = {name for name, tool in self.tools.items() if ADMIN in tool.tags}
         ours = tuple(one for one in self.definitions if one.name not in apart)
         others = tuple(one for one in self.definitions if one.name in apart)
@@ -74,20 +74,20 @@ class Code:
             yield LocalServer(server_of(pack, ADMIN), others, pack.description, self.prefix, self.aliases)
 
     def unload(self) -> None:
-        """Forget the module; calls under way go on."""
+        """Unload the module; running calls continue."""
         sys.modules.pop(self.module, None)
 
 
 def load(pack: Pack, threads: Threads) -> Code:
-    """Run a pack's `tools.py` and gather its tools. Blocks for as long as that module likes.
+    """Run a pack's `tools.py` and collect its tools. Blocks for as long as that module takes.
 
     Args:
         pack: A trusted pack with code.
-        threads: Where its blocking functions run.
+        threads: Run its blocking functions.
 
     Raises:
-        ThresherError: The code has gone, or is not what was hashed.
-        BaseException: Whatever the module raises, `SystemExit` included.
+        ThresherError: The code is gone, or is not what was hashed.
+        BaseException: What the module raises, `SystemExit` included.
     """
     source = file_of(pack, path_of(pack))
     name = f"thresher_pack_{pack.name.replace('-', '_')}_{pack.digest[:16]}"
@@ -103,7 +103,7 @@ def load(pack: Pack, threads: Threads) -> Code:
 
 
 def path_of(pack: Pack) -> str:
-    """Where a pack's code lies, inside its folder; empty where it has none."""
+    """Return the path of a pack's code inside its folder; empty if it has none."""
     return "" if pack.code is None else pack.code.relative_to(pack.path).as_posix()
 
 
@@ -114,8 +114,8 @@ def _code(module: ModuleType, pack: Pack, threads: Threads) -> Code:
     for name, made in _marked(module):
         try:
             tool = _tool(made, threads)
-        except Exception as error:  # noqa: BLE001 - one function that is no tool leaves the others alone
-            problems.append(f"'{name}' is no tool: {said(error)}")
+        except Exception as error:  # noqa: BLE001 - an invalid function does not affect the others
+            problems.append(f"'{name}' is not a valid tool: {error_text(error)}")
             continue
         if tool is None:
             continue
@@ -132,7 +132,7 @@ def _code(module: ModuleType, pack: Pack, threads: Threads) -> Code:
         timeouts,
         variables=_variables(module, threads),
         condition=_condition(module, threads),
-        listed=_named(vars(module).get("LISTED")),
+        listed=_names(vars(module).get("LISTED")),
         prefix=vars(module).get("PREFIX") is not False,
         aliases=_aliases(vars(module).get("ALIASES")),
         problems=tuple(problems),
@@ -140,9 +140,9 @@ def _code(module: ModuleType, pack: Pack, threads: Threads) -> Code:
 
 
 def _variables(module: ModuleType, threads: Threads) -> dict[str, Provider]:
-    """The module's `VARIABLES`: names, each with a function of the situation that gives its value."""
-    given = vars(module).get("VARIABLES")
-    entries = cast("Mapping[object, object]", given) if isinstance(given, Mapping) else dict[object, object]()
+    """Return the module's `VARIABLES`: names, each with a function that returns its value in a situation."""
+    value = vars(module).get("VARIABLES")
+    entries = cast("Mapping[object, object]", value) if isinstance(value, Mapping) else dict[object, object]()
     return {
         str(name): _provider(cast("Callable[[Situation], Any]", function), threads)
         for name, function in entries.items()
@@ -157,42 +157,42 @@ def _provider(function: Callable[[Situation], Any], threads: Threads) -> Provide
         try:
             found = await asynchronous(situation)
         except (SystemExit, KeyboardInterrupt) as error:
-            raise UpstreamError(f"A variable of a pack has no value: {said(error)}") from error
+            raise UpstreamError(f"A variable of a pack has no value: {error_text(error)}") from error
         return None if found is None else str(found)
 
     return value
 
 
 def _condition(module: ModuleType, threads: Threads) -> Condition | None:
-    """The module's `READY`: a function of the situation that returns whether the pack is of use."""
-    given = vars(module).get("READY")
-    if not callable(given):
+    """Return the module's `READY`: a function that returns whether the pack is available in a situation."""
+    ready = vars(module).get("READY")
+    if not callable(ready):
         return None
-    asynchronous = given if inspect.iscoroutinefunction(given) else _threaded(given, threads)
+    asynchronous = ready if inspect.iscoroutinefunction(ready) else _threaded(ready, threads)
 
     async def holds(situation: Situation) -> bool:
         try:
             return bool(await asynchronous(situation))
         except (SystemExit, KeyboardInterrupt) as error:
-            raise UpstreamError(f"A pack does not say whether it is of use: {said(error)}") from error
+            raise UpstreamError(f"A pack does not return whether it is available: {error_text(error)}") from error
 
     return holds
 
 
-def _named(given: object) -> frozenset[str]:
-    """The names in a list; none where it is no list."""
-    names = cast("Iterable[object]", given) if isinstance(given, list | tuple | set | frozenset) else ()
+def _names(value: object) -> frozenset[str]:
+    """Return the names in a list; none if it is not a list."""
+    names = cast("Iterable[object]", value) if isinstance(value, list | tuple | set | frozenset) else ()
     return frozenset(name for name in names if isinstance(name, str))
 
 
-def _aliases(given: object) -> dict[str, str]:
-    """The other names in a mapping; none if it is not one."""
-    entries = cast("Mapping[object, object]", given) if isinstance(given, Mapping) else dict[object, object]()
+def _aliases(value: object) -> dict[str, str]:
+    """Return the other names in a mapping; none if it is not a mapping."""
+    entries = cast("Mapping[object, object]", value) if isinstance(value, Mapping) else dict[object, object]()
     return {alias: name for alias, name in entries.items() if isinstance(alias, str) and isinstance(name, str)}
 
 
 def _marked(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """What FastMCP's decorators have marked, in the order in which it was written."""
+    """Yield what FastMCP's decorators have marked, in the order of the source."""
     seen: set[int] = set()
     for name, made in list(vars(module).items()):
         is_tool = isinstance(made, FunctionTool) or isinstance(get_fastmcp_meta(made), ToolMeta)
@@ -202,10 +202,10 @@ def _marked(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def _tool(made: Any, threads: Threads) -> FunctionTool | None:
-    """A tool whose function never blocks the event loop; None for one that its author has switched off.
+    """Return a tool whose function never blocks the event loop; None if its author has disabled it.
 
     Raises:
-        ValueError: It cannot be one.
+        ValueError: It is not a valid tool.
     """
     if isinstance(made, FunctionTool):
         tool = made
@@ -213,7 +213,7 @@ def _tool(made: Any, threads: Threads) -> FunctionTool | None:
         meta = cast("ToolMeta", get_fastmcp_meta(made))
         if not meta.enabled:
             return None
-        # A time limit is kept by us; no function runs on the loop's own thread.
+        # We enforce the time limit; no function runs on the loop's own thread.
         tool = FunctionTool.from_function(made, metadata=replace(meta, task=None, timeout=None, run_in_thread=True))
         tool = tool.model_copy(update={"timeout": meta.timeout})
     if tool.auth is not None:
@@ -224,7 +224,7 @@ def _tool(made: Any, threads: Threads) -> FunctionTool | None:
 
 
 def _threaded(function: Callable[..., Any], threads: Threads) -> Callable[..., Any]:
-    """A blocking function as one to await, of the same signature."""
+    """Return a blocking function as an asynchronous one with the same signature."""
 
     @functools.wraps(function)
     async def run(*args: Any, **kwargs: Any) -> Any:
@@ -235,7 +235,7 @@ def _threaded(function: Callable[..., Any], threads: Threads) -> Callable[..., A
 
 
 def _whole(result: Any) -> Any:
-    """A result that costs no more work to read: a generator's values, made where it may block."""
+    """Return a result that can be read without blocking: a generator's values as a list."""
     return list(cast("Iterator[Any]", result)) if inspect.isgenerator(result) else result
 
 
@@ -253,20 +253,20 @@ def _definition(tool: FunctionTool, server: str) -> Tool:
     )
 
 
-def said(error: BaseException) -> str:
-    """An error of a pack's code in one line, without its traceback; that is in the log."""
+def error_text(error: BaseException) -> str:
+    """Return an error of a pack's code in one line, without its traceback, which is in the log."""
     if isinstance(error, SystemExit):
         return "it called sys.exit."
     try:
-        whole = str(error.msg if isinstance(error, SyntaxError) else error)  # its own text ends with the place
+        whole = str(error.msg if isinstance(error, SyntaxError) else error)  # its own text ends with the location
         text = shortened(" ".join(mask_text(whole).split()), _PROBLEM_CHARACTERS)
-    except Exception:  # noqa: BLE001 - an error that cannot say what it is
+    except Exception:  # noqa: BLE001 - an error without a readable message
         text = ""
     return f"{type(error).__name__}: {text}" if text else f"{type(error).__name__}."
 
 
-def place(error: BaseException, pack: Pack) -> str:
-    """Where in a pack's code an error arose: ` (tools.py, line 3)`; empty where it did not."""
+def error_location(error: BaseException, pack: Pack) -> str:
+    """Return where in a pack's code an error arose: ` (tools.py, line 3)`; empty if it did not."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(pack.code)]
     if isinstance(error, SyntaxError) and error.filename == str(pack.code):
         lines.append(error.lineno)

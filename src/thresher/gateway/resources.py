@@ -1,7 +1,7 @@
 """Serves `resources/read`, `prompts/get` and `completion/complete`: our own, or over the session with a server.
 
-Invariant: what a client reads under an exposed address or name comes from exactly the server that this address or name
-leads to, and its own addresses in the answer lead back there.
+Invariant: what a client reads under an exposed address or name comes from exactly the server of this address or name,
+and that server's addresses in the answer are exposed ones, too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from thresher.core import Caller, NotFound
 from thresher.gateway.callers import current_caller
 from thresher.gateway.errors import explained
 from thresher.gateway.prompts import agent_prompts, filled_agent, filled_pack, pack_prompts
-from thresher.gateway.questions import Asking
+from thresher.gateway.questions import QuestionRelay
 from thresher.gateway.skills import TEMPLATE, Skills
 from thresher.knowledge.intents import Pack
 from thresher.knowledge.tools import SCHEME, Components, Offered
@@ -41,24 +41,24 @@ class NoResource(NotFound):
     """No server offers an address; the error's data names it, for clients that read several at once."""
 
     def __init__(self, uri: str) -> None:
-        super().__init__(f"There is no resource '{uri}'.", hint="resources/list and resources/templates/list tell.")
+        super().__init__(f"There is no resource '{uri}'.", hint="See resources/list and resources/templates/list.")
         self.rpc_data = {"uri": uri}
 
 
-class Reading:
-    """Serves reads, prompts and completions.
+class Resources:
+    """Serves resources, prompts and completions.
 
     Args:
         services: The sessions.
-        components: What servers offer besides tools.
-        asking: Runs what may be answered with a question.
+        components: What servers offer in addition to tools.
+        relay: Runs requests that may be answered with a question.
         skills: The files of packs.
     """
 
-    def __init__(self, services: Services, components: Components, asking: Asking, skills: Skills) -> None:
+    def __init__(self, services: Services, components: Components, relay: QuestionRelay, skills: Skills) -> None:
         self._services = services
         self._components = components
-        self._asking = asking
+        self._relay = relay
         self._skills = skills
 
     async def read(
@@ -76,7 +76,7 @@ class Reading:
         return await explained(self._complete(params))
 
     async def locate(self, caller: Caller, uri: str) -> tuple[ServerConfig, str]:
-        """The server behind an exposed address, and its own address.
+        """Return the server behind an exposed address, and the server's own address.
 
         Raises:
             NotFound: No server offers it.
@@ -97,9 +97,9 @@ class Reading:
 
         async def work(peer: Peer) -> ReadResourceResult | InputRequiredResult:
             result = await self._services.upstreams.read_resource(config, own, peer=peer)
-            return _addressed(result, config)
+            return _exposed(result, config)
 
-        return await self._asking.run(context, params, config, work)
+        return await self._relay.run(context, params, config, work)
 
     async def _prompt(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult | InputRequiredResult:
         caller = current_caller(self._services)
@@ -117,7 +117,7 @@ class Reading:
         async def work(peer: Peer) -> GetPromptResult | InputRequiredResult:
             return await self._services.upstreams.get_prompt(config, found.key, params.arguments, peer=peer)
 
-        return await self._asking.run(context, params, config, work)
+        return await self._relay.run(context, params, config, work)
 
     async def _complete(self, params: CompleteRequestParams) -> CompleteResult:
         caller = current_caller(self._services)
@@ -136,16 +136,16 @@ class Reading:
         plain = CompleteRequestParams(ref=ref, argument=params.argument, context=params.context)
         return await self._services.upstreams.complete(config, plain)
 
-    async def follows(self, caller: Caller, uri: str) -> bool:
-        """Whether an address leads to a file of a pack, whose changes we see ourselves."""
+    async def is_pack_file(self, caller: Caller, uri: str) -> bool:
+        """Return whether an address is that of a file of a pack, whose changes we see ourselves."""
         return not await self._is_listed(caller, uri) and await self._skills.digest(caller, uri) is not None
 
     async def _is_listed(self, caller: Caller, uri: str) -> bool:
-        """Whether a server's own list names an address; a pack's file of the same one stands behind it."""
+        """Return whether a server's own list names an address; it takes precedence over a pack's file."""
         return uri in (await self._offered(caller)).resources
 
     async def _own(self, caller: Caller, offered: Offered, name: str) -> Pack | Prompt | None:
-        """The pack or the agent's prompt behind a name; None if it is a server's, or unknown."""
+        """Return the pack or the agent's prompt of a name; None if it is a server's, or unknown."""
         if name in offered.prompts:
             return None
         agent = agent_prompts(self._services.prompts.shipped, offered.prompts)
@@ -158,24 +158,24 @@ class Reading:
 
 
 def _by_template(offered: Offered, uri: str) -> tuple[int, str] | None:
-    """The server without a prefix whose template makes this address; where there is but one such server, that one."""
+    """Return the server without a prefix whose template matches this address, or the only server without a prefix."""
     bare = offered.bare()
     ids = {row.id for row in bare}
     for template in offered.templates.values():
-        if template.server in ids and _makes(template.key, uri):
+        if template.server in ids and _matches(template.key, uri):
             return template.server, uri
     return (bare[0].id, uri) if len(bare) == 1 and not uri.startswith(SCHEME) else None
 
 
-def _makes(template: str, uri: str) -> bool:
-    """Whether a template makes this address; one that the library cannot take apart makes none."""
+def _matches(template: str, uri: str) -> bool:
+    """Return whether a template matches this address; one that the library cannot parse matches none."""
     try:
         return UriTemplate.parse(template).match(uri) is not None
     except InvalidUriTemplate:
         return False
 
 
-def _addressed(
+def _exposed(
     result: ReadResourceResult | InputRequiredResult, config: ServerConfig
 ) -> ReadResourceResult | InputRequiredResult:
     if not config.prefix or isinstance(result, InputRequiredResult):

@@ -1,8 +1,8 @@
 """Serves the lists - tools, resources, resource templates, prompts, skills - from what is stored.
 
-Invariant: a list depends on the caller's tenant, user and project, on how much its client was started to see, and on
-what is stored; never on what was asked before. Its order is fixed. No server is asked, and an unchanged list is not
-made again. Clients of the handshake era cannot negotiate the Skills extension (SEP-2640); they have the same files as
+Invariant: a list depends on the caller's tenant, user and project, on the exposure that its client was started with,
+and on what is stored; never on earlier requests. Its order is fixed. No server is asked, and an unchanged list is not
+built again. Clients of the handshake era cannot negotiate the Skills extension (SEP-2640); they get the same files as
 resources.
 """
 
@@ -54,20 +54,21 @@ M = TypeVar("M", bound=BaseModel)
 _Key: TypeAlias = tuple[int, str | None, Expose | None, str, frozenset[str], tuple[str, ...]]
 
 PAGE = 500
-"""Entries of a list that go out in one answer."""
+"""The most entries of a list in one answer."""
 TTL_MS = 30_000
-"""How long a client may keep a list; where it listens, a change reaches it at once."""
+"""How long a client may cache a list; one that listens learns of a change at once."""
 
 _LISTS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
-    """What the lists of one caller are made of.
+class ListState:
+    """What the lists of one caller are built from.
 
     Attributes:
         version: The catalogue's change count.
-        packs: The packs that the caller sees and that are of use now.
+        packs: The packs that the caller sees and that are available now.
+        digest: The digest of all the caller's packs.
         local: The servers inside this process that it sees.
         names: The names of the packs.
     """
@@ -81,22 +82,22 @@ class Stand:
 
 @dataclass(frozen=True, slots=True)
 class _Made(Generic[M]):
-    stand: Stand
+    state: ListState
     entries: Sequence[M]
 
 
 class _Lists(Generic[M]):
-    """One kind of list for each tenant, user, exposure and set of packs, made again when the catalogue has changed."""
+    """One kind of list for each tenant, user, exposure and set of packs, rebuilt when the catalogue has changed."""
 
-    def __init__(self, make: Callable[[Caller, Stand], Awaitable[Sequence[M]]]) -> None:
+    def __init__(self, make: Callable[[Caller, ListState], Awaitable[Sequence[M]]]) -> None:
         self._make = make
         self._made: OrderedDict[_Key, _Made[M]] = OrderedDict()
 
-    async def of(self, caller: Caller, stand: Stand) -> Sequence[M]:
-        """The list as things stand."""
-        key = (caller.tenant.id, caller.user, caller.expose, stand.digest, stand.local, stand.names)
-        if (made := self._made.get(key)) is None or made.stand != stand:
-            made = self._made[key] = _Made(stand, await self._make(caller, stand))
+    async def of(self, caller: Caller, state: ListState) -> Sequence[M]:
+        """Return the caller's list for a state."""
+        key = (caller.tenant.id, caller.user, caller.expose, state.digest, state.local, state.names)
+        if (made := self._made.get(key)) is None or made.state != state:
+            made = self._made[key] = _Made(state, await self._make(caller, state))
         self._made.move_to_end(key)
         while len(self._made) > _LISTS:
             self._made.popitem(last=False)
@@ -108,10 +109,10 @@ class Lists:
 
     Args:
         services: What is listed.
-        components: What servers offer besides tools.
+        components: What servers offer in addition to tools.
         packs: The tools of packs.
-        skills: Their files.
-        expose: What `tools/list` shows to clients that were not started to see more or less.
+        skills: The files of packs.
+        expose: What `tools/list` shows to clients that were not started with another exposure.
     """
 
     def __init__(
@@ -150,51 +151,51 @@ class Lists:
         page, cursor = await explained(self._page(self._prompts, params))
         return ListPromptsResult(prompts=page, next_cursor=cursor, ttl_ms=TTL_MS, cache_scope="private")
 
-    async def stand(self, caller: Caller, *, wait: bool = False) -> Stand:
-        """What the caller's lists are made of now.
+    async def state(self, caller: Caller, *, wait: bool = False) -> ListState:
+        """Return what the caller's lists are built from now.
 
         Args:
-            caller: Whose lists.
-            wait: Whether to wait, for a bounded time, for tools of packs that have just changed; else they follow.
+            caller: The tenant, user and project of the lists.
+            wait: Whether to wait, for a bounded time, for tools of packs that have just changed.
         """
         packs = await self._packs.ready(caller, wait=wait)
         used, tools = self._packs.in_use(caller, packs), self._services.tools
         used = replace(used, active=await self._services.context.within_reach(caller, used.active))
         names = tuple(pack.name for pack in used.active)
-        return Stand(await tools.version(caller), used, packs.digest, tools.offered(caller), names)
+        return ListState(await tools.version(caller), used, packs.digest, tools.offered(caller), names)
 
-    async def digest(self, caller: Caller, stand: Stand) -> dict[str, int]:
-        """What tells one state of a caller's lists from another, by the kind that a notification names."""
-        resources = [*await self._resources.of(caller, stand), *await self._templates.of(caller, stand)]
+    async def digest(self, caller: Caller, state: ListState) -> dict[str, int]:
+        """Return a hash of each of the caller's lists, by the kind that a notification names."""
+        resources = [*await self._resources.of(caller, state), *await self._templates.of(caller, state)]
         lists: dict[str, Sequence[BaseModel]] = {
-            "tools": await self._tools.of(caller, stand),
+            "tools": await self._tools.of(caller, state),
             "resources": resources,
-            "prompts": await self._prompts.of(caller, stand),
+            "prompts": await self._prompts.of(caller, state),
         }
-        # Of a whole catalogue that is a second's work.
+        # For a large catalogue this takes about a second.
         return await asyncio.to_thread(_digests, lists)
 
     async def _page(self, lists: _Lists[M], params: PaginatedRequestParams) -> tuple[list[M], str | None]:
         caller = current_caller(self._services)
-        return page_of(await lists.of(caller, await self.stand(caller, wait=True)), params.cursor)
+        return page_of(await lists.of(caller, await self.state(caller, wait=True)), params.cursor)
 
-    async def _all_tools(self, caller: Caller, _: Stand) -> Sequence[Tool]:
+    async def _all_tools(self, caller: Caller, _: ListState) -> Sequence[Tool]:
         listed = await self._services.calling.listed(caller, caller.expose or self._expose)
         return [*self._meta, *(_tool(one.name, one.tool) for one in listed)]
 
-    async def _all_resources(self, caller: Caller, stand: Stand) -> Sequence[Resource]:
-        offered = await self._components.offered(caller, stand.version)
-        ours = [one for one in self._skills.resources(stand.packs) if one.uri not in offered.resources]
+    async def _all_resources(self, caller: Caller, state: ListState) -> Sequence[Resource]:
+        offered = await self._components.offered(caller, state.version)
+        ours = [one for one in self._skills.resources(state.packs) if one.uri not in offered.resources]
         return [*_read(Resource, offered.resources.values()), *ours]
 
-    async def _all_templates(self, caller: Caller, stand: Stand) -> Sequence[ResourceTemplate]:
-        offered = await self._components.offered(caller, stand.version)
-        return [*_read(ResourceTemplate, offered.templates.values()), *([TEMPLATE] if stand.packs.active else [])]
+    async def _all_templates(self, caller: Caller, state: ListState) -> Sequence[ResourceTemplate]:
+        offered = await self._components.offered(caller, state.version)
+        return [*_read(ResourceTemplate, offered.templates.values()), *([TEMPLATE] if state.packs.active else [])]
 
-    async def _all_prompts(self, caller: Caller, stand: Stand) -> Sequence[Prompt]:
-        offered = await self._components.offered(caller, stand.version)
+    async def _all_prompts(self, caller: Caller, state: ListState) -> Sequence[Prompt]:
+        offered = await self._components.offered(caller, state.version)
         agent = agent_prompts(self._services.prompts.shipped, offered.prompts)
-        packs = pack_prompts(stand.packs, {*offered.prompts, *agent})
+        packs = pack_prompts(state.packs, {*offered.prompts, *agent})
         return [*_read(Prompt, offered.prompts.values()), *listed_packs(packs)]
 
 
@@ -203,7 +204,7 @@ def _digests(lists: Mapping[str, Sequence[BaseModel]]) -> dict[str, int]:
 
 
 def _tool(name: str, tool: Known) -> Tool:
-    """A tool as listed: its own definition under the exposed name."""
+    """Return a tool as listed: its own definition under the exposed name."""
     return Tool(
         name=name,
         title=tool.title or None,
@@ -215,7 +216,7 @@ def _tool(name: str, tool: Known) -> Tool:
 
 
 def _output_schema(schema: JSON | None) -> dict[str, Any] | None:
-    # A client checks structured content against it; one that is no object schema would fail every answer.
+    # A client checks structured content against it; a schema of anything but an object would fail every answer.
     return dict(schema) if schema is not None and schema.get("type") == "object" else None
 
 
@@ -223,11 +224,11 @@ def _annotations(annotations: JSON) -> ToolAnnotations | None:
     try:
         return ToolAnnotations.model_validate(dict(annotations)) if annotations else None
     except ValidationError:
-        return None  # hints that no client could read
+        return None  # no client could read these hints
 
 
 def _read(model: type[M], components: Sequence[Component] | Any) -> list[M]:
-    """Definitions as their models; one that no client could read is left out."""
+    """Return definitions as their models; one that no client could read is left out."""
     entries: list[M] = []
     for component in components:
         try:
@@ -238,10 +239,10 @@ def _read(model: type[M], components: Sequence[Component] | Any) -> list[M]:
 
 
 def page_of(entries: Sequence[M], cursor: str | None) -> tuple[list[M], str | None]:
-    """One page of a list, and the cursor of the next.
+    """Return one page of a list, and the cursor of the next.
 
     Raises:
-        MCPError: The cursor is none of ours.
+        MCPError: The cursor is not valid.
     """
     start = _start(cursor)
     end = start + PAGE
@@ -267,7 +268,7 @@ class SkillsExtension(ServerExtension):
     Args:
         services: The packs.
         skills: Their files.
-        lists: Which of them are of use now.
+        lists: Which of them are available now.
     """
 
     identifier = "io.modelcontextprotocol/skills"
@@ -278,7 +279,7 @@ class SkillsExtension(ServerExtension):
         self._lists = lists
 
     def methods(self) -> Sequence[MethodBinding]:
-        """The extension's methods, for clients of the stateless era."""
+        """Return the extension's methods, for clients of the stateless era."""
         modern = frozenset(MODERN_PROTOCOL_VERSIONS)
         return (
             MethodBinding("skills/list", ListSkillsParams, self._list, modern),
@@ -286,8 +287,8 @@ class SkillsExtension(ServerExtension):
         )
 
     async def _list(self, _: Context, params: ListSkillsParams) -> ListSkillsResult:
-        stand = await explained(self._lists.stand(current_caller(self._services), wait=True))
-        page, cursor = page_of(self._skills.entries(stand.packs), params.cursor)
+        state = await explained(self._lists.state(current_caller(self._services), wait=True))
+        page, cursor = page_of(self._skills.entries(state.packs), params.cursor)
         return ListSkillsResult(skills=page, next_cursor=cursor, ttl_ms=TTL_MS, cache_scope="private")
 
     async def _get(self, _: Context, params: GetSkillParams) -> GetSkillResult:

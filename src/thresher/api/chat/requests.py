@@ -1,6 +1,6 @@
-"""Reads a request of the OpenAI wire format: what is asked of which conversation, and in which form.
+"""Reads a request of the OpenAI wire format: the turn, its conversation, and the form of the answer.
 
-Invariant: pure; what does not fit is refused with the field's name, before anything is done.
+Invariant: pure; what is not valid is refused with the name of the field, before anything is done.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from thresher.llm import Function, FunctionCall, Message
 THREAD_HEADER: Final = "x-thresher-thread"
 _HEADER_SHOWN: Final = "X-Thresher-Thread"
 OWN_MODEL: Final = "thresher"
-"""The model that every caller has: the one that his settings name, or none at all."""
+"""The model that every caller has: the one in their settings, or the assistant without a model."""
 _CHOICES: Final = ("auto", "none", "required")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request, understood.
+class CompletionCall:
+    """A request, checked.
 
     Attributes:
         call: The turn.
         model: As the client named it; the answer repeats it.
-        stream: Whether the answer comes piece by piece.
-        usage: Whether a stream tells the usage besides.
+        stream: Whether the answer is a stream.
+        usage: Whether a stream ends with the usage.
     """
 
     call: ChatCall
@@ -42,15 +42,15 @@ class Asked:
     usage: bool
 
 
-def read_call(body: ChatBody, threads: Sequence[str] = ()) -> Asked:
-    """Understand a request.
+def read_call(body: ChatBody, threads: Sequence[str] = ()) -> CompletionCall:
+    """Return a checked request.
 
     Args:
         body: Its body.
         threads: The values of the header that names the thread.
 
     Raises:
-        RequestValidationError: It does not fit.
+        RequestValidationError: It is not valid.
     """
     thread = _thread(body, threads)
     decisions = _decisions(body)
@@ -69,11 +69,11 @@ def read_call(body: ChatBody, threads: Sequence[str] = ()) -> Asked:
         passed=_passed(body),
     )
     usage = body.stream_options is not None and bool(body.stream_options.include_usage)
-    return Asked(call, body.model or OWN_MODEL, bool(body.stream), usage)
+    return CompletionCall(call, body.model or OWN_MODEL, bool(body.stream), usage)
 
 
 def refuse(field: tuple[str | int, ...], message: str) -> Never:
-    """Refuse a request for one of its fields.
+    """Refuse a request because of one of its fields.
 
     Raises:
         RequestValidationError: Always.
@@ -83,9 +83,9 @@ def refuse(field: tuple[str | int, ...], message: str) -> Never:
 
 
 def _thread(body: ChatBody, headers: Sequence[str]) -> UUID | None:
-    """The thread that the header or the metadata names.
+    """Return the thread that the header or the metadata names.
 
-    A thread that two places name differently is nobody's guess: the answer could go into the wrong one.
+    If both name one, it must be the same: otherwise the answer could go into the wrong thread.
     """
     field = ("metadata", "thread_id")
     header = (_HEADER_SHOWN,)
@@ -105,7 +105,7 @@ def _uuid(text: str, field: tuple[str, ...]) -> UUID:
     try:
         return UUID(text.strip())
     except ValueError:
-        refuse(field, f"'{text[:40]}' is no thread's id: send a UUID")
+        refuse(field, f"'{text[:40]}' is not a valid thread id: send a UUID")
 
 
 def _message(number: int, body: MessageBody) -> Message:
@@ -126,22 +126,22 @@ def _message(number: int, body: MessageBody) -> Message:
 
 
 def _functions(body: ChatBody) -> tuple[Function, ...]:
-    given = [tool.function for tool in body.tools or ()]
-    names = [function.name for function in given]
+    functions = [tool.function for tool in body.tools or ()]
+    names = [function.name for function in functions]
     for number, name in enumerate(names):
         if name in names[:number]:
             refuse(("tools", number, "function", "name"), f"Two tools are called '{name}'")
-    return tuple(Function(one.name, one.description or "", one.parameters or {}) for one in given)
+    return tuple(Function(one.name, one.description or "", one.parameters or {}) for one in functions)
 
 
 def _choice(choice: object, functions: Sequence[Function]) -> str:
-    """`auto`, `none`, `required`, or the name of one of the client's tools."""
+    """Return `auto`, `none`, `required`, or the name of one of the client's tools."""
     if choice is None:
         return "auto"
     if isinstance(choice, str) and choice in _CHOICES:
         return choice
-    given = cast("Mapping[str, Any]", choice if isinstance(choice, dict) else {})
-    function = given.get("function") if given.get("type") == "function" else None
+    fields = cast("Mapping[str, Any]", choice if isinstance(choice, dict) else {})
+    function = fields.get("function") if fields.get("type") == "function" else None
     name = cast("Mapping[str, Any]", function if isinstance(function, dict) else {}).get("name")
     if not isinstance(name, str):
         refuse(("tool_choice",), "Send auto, none, required, or {type: function, function: {name}}")
@@ -151,11 +151,12 @@ def _choice(choice: object, functions: Sequence[Function]) -> str:
 
 
 def _settings(body: ChatBody) -> dict[str, Any]:
-    """What differs for this turn; a field of the wire wins over the same one in `thresher.settings`."""
-    own = body.thresher.settings if body.thresher else {}
-    given = {name: value for name, value in own.items() if value is not None}
+    """Return the settings of this turn; a field of the wire takes precedence over `thresher.settings`."""
+    own = {
+        name: value for name, value in (body.thresher.settings if body.thresher else {}).items() if value is not None
+    }
     try:
-        settings = ChatSettings.model_validate(given).model_dump(include=set(given))
+        settings = ChatSettings.model_validate(own).model_dump(include=set(own))
     except ValidationError as error:
         first = error.errors()[0]
         refuse(("thresher", "settings", *first["loc"]), problem_of(first))
@@ -168,16 +169,16 @@ def _settings(body: ChatBody) -> dict[str, Any]:
 
 
 def _decisions(body: ChatBody) -> tuple[Decision, ...]:
-    given = body.thresher.approvals if body.thresher else []
-    return tuple(Decision(one.id, one.approved, one.arguments, one.reason, one.remember) for one in given)
+    approvals = body.thresher.approvals if body.thresher else []
+    return tuple(Decision(one.id, one.approved, one.arguments, one.reason, one.remember) for one in approvals)
 
 
 def _passed(body: ChatBody) -> dict[str, Any]:
-    """What the model is asked with as it stands; a form that is none is not worth a field."""
-    given = {name: value for name in PASSED if (value := getattr(body, name)) is not None}
+    """Return the fields that are passed on to the model; the default form of the answer is left out."""
+    passed = {name: value for name in PASSED if (value := getattr(body, name)) is not None}
     form = body.response_format
     if form is not None and form.type == "text":
-        given.pop("response_format")
+        passed.pop("response_format")
     elif form is not None:
-        given["response_format"] = form.model_dump()
-    return given
+        passed["response_format"] = form.model_dump()
+    return passed

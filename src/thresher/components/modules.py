@@ -1,9 +1,9 @@
-"""Imports modules of components, each for itself, and gathers what they register.
+"""Imports modules of components, each by itself, and collects what they register.
 
-Finding what decorators have marked is FastMCP's, from its file-system provider; that provider itself takes no modules
-with `register`, and keeps what failed to its log.
+FastMCP's file-system provider finds what decorators have marked; that provider itself does not accept modules with
+`register`, and only logs failures.
 
-Invariant: whatever a module does short of ending the process, the others are loaded, and what it did is in its report.
+Invariant: whatever a module does, except ending the process, the others are loaded, and its report says what it did.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from fastmcp.tools import Tool
 from thresher.components.auth import Auth
 from thresher.components.proxies import naming
 from thresher.components.report import FileReport
-from thresher.components.thread import Hearing
+from thresher.components.thread import ConversationMiddleware
 from thresher.core import mask_text, shortened
 
 LOAD_SECONDS = 10.0
-"""For one module, import and `register` together."""
+"""The time limit of one module, for import and `register` together."""
 _THREAD = "thresher component"
 _PROBLEM_CHARACTERS = 400
 
@@ -44,13 +44,13 @@ class Loaded:
     """What has been loaded so far.
 
     Attributes:
-        server: What serves it.
-        servers: What modules of `proxies/` have named, each with its configuration.
-        files: One report a module.
-        taken: Which module has which name, of tools, prompts and resources.
+        server: Serves it.
+        servers: The servers that modules of `proxies/` have named, with their configurations.
+        files: One report for each module.
+        taken: The module of each name of a tool, prompt or resource.
     """
 
-    server: FastMCP[Any] = field(default_factory=lambda: FastMCP("components", middleware=[Hearing()]))
+    server: FastMCP[Any] = field(default_factory=lambda: FastMCP("components", middleware=[ConversationMiddleware()]))
     servers: dict[str, Any] = field(default_factory=dict[str, Any])
     files: list[FileReport] = field(default_factory=list[FileReport])
     taken: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
@@ -63,11 +63,11 @@ async def load_served(loaded: Loaded, root: Path, name: str, auth: Auth, seconds
         loaded: What it is added to.
         root: The folder of components.
         name: The module, relative to it.
-        auth: What its `register` is told.
-        seconds: How long it may take.
+        auth: An argument of its `register`.
+        seconds: The time limit.
 
     Returns:
-        Whether it runs on after its time: nothing but the end of the process ends it.
+        Whether it still runs after the time limit: only the end of the process ends it.
     """
     part: FastMCP[Any] = FastMCP(name)
     try:
@@ -80,7 +80,7 @@ async def load_served(loaded: Loaded, root: Path, name: str, auth: Auth, seconds
     except TimeoutError:
         loaded.files.append(FileReport(name, problem=f"It was not loaded within {seconds:g} s."))
         return _runs_on()
-    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever a module raises is its own
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - an error of a module only affects itself
         _note(loaded, root, name, error)
     else:
         if not clashes:
@@ -91,7 +91,7 @@ async def load_served(loaded: Loaded, root: Path, name: str, auth: Auth, seconds
 
 
 async def load_proxies(loaded: Loaded, root: Path, name: str, auth: Auth, seconds: float = LOAD_SECONDS) -> bool:
-    """Load a module of `proxies/`: what it names by `add_server`, all or nothing. See `load_served`."""
+    """Load a module of `proxies/`: the servers that it adds with `add_server`, all or none. See `load_served`."""
     with naming(loaded.servers) as named:
         try:
             async with asyncio.timeout(seconds):
@@ -100,11 +100,11 @@ async def load_proxies(loaded: Loaded, root: Path, name: str, auth: Auth, second
         except TimeoutError:
             loaded.files.append(FileReport(name, problem=f"It was not loaded within {seconds:g} s."))
             return _runs_on()
-        except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever a module raises is its own
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - an error of a module only affects itself
             _note(loaded, root, name, error)
         else:
             mine = tuple(one for one in named if one not in loaded.servers)
-            problem = "" if mine else "It calls add_server for no server."
+            problem = "" if mine else "It does not call add_server."
             loaded.servers = named
             loaded.files.append(FileReport(name, servers=mine, problem=problem))
     return False
@@ -116,7 +116,7 @@ _NAMES = ("tools", "prompts", "resources")
 def _imported(root: Path, name: str) -> ModuleType:
     path = root / name
     if path.stem in sys.stdlib_module_names:
-        importlib.import_module(path.stem)  # a `calendar.py` here must not become everybody's `calendar`
+        importlib.import_module(path.stem)  # a `calendar.py` here must not replace the standard `calendar` for all
     return import_module_from_file(path, provider_root=root)
 
 
@@ -131,7 +131,7 @@ def _add(part: FastMCP[Any], component: object) -> None:
         case Resource():
             part.add_resource(component)
         case _:
-            raise TypeError(f"{type(component).__name__} is no component")
+            raise TypeError(f"{type(component).__name__} is not a component")
 
 
 async def _register(module: ModuleType, part: FastMCP[Any], auth: Auth) -> None:
@@ -139,22 +139,22 @@ async def _register(module: ModuleType, part: FastMCP[Any], auth: Auth) -> None:
     register = vars(module).get("register")
     if not callable(register):
         return
-    wanted = [
+    parameters = [
         one
         for one in inspect.signature(register).parameters.values()
         if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
     ]
-    given = (part, auth) if len(wanted) > 1 else (part,)
+    arguments = (part, auth) if len(parameters) > 1 else (part,)
     if inspect.iscoroutinefunction(register):
-        await register(*given)
+        await register(*arguments)
         return
-    answer = await _apart(lambda: register(*given))
+    answer = await _apart(lambda: register(*arguments))
     if inspect.isawaitable(answer):
         await answer
 
 
 async def _described(part: FastMCP[Any], name: str, taken: Mapping[tuple[str, str], str]) -> tuple[FileReport, str]:
-    """The report of a module, and what of it others have already."""
+    """Return the report of a module, and the names that other modules already have."""
     tools = tuple(tool.name for tool in await part.list_tools(run_middleware=False))
     prompts = tuple(prompt.name for prompt in await part.list_prompts(run_middleware=False))
     resources = [str(resource.uri) for resource in await part.list_resources(run_middleware=False)]
@@ -177,7 +177,7 @@ def _runs_on() -> bool:
 
 
 async def _apart(work: Callable[[], Any]) -> Any:
-    """Run something in a thread of its own, which does not keep the process from ending when it hangs."""
+    """Run a function in a separate thread, which does not keep the process from ending if it hangs."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
     context = contextvars.copy_context()
@@ -204,18 +204,18 @@ async def _apart(work: Callable[[], Any]) -> Any:
 def _note(loaded: Loaded, root: Path, name: str, error: BaseException) -> None:
     """Report a module that failed; its traceback goes to standard error."""
     traceback.print_exception(error)
-    loaded.files.append(FileReport(name, problem=f"{_said(error)}{_place(root, error)}"))
+    loaded.files.append(FileReport(name, problem=f"{_error_text(error)}{_error_location(root, error)}"))
 
 
-def _said(error: BaseException) -> str:
-    """An error in one line; that which FastMCP wraps is the one that counts."""
+def _error_text(error: BaseException) -> str:
+    """Return an error in one line: the one that FastMCP wraps, if any."""
     cause = _cause(error)
     if isinstance(cause, SystemExit):
         return "It called sys.exit."
     try:
-        whole = str(cause.msg if isinstance(cause, SyntaxError) else cause)  # its own text ends with the place
+        whole = str(cause.msg if isinstance(cause, SyntaxError) else cause)  # its own text ends with the location
         text = shortened(" ".join(mask_text(whole).split()), _PROBLEM_CHARACTERS)
-    except Exception:  # noqa: BLE001 - an error that cannot say what it is
+    except Exception:  # noqa: BLE001 - an error without a readable message
         text = ""
     return f"{type(cause).__name__}: {text}" if text else f"{type(cause).__name__}."
 
@@ -224,8 +224,8 @@ def _cause(error: BaseException) -> BaseException:
     return error.__cause__ if isinstance(error, ImportError) and error.__cause__ is not None else error
 
 
-def _place(root: Path, error: BaseException) -> str:
-    """Where in the folder an error arose."""
+def _error_location(root: Path, error: BaseException) -> str:
+    """Return where in the folder an error arose."""
     cause = _cause(error)
     frames = traceback.extract_tb(cause.__traceback__)
     places = [f"{Path(one.filename).name}, line {one.lineno}" for one in frames if one.filename.startswith(f"{root}/")]

@@ -1,7 +1,7 @@
-"""Runs one tool of a pack, and turns whatever comes out of it into what a client understands.
+"""Runs one tool of a pack, and turns its result or error into an answer for the client.
 
-Invariant: a client reads what the function returned, or one sentence about what went wrong; the traceback goes to the
-log, under the trace id that the client is given. No function ends the daemon.
+Invariant: a client reads what the function returned, or one sentence about the error; the traceback is in the log,
+under the trace id that the client gets. No function ends the daemon.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from pydantic import ValidationError as PydanticValidationError
 from thresher.calling import Result
 from thresher.core import JSON, InvalidInput, ThresherError, UpstreamError, UpstreamTimeout, dumps, problems_of
 from thresher.gateway.calls import question_of
-from thresher.gateway.confirmation import Asked
-from thresher.gateway.packs.loading import place, said
+from thresher.gateway.confirmation import QuestionForClient
+from thresher.gateway.packs.code import error_location, error_text
 from thresher.gateway.peers import modern
 from thresher.knowledge.intents import Pack
 
@@ -40,7 +40,7 @@ logger = logging.getLogger("thresher.gateway")
 
 
 class _NoChannel:
-    """The back-channel of a call that comes from inside this process: nobody can be asked, and nobody listens."""
+    """The back-channel of a call from inside this process: there is no client to ask or notify."""
 
     transport = TransportContext(kind="inside", can_send_request=False)
     can_send_request = False
@@ -60,7 +60,7 @@ class _NoChannel:
 
 
 def unattended() -> ServerRequestContext[Any, Any]:
-    """The request that a tool sees whose call comes from inside this process, and not from a client."""
+    """Return the request that a tool sees if its call comes from inside this process and not from a client."""
     version = max(MODERN_PROTOCOL_VERSIONS)
     channel = cast("DispatchContext[TransportContext]", _NoChannel())
     session = ServerSession(channel, Connection.from_envelope(version, None, {}))
@@ -77,23 +77,23 @@ async def run_tool(
     arguments: JSON,
     seconds: float,
 ) -> Result:
-    """Run a tool as FastMCP would: with its `Context`, its dependencies and its conversion of results.
+    """Run a tool as FastMCP does: with its `Context`, its dependencies and its conversion of results.
 
     Args:
-        server: What the function sees as its server.
+        server: The server that the function sees.
         context: The client's request.
-        pack: Whose tool it is.
+        pack: The pack of the tool.
         tool: The tool.
-        arguments: As its schema wants them.
-        seconds: How long it may take.
+        arguments: As in its schema.
+        seconds: The time limit.
 
     Returns:
-        The result, or what the function asks its client for.
+        The result, or the function's question for its client.
 
     Raises:
         UpstreamTimeout: It took too long; a blocking function was told to stop.
         UpstreamError: It failed.
-        InvalidInput: It does not take these arguments.
+        InvalidInput: The arguments are not valid.
         ThresherError: As the function raised it.
         MCPError: As the function raised it.
     """
@@ -103,8 +103,8 @@ async def run_tool(
             async with Context(fastmcp=server), limit:
                 result = await tool.run(dict(arguments))
         return _answer(context, pack, tool, result)
-    except Asked as asked:
-        return question_of(asked.result)
+    except QuestionForClient as question:
+        return question_of(question.result)
     except (ThresherError, MCPError):
         raise
     except ValidationError as error:
@@ -125,20 +125,22 @@ async def run_tool(
 
 
 def is_cancelled() -> bool:
-    """Whether somebody has cancelled the task under way: code that raises the error by itself ends nothing."""
+    """Return whether the current task was cancelled, and the error was not just raised by its code."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 def _refused(error: ValidationError) -> str:
-    """Which arguments do not fit; FastMCP puts pydantic's error, which says so, behind its own."""
+    """Return which arguments are not valid: pydantic's error, which has them, is the cause of FastMCP's."""
     cause = error.__cause__
-    return problems_of(cause) if isinstance(cause, PydanticValidationError) else said(error).rstrip(".")
+    return problems_of(cause) if isinstance(cause, PydanticValidationError) else error_text(error).rstrip(".")
 
 
 def _failed(pack: Pack, tool: FunctionTool, error: BaseException) -> UpstreamError:
     logger.error("pack_tool", exc_info=error, extra={"fields": {"pack": pack.name, "tool": tool.name}})
-    return UpstreamError(f"'{tool.name}' of the pack '{pack.name}' failed: {said(error)}{place(error, pack)}")
+    return UpstreamError(
+        f"'{tool.name}' of the pack '{pack.name}' failed: {error_text(error)}{error_location(error, pack)}"
+    )
 
 
 def _answer(context: ServerRequestContext[Any, Any], pack: Pack, tool: FunctionTool, result: ToolResult) -> Result:
@@ -150,11 +152,11 @@ def _answer(context: ServerRequestContext[Any, Any], pack: Pack, tool: FunctionT
             _meta=result.meta,  # pyright: ignore[reportCallIssue] - the field's alias
         )
         whole = answer.model_dump(by_alias=True, exclude_none=True, mode="json")
-        # Through our own JSON: what no client could read - half a character, a number that is none - is replaced.
+        # Through our own JSON: what no client could read - a lone surrogate, NaN - is replaced.
         return Result(json.loads(dumps(whole)))
     if modern(context):
         return question_of(result.input_required)
     raise UpstreamError(
-        f"'{tool.name}' of the pack '{pack.name}' asks its user in a way that this client does not speak.",
+        f"'{tool.name}' of the pack '{pack.name}' asks its user in a way that this client does not support.",
         hint="Use a client of MCP 2026-07-28.",
     )
