@@ -91,7 +91,7 @@ async def test_a_thread_has_its_own_choices(product: Served, ada: Asker) -> None
         ({"top_k": 99}, "top_k"),
         ({"nothing": 1}, "no setting 'nothing'"),
         ({"model": "gone"}, "none of this name"),
-        ([1], "does not fit"),
+        ([1], "is not valid"),
     ],
     ids=range(4),
 )
@@ -126,7 +126,7 @@ async def test_a_model_is_registered_checked_switched_and_removed(ada: Asker, fa
 
 
 async def test_what_is_no_model_is_a_problem(ada: Asker, fake: ChatServer) -> None:
-    """A taken name, a host that nobody named, what does not fit."""
+    """A taken name, a host that is not named, a body that is not valid."""
     given = {"name": "m", "url": fake.url, "model": "fake"}
     await ada.ask("POST", "/models", given)
 

@@ -55,6 +55,22 @@ async def cancel_job(request: Request, job: Annotated[int, Doc("Its number")]) -
     return await request.services.jobs.cancel(request.caller, job)
 
 
+@JOBS.verb("read")
+async def follow_job(request: Request, job: Annotated[int, Doc("Its number")]) -> Job:
+    """Wait for the end of a job, and report its progress; the job goes on when its follower leaves.
+
+    Raises:
+        NotFound: There is no job of this number that the caller may see.
+    """
+
+    def follow(one: Job) -> None:
+        put_off = one.state == "waiting" and one.error
+        stage = f"trying again later: {one.error}" if put_off else one.phase or one.state
+        request.progress({"stage": stage, "done": one.done, "total": one.total or None})
+
+    return await request.services.jobs.follow(request.caller, job, follow)
+
+
 @AUDIT.verb("read")
 async def sql_activity_log(
     request: Request,
@@ -94,6 +110,27 @@ async def verify_audit(
         NotAllowed: The caller is one user of the tenant, who sees only their own lines.
     """
     return await request.services.audit.verify_for(request.caller, expect=expect)
+
+
+@AUDIT.verb("admin", key="removed", destroys=True)
+async def prune_audit(request: Request, older_than: Annotated[float, Doc("Age in days")], tenant: Tenant = None) -> int:
+    """Remove old lines of a tenant's log; how many.
+
+    Raises:
+        InvalidInput: The age is out of bounds.
+        NotAllowed: The caller is not the owner of the data folder.
+    """
+    return await request.services.audit.prune(await request.tenant(tenant), KEYS.imported("age_limit")(older_than))
+
+
+@AUDIT.verb("admin", key="link")
+async def restart_audit(request: Request, tenant: Tenant = None) -> int:
+    """Continue a tenant's log after it was found changed; the number of the first new link.
+
+    Raises:
+        NotAllowed: The caller is not the owner of the data folder.
+    """
+    return await request.services.audit.restart(await request.tenant(tenant))
 
 
 @KEYS.verb("admin")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from annotated_types import Ge, Gt, Le
@@ -108,6 +109,24 @@ async def intent_stats(
         InvalidInput: The period is too long.
     """
     return await request.services.intents.stats(request.caller, days)
+
+
+@INTENTS.verb("admin", idempotent=True)
+async def set_threshold(
+    request: Request,
+    name: Annotated[str, Doc("The intent's name")],
+    value: Annotated[float | None, Doc("The least score that matches; null: the fitted one")] = None,
+) -> dict[str, Any]:
+    """Set the least score that matches an intent, or go back to the fitted one.
+
+    Raises:
+        InvalidInput: The value is out of bounds.
+        NotFound: There is no such intent.
+    """
+    intents = request.services.intents
+    await intents.set_threshold(request.caller, name, value)
+    infos = await intents.intents(request.caller)
+    return next((asdict(info) for info in infos if info.name == name), {"name": name, "threshold": None})
 
 
 @PACKS.verb("read")

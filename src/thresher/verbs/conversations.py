@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from annotated_types import Ge, Le
@@ -26,6 +27,7 @@ Limit: TypeAlias = Annotated[int, Ge(1), Le(200), Doc("Most entries")]
 ThreadSettings: TypeAlias = Annotated[
     dict[str, Any], Doc("What differs from the caller's settings, as `/v1/settings` has them; null takes a choice back")
 ]
+Tenant: TypeAlias = Annotated[str | None, Doc("The tenant's name; the caller's own by default")]
 ModelName: TypeAlias = Annotated[str, Doc("The model's name")]
 SettingsThread: TypeAlias = Annotated[
     str | None, Doc("The id of a thread, for it alone; all of the caller's by default")
@@ -187,6 +189,33 @@ async def set_settings(
         NotFound: There is no such thread, model or connection.
     """
     return await request.services.chat_settings.put(request.caller, changes, thread)
+
+
+@SETTINGS.verb("read")
+async def approval_floor(request: Request, tenant: Tenant = None) -> dict[str, str]:
+    """The least approval that holds for all callers of a tenant.
+
+    Raises:
+        NotAllowed: A tenant is named, and the caller is not the owner of the data folder.
+        NotFound: There is no such tenant.
+    """
+    caller = await request.caller_in(tenant)
+    return {"tenant": caller.tenant.name, "floor": await request.services.chat_settings.floor(caller)}
+
+
+@SETTINGS.verb("admin", idempotent=True)
+async def set_approval_floor(
+    request: Request, floor: Annotated[str, Doc("As `approval` of the settings")], tenant: Tenant = None
+) -> dict[str, str]:
+    """Set the least approval for all callers of a tenant.
+
+    Raises:
+        NotAllowed: The caller is not the owner of the data folder.
+        InvalidInput: The floor is not valid.
+        NotFound: There is no such tenant.
+    """
+    caller = replace(request.caller, tenant=await request.tenant(tenant), user=None)
+    return {"tenant": caller.tenant.name, "floor": await request.services.chat_settings.set_floor(caller, floor)}
 
 
 @SETTINGS.verb("read", key="models")

@@ -8,10 +8,10 @@
         return await request.services.toys.find(request.caller, name, limit=limit)
 
 The first parameter is the request; each other one is a parameter of the verb: its type, bounds (`annotated_types`),
-description (`Doc`) and default. Parameters that several verbs have, and of which None means that the caller leaves them
-out, are a `TypedDict`: `**properties: Unpack[ToyProperties]`. The first line of the docstring is the sentence that
-models and people read, and its section on what it raises lists the errors. The returned record is named by its
-annotation alone, and looked up in the kind's package when a face asks for it.
+description (`Doc`) and default. Parameters that several verbs share, of which None means that the caller omits them,
+are a `TypedDict`: `**properties: Unpack[ToyProperties]`. The first line of the docstring is the sentence that models
+and people read, and its section `Raises` lists the errors. The returned record is only named by its annotation, and
+looked up in the kind's package when a face needs it.
 
 Invariant: declaring imports nothing heavy, and calls nothing.
 """
@@ -54,7 +54,7 @@ class Parameter:
     """A parameter of a verb.
 
     Attributes:
-        name: As every face spells it.
+        name: The same on every face.
         annotation: Its type with bounds, as in the signature.
         default: `REQUIRED` if there is none.
     """
@@ -65,28 +65,28 @@ class Parameter:
 
     @property
     def description(self) -> str:
-        """One phrase: the last `Doc` of the annotation, so that one in a signature says more than its alias."""
+        """The last `Doc` of the annotation: one in a signature overrides that of an alias."""
         entries = getattr(self.annotation, "__metadata__", ())
         found = [entry.documentation for entry in entries if isinstance(entry, Doc)]
         return found[-1] if found else ""
 
     @property
     def required(self) -> bool:
-        """Whether a caller must give it."""
+        """Whether it has no default."""
         return self.default is REQUIRED
 
 
 @dataclass(frozen=True, eq=False)
 class Verb:
-    """One thing that can be done.
+    """A verb.
 
     Attributes:
         kind: The kind that it belongs to.
         access: Who may use it.
-        function: Does it: (request, **arguments) -> record.
-        key: What a list or text that it returns is called, where a face answers with an object; empty for a record.
-        destroys: Whether something is gone afterwards.
-        idempotent: Whether a second call with the same arguments changes nothing more.
+        function: Runs it: (request, **arguments) -> record.
+        key: The name of a returned list or text in an answer that is an object; empty for a record.
+        destroys: Whether it removes something.
+        idempotent: Whether a second call with the same arguments has no further effect.
     """
 
     kind: Kind
@@ -115,7 +115,7 @@ class Verb:
 
     @cached_property
     def parameters(self) -> Mapping[str, Parameter]:
-        """By name, in order; those that verbs share come before those that are given by name alone."""
+        """By name, in order; parameters that verbs share come before keyword-only ones."""
         module = vars(inspect.getmodule(self.function))
         _, *written = inspect.signature(self.function).parameters.values()
         annotations = {one.name: self.function.__annotations__[one.name] for one in written}
@@ -131,17 +131,17 @@ class Verb:
 
     @cached_property
     def record(self) -> Any:
-        """The type of what it returns. Imports the kind's package."""
+        """The type that it returns. Imports the kind's package."""
         packages = ("thresher.core", self.kind.package, self.function.__module__)
         names = {name: value for package in packages for name, value in vars(import_module(package)).items()}
         returned = SimpleNamespace(__annotations__={"return": self.function.__annotations__["return"]})
         return get_type_hints(returned, names)["return"]
 
     async def run(self, request: Request, arguments: Mapping[str, Any]) -> Any:
-        """Do it.
+        """Run the verb.
 
         Args:
-            request: For whom, and with what.
+            request: The caller, the services, and what the face can do.
             arguments: By name; a face has checked them.
         """
         return await self.function(request, **arguments)
@@ -152,10 +152,10 @@ class Kind:
     """The verbs of one kind of knowledge.
 
     Attributes:
-        name: Of the kind.
-        package: Where its records are.
-        remote: Whether its verbs reach other machines: a database, a service.
-        files: Whether its verbs write texts into files, which cannot hold half of a character.
+        name: The kind's name.
+        package: The package of its records.
+        remote: Whether its verbs reach other machines, such as a database or a service.
+        files: Whether its verbs write texts to files, which cannot contain lone surrogates.
         local: Whether only commands on this machine use its verbs.
     """
 
@@ -169,7 +169,7 @@ class Kind:
     def verb(
         self, access: Access, *, key: str = "", destroys: bool = False, idempotent: bool = False
     ) -> Callable[[Function], Verb]:
-        """Declare a function to be a verb of this kind; see `Verb`."""
+        """Declare a function as a verb of this kind; see `Verb`."""
 
         def declare(function: Function) -> Verb:
             declared = self._verbs[function.__name__] = Verb(self, access, function, key, destroys, idempotent)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from thresher.core import Caller, NotAllowed, NotFound, Tenant, did_you_mean, nearest
-from thresher.llm import Chat
-from thresher.services import Services
+
+if TYPE_CHECKING:
+    from thresher.llm import Chat
+    from thresher.services import Services
 
 Confirm: TypeAlias = Callable[[str], Awaitable[bool | None]]
 """Asks the person behind a client to confirm; None if they cannot be asked. It may end the call, which then runs again

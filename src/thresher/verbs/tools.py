@@ -138,7 +138,7 @@ async def add_server(
 async def import_servers(
     request: Request,
     document: Annotated[str, Doc("An `mcpServers` file")],
-    variables: Annotated[dict[str, str], Doc("Values of the variables in it")],
+    variables: Annotated[dict[str, Any], Doc("Values of the variables in it")],
     test: Tested = True,
 ) -> dict[str, Any]:
     """Add the servers of a file that can be used, and list their tools.

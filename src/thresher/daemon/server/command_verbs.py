@@ -1,10 +1,10 @@
 """What only commands do, under the names of the verbs that it replaces for them.
 
-They wait for a job, show the log of another tenant, try a model or a connection before it is kept, set thresholds of
-intents, and judge statements whose verdict is known.
+They show the log and the figures of another tenant, try a model or a connection before it is kept, list packs that are
+not in use, and judge statements whose verdict is known.
 
 Invariant: what only the owner of the data folder may do is refused to a caller with a key. A user sees only their own
-lines of the log. A model's key is never returned. A job goes on when its follower leaves.
+lines of the log. A model's key is never returned.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from thresher.app import App, rehearsed
-from thresher.core import Caller, DatabaseUnavailable, ModelError, plain
+from thresher.core import DatabaseUnavailable, ModelError, plain
 from thresher.daemon.server.control import Progress, Verb
 from thresher.evaluation import dialect_of, judge_statements, read_statements, sql_figures
-from thresher.jobs import Job
 from thresher.sqlguard import Verdict, judge
-from thresher.store import age_limit, period_start
+from thresher.store import period_start
 from thresher.verbs import AUDIT, DATABASES, INTENTS, SETTINGS, Request, checked
 
 _JUDGED_AT_ONCE = 100
@@ -37,10 +36,8 @@ def command_verbs(app: App, request: Request) -> Mapping[str, Verb]:
     """
     commands = _Commands(app, request)
     verbs = (
-        *(commands.follow_job, commands.sql_activity_log, commands.verify_audit, commands.prune_audit),
-        *(commands.restart_audit, commands.add_model, commands.approval_floor, commands.set_approval_floor),
-        *(commands.list_intents, commands.explain_intents, commands.set_threshold, commands.intent_stats),
-        *(commands.add_connection, commands.evaluate_sql),
+        *(commands.sql_activity_log, commands.verify_audit, commands.add_model, commands.list_intents),
+        *(commands.explain_intents, commands.intent_stats, commands.add_connection, commands.evaluate_sql),
     )
     return {verb.__name__: verb for verb in verbs}
 
@@ -53,16 +50,6 @@ class _Commands:
         self._request = request
         self._caller = request.caller
         self._services = app.services
-
-    async def follow_job(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
-        """Wait for the end of a job, and report its progress."""
-
-        def follow(job: Job) -> None:
-            put_off = job.state == "waiting" and job.error
-            stage = f"trying again later: {job.error}" if put_off else job.phase or job.state
-            tell({"stage": stage, "done": job.done, "total": job.total or None})
-
-        return plain(await self._services.jobs.follow(self._caller, arguments["job"], follow))
 
     async def sql_activity_log(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         """Statements of the last `days`, or all, of the caller or of a tenant."""
@@ -78,16 +65,6 @@ class _Commands:
         request, given = await self._of_tenant(arguments)
         found = await verb.run(request, checked(verb, given))
         return plain(found) | {"tenant": request.caller.tenant.name}
-
-    async def prune_audit(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        """Remove old lines."""
-        tenant = await self._request.tenant(arguments.get("tenant"))
-        return {"removed": await self._services.audit.prune(tenant, age_limit(arguments["older_than"]))}
-
-    async def restart_audit(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        """Go on after the log was found changed."""
-        tenant = await self._request.tenant(arguments.get("tenant"))
-        return {"link": await self._services.audit.restart(tenant)}
 
     async def _of_tenant(self, arguments: Mapping[str, Any]) -> tuple[Request, dict[str, Any]]:
         """The request for the tenant among some arguments, and the other arguments."""
@@ -114,17 +91,6 @@ class _Commands:
         tell({"checked": f"the model of '{name}' answers"})
         return plain({"model": await verb.run(self._request, given), "check": check})
 
-    async def approval_floor(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        """The floor of the caller's tenant or, for the owner, of any."""
-        caller = await self._request.caller_in(arguments.get("tenant") or None)
-        return {"tenant": caller.tenant.name, "floor": await self._services.chat_settings.floor(caller)}
-
-    async def set_approval_floor(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        """Set the floor; for the owner only, since a caller with a key is held to it."""
-        tenant = await self._request.tenant(arguments.get("tenant"))
-        floor = await self._services.chat_settings.set_floor(Caller(tenant), str(arguments["floor"]))
-        return {"tenant": tenant.name, "floor": floor}
-
     async def list_intents(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:
         """The intents in use, with the packs that are found and not used."""
         intents = self._services.intents
@@ -147,13 +113,6 @@ class _Commands:
         verb = INTENTS["explain_intents"]
         decision = await verb.run(self._request, checked(verb, arguments))
         return plain(decision) | {"matched": [score.intent for score in decision.matched]}
-
-    async def set_threshold(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        """Set or reset the least score that matches."""
-        intents, name = self._services.intents, str(arguments["name"])
-        await intents.set_threshold(self._caller, name, arguments.get("value"))
-        infos = await intents.intents(self._caller)
-        return next((plain(info) for info in infos if info.name == name), {"name": name, "threshold": None})
 
     async def intent_stats(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         """The figures of the caller, or of a tenant."""

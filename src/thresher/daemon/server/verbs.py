@@ -1,6 +1,6 @@
-"""What a command can ask of the daemon: each verb with the name and arguments that it has on every face.
+"""The verbs that commands can use: each with the name and arguments that it has on every face.
 
-Invariant: a verb returns what JSON can hold, without secrets.
+Invariant: a verb returns what JSON can represent, without secrets.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from thresher.verbs import KEYS, KINDS, TOOLS, Kind, Request, checked
 from thresher.verbs import Verb as DeclaredVerb
 
 _ANY_LENGTH = 64 * 1024 * 1024
-"""Characters of a patch: the command that asks is on this machine, and writes it into a file."""
+"""The most characters of a patch: commands run on this machine, and write it to a file."""
 _SPEED_TEXTS = [f"list the open issues of project {number}" for number in range(10)]
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What `status` tells of the daemon itself.
+    """What `status` shows of the daemon itself.
 
     Attributes:
         data_dir: The data folder.
         url: The MCP address over HTTP; empty without the HTTP door.
-        access: Whom HTTP serves without a key, in a sentence.
+        access: A sentence that says whom HTTP serves without a key.
         started_by: `client` or `person`.
         since: When it was ready, on the monotonic clock.
     """
@@ -59,7 +59,7 @@ def build_verbs(
     Args:
         app: The running product.
         presence: The attached clients.
-        facts: What `status` tells besides.
+        facts: What `status` shows of the daemon itself.
         caller: The tenant and user they work for; None: the owner of the data folder.
         project: The folder that the client works in; empty if there is none.
     """
@@ -74,7 +74,7 @@ def build_verbs(
     )
     verbs = _Verbs(app, presence, facts, request)
     own = (verbs.find_tools, verbs.evaluate_tools, verbs.status, verbs.measure_encoder, verbs.add_key)
-    mine: dict[str, Verb] = {**declared_verbs(request)}  # first: what only commands do takes their place
+    mine: dict[str, Verb] = {**declared_verbs(request)}  # first: what only commands do replaces some of them
     mine |= {verb.__name__: verb for verb in own}
     mine |= {**signing_verbs(app, request.caller, is_owner=request.is_owner), **conversing_verbs(app, request.caller)}
     mine |= {**measuring_verbs(app, request.caller), **measuring_chat_verbs(app, request.caller)}
@@ -85,14 +85,14 @@ _VIEWS: Mapping[str, Callable[[Any], Any]] = {
     "process_prompt": lambda prompt: {**prompt_data(prompt), "text": prompt.text},
     "get_context": lambda pack: {**pack.data, "text": pack.text, "budget": pack.budget},
 }
-"""What commands get of an answer that is more than its record."""
+"""How answers that are more than their record are shown to commands."""
 
 
 def declared_verbs(request: Request, kinds: Sequence[Kind] = KINDS) -> Mapping[str, Verb]:
-    """The declared verbs under their names; a list that one returns stands under its key.
+    """Return the declared verbs by name; what one returns under a key is in an object.
 
     Args:
-        request: What they work with, without the events that a call reports.
+        request: What they work with; `progress` is set for each call.
         kinds: Their declarations.
     """
 
@@ -132,7 +132,7 @@ class _Verbs:
         return plain(replace(found, tools=())) | {"tools": plain(tools), "failed_servers": failed}
 
     async def _failed(self, chosen: Sequence[str] | None) -> list[str]:
-        """The servers that could offer tools and do not, since they could not be listed."""
+        """Return the servers that have no tools because they could not be listed."""
         servers = await self._tools.list_servers(self._caller)
         failed = (server for server in servers if server.enabled and not server.tools and server.state == "failed")
         return [server.name for server in failed if not chosen or server.name in chosen]
@@ -168,14 +168,14 @@ class _Verbs:
             return f"none: {error.message}"
 
     async def add_key(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        """Create a key, and say whether its tenant is new, and whom HTTP serves without one."""
+        """Create a key; the answer also says whether its tenant is new, and whom HTTP serves without a key."""
         verb = KEYS["add_key"]
         known = await self._services.database.tenants()
         text, info = await verb.run(self._request, checked(verb, arguments))
         return {"key": text, "new_tenant": info.tenant not in known, "access": self._facts.access} | plain(info)
 
     async def measure_encoder(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:
-        """Time the encoder on short texts that no cache holds."""
+        """Measure the encoder on short texts that are in no cache."""
         salt = time.monotonic_ns()
         spent: list[float] = []
         for text in _SPEED_TEXTS:
