@@ -65,9 +65,10 @@ class Bounded:
             nonlocal read
             if BODY_LIMIT < read <= _PASSED_OVER:
                 await _pass_over(receive)
-            message = await receive() if read <= BODY_LIMIT else {"type": "http.disconnect"}
-            read += len(message.get("body", b""))
-            body.extend(message.get("body", b"") if read <= BODY_LIMIT else b"")
+            message: Message = await receive() if read <= BODY_LIMIT else {"type": "http.disconnect"}
+            part: bytes = message.get("body", b"")
+            read += len(part)
+            body.extend(part if read <= BODY_LIMIT else b"")
             if not message.get("more_body", False):
                 if has_more_values(body, VALUE_LIMIT):
                     raise HTTPException(

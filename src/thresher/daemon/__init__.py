@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from thresher.daemon.client import ask, request
     from thresher.daemon.failure import DaemonFailure
     from thresher.daemon.hook import run_hook
-    from thresher.daemon.imports import Importing
+    from thresher.daemon.memory import Importing
     from thresher.daemon.place import Place, here
     from thresher.daemon.start import later
     from thresher.daemon.stop import stop_daemon
@@ -37,7 +37,7 @@ __all__ = [
 
 _HOMES = {
     "DaemonFailure": "failure",
-    "Importing": "imports",
+    "Importing": "memory",
     "Place": "place",
     "ask": "client",
     "attach": "attaching",

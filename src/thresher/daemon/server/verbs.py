@@ -41,11 +41,11 @@ from thresher.daemon.server.command_verbs import (
     model_verbs,
 )
 from thresher.daemon.server.control import Progress, Verb
-from thresher.daemon.server.conversing import asking_verbs, conversing_verbs, enriching_verbs
-from thresher.daemon.server.measuring import measuring_chat_verbs, measuring_verbs
+from thresher.daemon.server.conversation_verbs import asking_verbs, conversing_verbs, enriching_verbs
+from thresher.daemon.server.evaluation_verbs import measuring_chat_verbs, measuring_verbs
 from thresher.daemon.server.packing import pack_verbs
 from thresher.daemon.server.presence import Presence
-from thresher.daemon.server.signing import approving_verbs, signing_verbs
+from thresher.daemon.server.trust_verbs import approving_verbs, signing_verbs
 from thresher.evaluation import evaluate, read_pool, read_questions
 from thresher.knowledge.tools import Refreshed, total_of
 from thresher.services import Services

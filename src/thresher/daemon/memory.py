@@ -1,4 +1,4 @@
-"""Imports without the garbage collector.
+"""Memory of a process that lives long: imports without the garbage collector, and memory that goes back to the system.
 
 Invariant: the standard library only.
 """
@@ -20,3 +20,14 @@ class Importing:
     def __exit__(self, *_: object) -> None:
         gc.freeze()
         gc.enable()
+
+
+def return_memory() -> None:
+    """Give memory that is free back to the system; only glibc keeps it otherwise."""
+    from ctypes import CDLL  # noqa: PLC0415 - a bridge does without
+
+    gc.collect()
+    try:
+        CDLL(None).malloc_trim(0)
+    except (AttributeError, OSError, TypeError):
+        return  # another C library
