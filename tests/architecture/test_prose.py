@@ -30,7 +30,6 @@ NOT_YET = frozenset(
         "cli",
         "components",
         "connectors",
-        "core",
         "daemon",
         "demo",
         "evaluation",

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from thresher.daemon.hook import run_hook
     from thresher.daemon.memory import Importing
     from thresher.daemon.place import Place, here
-    from thresher.daemon.start import later
-    from thresher.daemon.stop import stop_daemon
+    from thresher.daemon.process import later, stop_daemon
 
 __all__ = [
     "DaemonFailure",
@@ -42,11 +41,11 @@ _HOMES = {
     "ask": "client",
     "attach": "attaching",
     "here": "place",
-    "later": "start",
+    "later": "process",
     "request": "client",
     "run_bridge": "bridge",
     "run_hook": "hook",
-    "stop_daemon": "stop",
+    "stop_daemon": "process",
 }
 
 

@@ -1,4 +1,4 @@
-"""Memory of a process that lives long: imports without the garbage collector, and memory that goes back to the system.
+"""Memory of a long-lived process: imports without the garbage collector, and free memory returned to the system.
 
 Invariant: the standard library only.
 """
@@ -9,9 +9,9 @@ import gc
 
 
 class Importing:
-    """A block that imports much: nothing of it is garbage, and to look for some takes a tenth of a daemon's start.
+    """A block of many imports: they create no garbage, and searching for it takes a tenth of a daemon's start.
 
-    After the block the collector leaves alone what was imported, for as long as the process lives.
+    After the block the collector ignores everything that was imported, for the life of the process.
     """
 
     def __enter__(self) -> None:
@@ -23,7 +23,7 @@ class Importing:
 
 
 def return_memory() -> None:
-    """Give memory that is free back to the system; only glibc keeps it otherwise."""
+    """Return free memory to the system, which glibc does not do by itself."""
     from ctypes import CDLL  # noqa: PLC0415 - a bridge does without
 
     gc.collect()

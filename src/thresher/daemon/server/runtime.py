@@ -3,8 +3,8 @@
 A daemon is started by a client, detached, or by a person, in the foreground.
 
 Invariant: at most one daemon lives in a data folder (it holds the daemon lock from first to last), and whatever ends
-it short of a kill closes sessions, upstream children and the embedded database, within a bounded time. Whoever started
-it learns once, and in one line, whether it serves or why not.
+it short of a kill closes sessions, upstream children and the embedded database, within a bounded time. The process
+that started it is told once, in one line, whether it serves or why not.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from thresher.store import open_store
 logger = logging.getLogger("thresher.daemon")
 
 LOCK_SECONDS = 1.0
-"""A client that looks whether the lock is free holds it for an instant."""
+"""A client that checks whether the lock is free holds it for an instant."""
 CLOSE_SECONDS = 20.0
-"""After this long the daemon ends without further courtesy; the next start recovers what is left."""
+"""The maximum time of an orderly end; after it the process exits, and the next start recovers."""
 
 THREAD_SECONDS = 2.0
-"""For threads inside a driver once all is closed, such as one in a function of SQLite that looks at no interrupt."""
+"""The time left to driver threads at the end; one inside an SQLite function cannot be interrupted."""
 
 
 class Taken(Exception):
@@ -51,10 +51,10 @@ class Taken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a daemon is started.
+    """How the daemon was started.
 
     Attributes:
-        started_by: `client` or `person`; only the former leaves by itself.
+        started_by: `client` or `person`; only a daemon that a client started ends by itself.
         http: Whether to open the HTTP door.
         config: An `mcpServers` file whose servers are added to the catalogue.
     """
@@ -66,13 +66,13 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What is told once the daemon answers.
+    """The report of a daemon that is ready.
 
     Attributes:
         pid: The daemon's process.
         socket: Its local address.
         url: The MCP address over HTTP; empty without the HTTP door.
-        access: Whom HTTP serves without a key, in a sentence.
+        access: A sentence that states whom HTTP serves without a key.
     """
 
     pid: int
@@ -87,7 +87,7 @@ def place_of(settings: Settings) -> Place:
 
 
 def run_daemon(settings: Settings, options: Options, announce: Callable[[Ready], None]) -> int:
-    """Be the daemon of the settings' data folder until told to end.
+    """Run the daemon of the settings' data folder until it is stopped.
 
     Args:
         settings: The settings.
@@ -121,20 +121,20 @@ def run_daemon(settings: Settings, options: Options, announce: Callable[[Ready],
 
 
 def _end_within(seconds: float, code: int) -> None:
-    """See that the process ends, whatever its threads still do."""
+    """Make the process end after some seconds, even if threads are still running."""
     watchdog = threading.Timer(seconds, partial(os._exit, code))
     watchdog.daemon = True
     watchdog.start()
 
 
 def _sole(error: BaseException) -> BaseException:
-    """What one error was before the task groups on its way wrapped it."""
+    """The single error inside nested exception groups."""
     inner = cast("tuple[BaseException, ...]", error.exceptions) if isinstance(error, BaseExceptionGroup) else ()
     return _sole(inner[0]) if len(inner) == 1 else cast("BaseException", error)
 
 
 class _Life:
-    """The daemon's end: asked for by a signal, a client, or nobody's presence."""
+    """The daemon's end, caused by a signal, a client or idleness."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -144,7 +144,7 @@ class _Life:
         self.exit_code = 0
 
     def end(self) -> None:
-        """End the daemon; while it is still starting, the start is given up."""
+        """Stop the daemon; a start in progress is cancelled."""
         if self._over.is_set():
             return
         self._over.set()
@@ -196,7 +196,7 @@ async def _live(
 
 
 def _open_daemon() -> Callable[..., AbstractAsyncContextManager[Ready]]:
-    """`open_daemon`, which imports everything: a second in which the database starts."""
+    """Import `open_daemon` and with it everything else; the database starts meanwhile."""
     with Importing():
         from thresher.daemon.server.doors import open_daemon  # noqa: PLC0415 - see above
 
@@ -211,10 +211,10 @@ STDOUT, STDERR = 1, 2
 
 
 def run_started() -> int:
-    """Be a daemon that a client started: tell on standard output whether it serves, log to the data folder.
+    """Run a daemon that a client started: report on standard output, log to the data folder.
 
     Returns:
-        The exit code, for nobody but the log.
+        The exit code.
     """
     try:
         place = here()
@@ -233,7 +233,7 @@ def run_started() -> int:
 
 
 def _tell(report: Mapping[str, Any]) -> None:
-    """Write the one line that the starter waits for, then let its pipe go."""
+    """Write the line that the starting client waits for, then close its pipe."""
     with suppress(OSError):  # the starter was killed: the daemon goes on for the next one
         os.write(STDOUT, json.dumps(report).encode() + b"\n")
     devnull = os.open(os.devnull, os.O_WRONLY)
@@ -244,7 +244,7 @@ def _tell(report: Mapping[str, Any]) -> None:
 
 
 def _bound_stderr() -> None:
-    """Keep what the interpreter and children write to standard error from growing for ever."""
+    """Truncate the file of standard error, to which the interpreter and children write, once it is too long."""
     if os.fstat(STDERR).st_size > STDERR_BYTES:
         os.ftruncate(STDERR, 0)
     asyncio.get_running_loop().call_later(STDERR_CHECK_SECONDS, _bound_stderr)
@@ -263,11 +263,11 @@ def serve_foreground(
     *,
     config: Path | None = None,
 ) -> int:
-    """Be the daemon in the foreground, with the HTTP door, until Ctrl-C or `thresher stop`.
+    """Run the daemon in the foreground, with the HTTP port, until Ctrl-C or `thresher stop`.
 
     Args:
         announce: Called when clients are served.
-        given: Settings that win over the environment, such as `host` and `port`; None where they do not.
+        given: Settings that override the environment, such as `host` and `port`; None does not.
         config: An `mcpServers` file to take servers from.
 
     Returns:
