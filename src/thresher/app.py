@@ -29,6 +29,7 @@ from thresher.knowledge.databases import EMBED_TASK, read_configured
 from thresher.knowledge.documents import TASK
 from thresher.knowledge.tools import purge_logs
 from thresher.services import Services, open_conversations
+from thresher.store import Database
 from thresher.upstream import ServerConfig, ServerFile, parse_servers
 
 logger = logging.getLogger("thresher.app")
@@ -67,18 +68,21 @@ class App:
 
 
 @asynccontextmanager
-async def open_app(settings: Settings, *, servers: Sequence[ServerConfig] = ()) -> AsyncGenerator[App]:
+async def open_app(
+    settings: Settings, *, servers: Sequence[ServerConfig] = (), database: Database | None = None
+) -> AsyncGenerator[App]:
     """Open everything, and list the servers in the background.
 
     Args:
         settings: The settings.
         servers: Servers to add to the catalogue, such as those of `--config`.
+        database: One that is open already and stays open; by default that of the settings is opened.
 
     Raises:
         ThresherError: The database or a key cannot be opened.
     """
     async with AsyncExitStack() as stack:
-        services = await open_services(settings, stack)
+        services = await open_services(settings, stack, database)
         gateway = build_gateway(services)
         http = http_app(gateway)
         await stack.enter_async_context(http.router.lifespan_context(http))

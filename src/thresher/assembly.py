@@ -45,17 +45,18 @@ from thresher.upstream import Changed, IdleUpstreams, ServerConfig, Upstreams, s
 LOCAL_TENANT = "local"
 
 
-async def open_services(settings: Settings, stack: AsyncExitStack) -> Services:
+async def open_services(settings: Settings, stack: AsyncExitStack, database: Database | None = None) -> Services:
     """Open the database and everything above it.
 
     Args:
         settings: The settings.
         stack: Closes what is opened.
+        database: One that is open already; by default that of the settings is opened.
 
     Raises:
         ThresherError: The database or a key cannot be opened.
     """
-    database = await stack.enter_async_context(open_store(settings))
+    database = database or await stack.enter_async_context(open_store(settings))
     secrets = SecretBox.from_settings(settings)
     encoder = open_encoder(settings)
     stack.push_async_callback(encoder.close)

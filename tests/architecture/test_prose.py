@@ -28,8 +28,6 @@ NOT_YET = frozenset(
         "audit",
         "cli",
         "connectors",
-        "core",
-        "daemon",
         "demo",
         "evaluation",
         "foreign",

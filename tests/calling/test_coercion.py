@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.calling.coercion import check, coerce
+from thresher.calling.arguments import check, coerce
 from thresher.core import InvalidInput
 
 

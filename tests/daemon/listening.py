@@ -16,7 +16,7 @@ from thresher.core import Conflict, NotFound, Settings
 from thresher.daemon.lock import FileLock
 from thresher.daemon.place import Place
 from thresher.daemon.server.control import Progress, serve_control
-from thresher.daemon.server.hooking import serve_hook
+from thresher.daemon.server.hook_session import serve_hook
 from thresher.daemon.server.listener import Client, Identity, Listener
 from thresher.daemon.server.presence import Presence
 from thresher.store import Keys

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from thresher.context import Prompt
 from thresher.core import Rule
-from thresher.daemon.server.hooking import CHARACTERS, hook_text
+from thresher.daemon.server.hook_session import CHARACTERS, hook_text
 from thresher.knowledge.intents import Decision
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from thresher.daemon import DaemonFailure, Place
-from thresher.daemon.start import start_daemon
+from thresher.daemon.process import start_daemon
 
 
 def interpreter(folder: Path, script: str) -> str:

@@ -63,9 +63,9 @@ class Bounded:
             if BODY_LIMIT < read <= _DISCARD_LIMIT:
                 await _discard(receive)
             message: Message = await receive() if read <= BODY_LIMIT else {"type": "http.disconnect"}
-            read += len(message.get("body", b""))
-            if read <= BODY_LIMIT:
-                body.extend(message.get("body", b""))
+            part: bytes = message.get("body", b"")
+            read += len(part)
+            body.extend(part if read <= BODY_LIMIT else b"")
             if not message.get("more_body", False):
                 if has_more_values(body, VALUE_LIMIT):
                     raise HTTPException(

@@ -236,14 +236,11 @@ class MetaTools:
             case "describe_tools":
                 found = await self._tools.describe_tools(caller, given["names"])
                 return Result.of(describe_text(found), describe_content(found))
+            case _ if not given.get("queries") and not given.get("message", "").strip():
+                return Result.of(*empty_search(await self._tools.overview(caller), current_trace()))
             case _:
-                return await self._find(caller, given)
-
-    async def _find(self, caller: Caller, given: dict[str, Any]) -> Result:
-        if not given.get("queries") and not given.get("message", "").strip():
-            return Result.of(*empty_search(await self._tools.overview(caller), current_trace()))
-        result = await self._tools.find_tools(caller, **given)
-        names = [tool.name for tool in result.tools]
-        definitions = (await self._tools.describe_tools(caller, names)).tools if names else ()
-        readers = frozenset(one.name for one in definitions if one.tool.annotations.get("readOnlyHint") is True)
-        return Result.of(find_text(result, readers), find_content(result, readers))
+                result = await self._tools.find_tools(caller, **given)
+                names = [tool.name for tool in result.tools]
+                definitions = (await self._tools.describe_tools(caller, names)).tools if names else ()
+                readers = frozenset(one.name for one in definitions if one.tool.annotations.get("readOnlyHint") is True)
+                return Result.of(find_text(result, readers), find_content(result, readers))

@@ -29,33 +29,25 @@ def find_text(result: FindResult, readers: Collection[str]) -> str:
         result: What was found.
         readers: Names of those that only read; the others' lines begin with `!`.
     """
-    lines = [found_line(tool, write=tool.name not in readers) for tool in result.tools]
-    return "\n".join([*_heading(result), *lines, *_next_step(result, readers), *_held_back(result)])
-
-
-def _heading(result: FindResult) -> list[str]:
+    lines: list[str] = []
     if result.fallback:
-        return [
-            f"Search did not run ({one_line(result.degraded)}); "
-            f"{len(result.tools)} of {result.total_searched} tools, unranked:"
-        ]
-    if result.abstained:
-        return [f"No tool fits (p={result.probability:.2f}). Try other action phrases, or answer without a tool."]
-    return [f"(limited search: {one_line(result.degraded)})"] if result.degraded else []
-
-
-def _next_step(result: FindResult, readers: Collection[str]) -> list[str]:
+        count = f"{len(result.tools)} of {result.total_searched} tools"
+        lines.append(f"Search did not run ({one_line(result.degraded)}); {count}, unranked:")
+    elif result.abstained:
+        none = f"No tool fits (p={result.probability:.2f})."
+        lines.append(f"{none} Try other action phrases, or answer without a tool.")
+    elif result.degraded:
+        lines.append(f"(limited search: {one_line(result.degraded)})")
     writing = [tool.name not in readers for tool in result.tools]
-    if not writing:
-        return []
-    run = "call_tool(name, arguments)" if not all(writing) else "call_tool_write(name, arguments)"
-    marked = "; lines with !: call_tool_write" if any(writing) and not all(writing) else ""
-    return [f"Run: {run}{marked}. Full schema: describe_tools."]
-
-
-def _held_back(result: FindResult) -> list[str]:
-    names = ", ".join(map(one_line, result.held_back))
-    return [f"Held back until a person approves (thresher tools held): {names}"] if names else []
+    lines += [found_line(tool, write=write) for tool, write in zip(result.tools, writing, strict=True)]
+    if writing:
+        run = "call_tool_write" if all(writing) else "call_tool"
+        marked = "; lines with !: call_tool_write" if any(writing) and not all(writing) else ""
+        lines.append(f"Run: {run}(name, arguments){marked}. Full schema: describe_tools.")
+    if result.held_back:
+        names = ", ".join(map(one_line, result.held_back))
+        lines.append(f"Held back until a person approves (thresher tools held): {names}")
+    return "\n".join(lines)
 
 
 def find_content(result: FindResult, readers: Collection[str]) -> dict[str, Any]:

@@ -14,8 +14,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from thresher.audit import AuditLog
-from thresher.calling.arguments import own_arguments
-from thresher.calling.coercion import check, coerce
+from thresher.calling.arguments import check, coerce, own_arguments
 from thresher.calling.meta_tools import SCHEMAS, MetaTools, meta_tools, schema_of
 from thresher.calling.records import NO_CLIENT, Call, Client, PackTools, Result
 from thresher.calling.rules_first import RulesFirst

@@ -1,4 +1,4 @@
-"""Leaves a server or a service alone for a while after it has failed several times in a row.
+"""Stops calling a server or a service for a while after several failures in a row.
 
 Invariant: time only moves forward (a monotonic clock), one attempt at a time ends a pause, and pauses differ between
 those that failed together.
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Pauses:
-    """When something is left alone, and for how long.
+    """When to pause, and for how long.
 
     Attributes:
-        failures: Attempts in a row that may fail before it is.
-        pause: Seconds of the first pause; it doubles each time.
-        longest: Seconds of the longest one.
+        failures: Failed attempts in a row before a pause.
+        pause: The first pause in seconds; each further one is twice as long.
+        longest: The longest pause in seconds.
     """
 
     failures: int = 3
@@ -28,10 +28,10 @@ class Pauses:
 
 
 class Breaker:
-    """Closed: attempts are made. Open: none for a while. Half open: one, which decides.
+    """Closed: attempts are allowed. Open: none during the pause. Half open: one attempt decides.
 
     Args:
-        pauses: When it opens, and for how long.
+        pauses: When it opens, and for how long it stays open.
         clock: Seconds that never go back.
         chance: A number from 0 to 1, new at each call.
     """
@@ -53,31 +53,31 @@ class Breaker:
 
     @property
     def open(self) -> bool:
-        """Whether the server is left alone at present."""
+        """Whether no attempt is allowed at present."""
         return self.remaining > 0
 
     @property
     def failures(self) -> int:
-        """How many attempts in a row have failed."""
+        """The number of failed attempts in a row."""
         return self._failures
 
     @property
     def remaining(self) -> float:
-        """Seconds until the next attempt; 0 when one may be made now."""
+        """Seconds until the next attempt; 0 if one is allowed now."""
         if self._failures < self._pauses.failures:
             return 0.0
         waiting = max(0.0, self._until - self._clock())
         return max(waiting, 0.1) if self._trial else waiting
 
     def attempt(self) -> float:
-        """Ask to make an attempt: 0 when it may be made, else the seconds to wait."""
+        """Request an attempt. Returns 0 if it is allowed, else the seconds to wait."""
         waiting = self.remaining
         if not waiting and self._failures >= self._pauses.failures:
             self._trial = True
         return waiting
 
     def failed(self, reason: str) -> None:
-        """Note that an attempt has failed."""
+        """Record a failed attempt."""
         self._failures += 1
         self._trial = False
         self.reason = reason
@@ -87,15 +87,15 @@ class Breaker:
         self._until = self._clock() + pause * (0.5 + self._chance() / 2)
 
     def gave_up(self) -> None:
-        """Note that an attempt was ended by us before it could tell anything."""
+        """Record an attempt that we cancelled before its outcome was known."""
         self._trial = False
 
     def connected(self) -> None:
-        """Note that an attempt has come through; the count stays until the server has answered something."""
+        """Record a connection; failures are still counted until the server has answered a request."""
         self._trial = False
 
     def succeeded(self) -> None:
-        """Note that the server works."""
+        """Record a success, which resets the count."""
         if self._failures:
             self._failures = 0
             self.reason = ""

@@ -17,7 +17,7 @@ from typing import Any, cast
 from uuid import UUID
 
 _COUNTED = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([,\[{])', re.DOTALL)
-"""A text; or a comma between two values, or what opens a list or an object."""
+"""A string; or a comma between values; or the opening bracket of an array or object."""
 
 
 def has_more_values(text: bytes | bytearray, most: int) -> bool:

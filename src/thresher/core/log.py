@@ -49,7 +49,7 @@ WITHHELD = "not logged (THRESHER_LOG_TEXT is off)"
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A field of an event that holds what a caller said, or may quote it; logged only where texts are.
+    """A field of an event that holds or may quote what a caller wrote; logged only if texts are logged.
 
     Attributes:
         value: The text, or a value of texts; secrets in it are masked like everywhere.
@@ -143,7 +143,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def _without_words(error: BaseException) -> str:
-    """Where errors came from and of which type they are, the cause first; not what they say."""
+    """The origin and type of an error and its causes, the first cause first, without their messages."""
     chain: list[BaseException] = []
     link: BaseException | None = error
     while link is not None and link not in chain:
@@ -158,7 +158,7 @@ def _is_ours(record: logging.LogRecord) -> bool:
 
 
 def _worth_a_line(record: logging.LogRecord) -> bool:
-    """Libraries below a warning tell of every message that passes, some with its text."""
+    """Below warnings, libraries log every message that passes, some with its text."""
     return _is_ours(record) or record.levelno >= logging.WARNING
 
 
@@ -170,13 +170,13 @@ def event(logger: logging.Logger, name: str, *, level: int = logging.INFO, **fie
 def configure_logging(
     level: str = "INFO", stream: TextIO | None = None, *, handler: logging.Handler | None = None, text: bool = False
 ) -> None:
-    """Send what the product and its libraries log as JSON lines to one place. Repeat calls replace it.
+    """Write the log of the product and its libraries as JSON lines to one handler. A further call replaces it.
 
     Args:
-        level: The least level of our own lines.
-        stream: Where to; stderr unless told.
-        handler: Where to instead of a stream, such as a file's handler.
-        text: Whether what callers said is logged.
+        level: The minimum level of our own lines.
+        stream: The stream to write to; stderr by default.
+        handler: A handler to use instead of a stream, such as a file's.
+        text: Whether what callers wrote is logged.
     """
     handler = handler or logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter(text=text))

@@ -158,7 +158,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One thing that may be put before a model: the rules of a pack, a tool; of whatever kind, it has this form.
+    """One thing that may be shown to a model, such as a tool or the rules of a pack; every kind has this form.
 
     Attributes:
         kind: `rules`, `tools`, or whatever else can be known.
@@ -168,9 +168,9 @@ class Piece:
         data: The same as data.
         value: Probability, 0 to 1, that the message needs it.
         why: The reason for it, in a few words.
-        tokens: What it costs a model about (o200k), in the dearer of its two forms.
-        content: What of it must stay the same for a cursor to hold; the text unless told, which may tell a score too.
-        whole: The same thing in full, where this is its short form: taken in its place where the budget allows.
+        tokens: About how many tokens it costs (o200k), in the longer of its two forms.
+        content: The part that must stay the same for a cursor to remain valid; empty for the text.
+        whole: The full form, if this is the short one; used instead if the budget allows.
     """
 
     kind: str

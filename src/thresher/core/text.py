@@ -42,7 +42,7 @@ def first_sentence(description: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str], *, limit: int = 3) -> tuple[str, ...]:
-    """Known names that look like a mistyped one, best first.
+    """Return known names that look like a mistyped one, best first.
 
     Only names that share a word or a beginning with it are compared in full, so that a catalogue of 10,000 costs
     milliseconds.
@@ -60,7 +60,7 @@ def nearest(name: str, known: Iterable[str], *, limit: int = 3) -> tuple[str, ..
 
 
 def did_you_mean(near: tuple[str, ...]) -> str:
-    """A sentence that offers the near names; empty when there are none."""
+    """Return a sentence that offers the near names; empty if there are none."""
     return f"Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
 
 

@@ -26,14 +26,14 @@ _LABEL: Final = re.compile(r"(?!xn--$)\w(?:[\w-]{0,61}\w)?", re.ASCII)
 
 
 def checked_name(name: str, what: str) -> str:
-    """A name that a thing may have.
+    """Return a name that a thing may have.
 
     Args:
-        name: As somebody wrote it.
+        name: The name as its author wrote it.
         what: The thing with its article, such as `a connection`.
 
     Raises:
-        InvalidInput: It is none.
+        InvalidInput: It is not a valid name.
     """
     if not _NAME.fullmatch(name):
         raise InvalidInput(
@@ -61,7 +61,7 @@ def checked_label(label: str, what: str) -> str:
 
 
 def argument_meant(name: str, known: Collection[str]) -> str:
-    """The argument that a name means: `primaryDataSource` is `primary_datasource`, `serverName` is `connection`.
+    """Return the argument that is meant: `primaryDataSource` is `primary_datasource`, `serverName` is `connection`.
 
     Args:
         name: As a caller wrote it.
@@ -141,7 +141,7 @@ _WITH: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 
 
 def check_limit(limit: int, most: int) -> None:
-    """Check how many rows somebody asks for; every kind has the same words for it.
+    """Check a requested number of rows; every kind has the same message for it.
 
     Raises:
         InvalidInput: It is not 1 to `most`.

@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     from thresher.daemon.client import ask, request
     from thresher.daemon.failure import DaemonFailure
     from thresher.daemon.hook import run_hook
-    from thresher.daemon.imports import Importing
+    from thresher.daemon.memory import Importing
     from thresher.daemon.place import Place, here
-    from thresher.daemon.start import later
-    from thresher.daemon.stop import stop_daemon
+    from thresher.daemon.process import later, stop_daemon
 
 __all__ = [
     "DaemonFailure",
@@ -36,16 +35,16 @@ __all__ = [
 
 _HOMES = {
     "DaemonFailure": "failure",
-    "Importing": "imports",
+    "Importing": "memory",
     "Place": "place",
     "ask": "client",
     "attach": "attaching",
     "here": "place",
-    "later": "start",
+    "later": "process",
     "request": "client",
     "run_bridge": "bridge",
     "run_hook": "hook",
-    "stop_daemon": "stop",
+    "stop_daemon": "process",
 }
 
 

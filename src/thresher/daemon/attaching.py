@@ -1,7 +1,7 @@
 """Attach to the daemon of a data folder, or start one: exactly one, however many clients race.
 
 Invariant: the standard library only. A daemon lives as long as it holds the daemon lock; `daemon.json` and the
-socket file are hints that may be stale. Whoever starts a daemon holds the start lock until it answers.
+socket file are hints that may be stale. The client that starts a daemon holds the start lock until it answers.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from thresher.daemon.lock import FileLock, is_free
 from thresher.daemon.place import Place, as_object
 
 START_SECONDS = 90.0
-"""The longest that a first start may take: creating and migrating the database on a slow disk."""
+"""The maximum duration of a first start: creating and migrating the database on a slow disk."""
 ANSWER_SECONDS = 15.0
-"""The longest that a living daemon may take to answer a handshake."""
+"""The maximum time in which a living daemon answers a handshake."""
 LINE_LIMIT = 65_536
 
 TYPE_CHECKING = False  # `typing` itself costs a bridge more than all of this module
@@ -44,7 +44,7 @@ def attach(
         mode: `mcp` for a session of the protocol, `control` for a command.
         start: Whether to start a daemon when none runs.
         version: The version to claim.
-        project: The folder that the client works in; the process's own unless given.
+        project: The folder that the client works in; this process's own by default.
         expose: What `tools/list` shows to the client: `meta`, `own` or `all`; empty: what the daemon's setting says.
         starting: Called if the start of a daemon takes longer than a moment.
 
@@ -71,7 +71,7 @@ def attach(
 def _start_and_attach(
     place: Place, greeting: dict[str, str], deadline: float, starting: Callable[[], None] | None
 ) -> socket.socket:
-    from thresher.daemon.start import NOTICE_SECONDS, later, start_daemon  # noqa: PLC0415 - subprocess costs half of Python's own start
+    from thresher.daemon.process import NOTICE_SECONDS, later, start_daemon  # noqa: PLC0415 - subprocess costs half of Python's own start
 
     place.prepare()
     lock = FileLock(place.start_lock)

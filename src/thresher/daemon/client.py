@@ -41,7 +41,7 @@ def request(
         arguments: Its arguments, as JSON can hold them.
         start: Whether to start a daemon when none runs.
         progress: Called with each event on the way.
-        project: The folder that the client works in; the process's own unless given.
+        project: The folder that the client works in; this process's own by default.
         planned: Makes it a dry run: nothing of it lasts, and this is called with what a verb that writes would change.
         starting: Called if a daemon has to be started first and that takes longer than a moment.
         noticed: Called with each thing that is wrong with the `THRESHER_*` variables of this process.

@@ -1,6 +1,6 @@
-"""A client's prompt-submit event: what of it counts, and what is wrong with one that is none.
+"""A client's prompt-submit event: the parts that matter, and what is wrong with a bad one.
 
-Invariant: the standard library only; whatever a client sends, reading it ends in an event or in one clear sentence.
+Invariant: the standard library only; reading anything that a client sends gives an event or one clear sentence.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ EVENT = "UserPromptSubmit"
 
 
 class WrongEvent(Exception):
-    """The event is not what it should be: the person should hear of it."""
+    """The event is not valid; the message is for the person."""
 
 
 class Event:
-    """What counts of an event.
+    """The parts of an event that matter.
 
     Args:
         prompt: The person's words.
-        folder: Where the client works; empty where it does not say.
+        folder: The client's working folder; empty if unknown.
     """
 
     __slots__ = ("folder", "prompt")
@@ -33,7 +33,7 @@ def read_event(data: bytes) -> Event:
     """Read an event as the client sent it.
 
     Raises:
-        WrongEvent: It is none.
+        WrongEvent: The data is not a valid event.
     """
     try:
         event: object = json.loads(data)

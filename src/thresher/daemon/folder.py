@@ -1,4 +1,4 @@
-"""What the environment tells a client: which data folder it works with, as whom, and in which project.
+"""A client's environment variables: its data folder, key and project.
 
 Invariant: `os` and `sys` only, and the same data folder as `thresher.core.settings` (a test compares them).
 """
@@ -21,7 +21,7 @@ def own_key() -> str:
 
 
 def own_project() -> str:
-    """The folder that this client works in: `THRESHER_PROJECT`, or the working directory; empty where that is gone."""
+    """This client's folder: `THRESHER_PROJECT`, or the working directory; empty if that no longer exists."""
     try:
         given = variable("THRESHER_PROJECT")
         return os.path.abspath(os.path.expanduser(given)) if given else os.getcwd()

@@ -24,7 +24,7 @@ from thresher import __version__
 from thresher.daemon.folder import data_dir, own_key
 
 SECONDS = 2.0
-"""How long a prompt waits at most, unless told."""
+"""The maximum time that a prompt waits by default."""
 EVENT_LIMIT = 4 * 1024 * 1024
 """Bytes of an event: a prompt with a pasted log fits."""
 PASSED, WRONG = 0, 1
@@ -38,7 +38,7 @@ _UNIX, _INTERNET, _STREAM = 1, 2, 1  # AF_UNIX, AF_INET and SOCK_STREAM everywhe
 
 
 class _Trouble(Exception):
-    """Why there are no rules."""
+    """The reason why there are no rules."""
 
     def __init__(self, line: str, code: int = PASSED) -> None:
         super().__init__(line)
@@ -46,12 +46,12 @@ class _Trouble(Exception):
 
 
 class Options:
-    """What the command line says.
+    """The options of the command line.
 
     Args:
         seconds: How long the prompt waits at most.
         form: `text`, or `json` for `hookSpecificOutput`.
-        settings: What to print instead of anything else; empty: nothing.
+        settings: The settings to print instead of rules; empty to print rules.
     """
 
     __slots__ = ("form", "seconds", "settings")
@@ -105,7 +105,7 @@ def _options(arguments: list[str]) -> Options:
 
 
 def _settings() -> str:
-    """What belongs into the client's settings file; its command needs no PATH, and no folder can shadow its module."""
+    """The entry for the client's settings file; its command needs no PATH, and no folder can shadow its module."""
     import json  # noqa: PLC0415 - see the invariant
     from shlex import quote  # noqa: PLC0415 - as above
 
@@ -164,7 +164,7 @@ def _left(deadline: float) -> float:
 
 
 def _greeted(deadline: float) -> socket | None:
-    """A connection past its handshake; None where no daemon runs."""
+    """A connection after its handshake; None if no daemon runs."""
     card = _card()
     if card is None or (link := _connected(card[0], deadline)) is None:
         return None
@@ -196,7 +196,7 @@ def _card() -> tuple[str, str] | None:
 
 
 def _strings(text: str) -> dict[str, object]:
-    """Each string of a JSON object without escapes, by the one before it: its text values by their names."""
+    """The text values of a JSON object without escapes, by name: each string by the one before it."""
     strings = text.split('"')[1::2]
     return dict(pairwise(strings))
 
@@ -234,7 +234,7 @@ def _connected(address: str, deadline: float) -> socket | None:
 
 
 def _line(fields: dict[str, str]) -> bytes:
-    """A line of JSON; plain values, as all of ours are, need no encoder."""
+    """A line of JSON; plain values, as ours always are, need no encoder."""
     text = "".join(fields.values())
     if not text.isascii() or not text.isprintable() or '"' in text or "\\" in text:
         import json  # noqa: PLC0415 - see the invariant
@@ -257,11 +257,11 @@ def _all(link: socket, deadline: float) -> bytes:
 
 
 def _start(data: bytes) -> bytes:
-    """Start a daemon for the next prompt: waiting for it takes seconds."""
+    """Start a daemon for the next prompt without waiting, which takes seconds."""
     from thresher.daemon.event import WrongEvent, read_event  # noqa: PLC0415 - see the invariant
     from thresher.daemon.failure import DaemonFailure  # noqa: PLC0415 - as above
     from thresher.daemon.place import here  # noqa: PLC0415 - as above
-    from thresher.daemon.start import start_in_background  # noqa: PLC0415 - as above
+    from thresher.daemon.process import start_in_background  # noqa: PLC0415 - as above
 
     try:
         read_event(data)
@@ -280,7 +280,7 @@ def _print(text: bytes) -> None:
 
 
 def _complain(line: str, code: int) -> int:
-    """Say one line; a standard error that nobody reads is no reason to fail."""
+    """Print one line; a closed standard error is not a failure."""
     try:
         os.write(_STDERR, f"thresher hook: {' '.join(line.split())}\n".encode("utf-8", "replace"))
     except OSError:

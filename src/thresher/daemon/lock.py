@@ -55,7 +55,7 @@ class FileLock:
         self._descriptor: int | None = None
 
     def acquire(self, seconds: float) -> bool:
-        """Take the lock, waiting at most so long.
+        """Take the lock, waiting for at most some seconds.
 
         Returns:
             False when another process still held it at the end.
@@ -77,14 +77,14 @@ class FileLock:
         return True
 
     def release(self) -> None:
-        """Give the lock back; nothing happens when it is not held."""
+        """Release the lock; does nothing if it is not held."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
 
 def is_free(path: str, seconds: float = 0.0) -> bool:
-    """Whether nobody holds the lock, or nobody any more within so many seconds."""
+    """Return whether the lock is free, or becomes free within some seconds."""
     lock = FileLock(path)
     free = lock.acquire(seconds)
     lock.release()

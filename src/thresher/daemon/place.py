@@ -1,4 +1,4 @@
-"""Where the daemon of one user and data folder is found: its folder, its locks, its address.
+"""The files of the daemon of one user and data folder: its card, locks, logs and socket.
 
 Invariant: the standard library only. Everything written here is readable by its owner alone.
 """
@@ -72,7 +72,7 @@ class Place:
             raise unwritable(self.folder, PermissionError(13, "Permission denied"))
 
     def socket_path(self) -> str:
-        """Where the local socket goes: in the data folder, or in a runtime folder where that path is too long.
+        """Where the local socket goes: in the data folder, or in a runtime folder if that path is too long.
 
         Returns:
             A path inside a 0700 folder of this user; the folder exists, the socket need not.
@@ -116,7 +116,7 @@ def as_object(value: object) -> dict[str, object] | None:
 
 
 def here() -> Place:
-    """The place that the environment names."""
+    """The files in the data folder that the environment names."""
     return Place(data_dir())
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from fastmcp.tools import ToolResult
 from mcp_types import TextContent
 
-from thresher.core import plain
+from thresher.core import one_line, plain
 
 
 def result(record: Any, *texts: str) -> ToolResult:
@@ -21,3 +21,8 @@ def result(record: Any, *texts: str) -> ToolResult:
         texts: What a model reads, one block each.
     """
     return ToolResult([TextContent(type="text", text=text) for text in texts], plain(record))
+
+
+def removed_text(name: str) -> str:
+    """Return what a model reads when something was removed."""
+    return f"Removed '{one_line(name)}'."

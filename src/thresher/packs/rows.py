@@ -65,7 +65,7 @@ def columns_text(answer: TableColumns) -> str:
     about = {"table": _name(answer.schema, answer.table), "primary_key": list(answer.primary_key)}
     about |= {"rows_about": answer.rows} if answer.rows is not None else {}
     about |= {"comment": answer.comment} if answer.comment else {}
-    return _block(f"columns in {answer.connection}", [json_line(about), *lines, *keys])
+    return block(f"columns in {answer.connection}", [json_line(about), *lines, *keys])
 
 
 def tables_text(answer: TableList) -> str:
@@ -74,42 +74,42 @@ def tables_text(answer: TableList) -> str:
         return "No table has these words. query_database_schema with a question finds tables by meaning."
     shown = f"{len(answer.tables)} of {answer.total} tables in {answer.connection} ({answer.dialect})"
     more = f"next tables: the same call with cursor {answer.cursor}" if answer.cursor else ""
-    return _block(shown, map(_table, answer.tables), [more, *answer.notes])
+    return block(shown, map(_table, answer.tables), [more, *answer.notes])
 
 
 def connections_text(connections: Sequence[Connection]) -> str:
     """Return one line for each connection, with its problem if it has one."""
     if not connections:
         return "There is no connection to a database. A person adds one: thresher db add NAME --url URL"
-    return _block("connections", [json_line(_connection(one)) for one in connections])
+    return block("connections", [json_line(_connection(one)) for one in connections])
 
 
 def health_text(health: Health) -> str:
     """Return whether a connection works, and what its role could change."""
-    found = _without_empty(plain(replace(health, connection="")))
-    return _block(f"connection {health.connection}: {'works' if health.ok else 'does not work'}", [json_line(found)])
+    found = without_empty(plain(replace(health, connection="")))
+    return block(f"connection {health.connection}: {'works' if health.ok else 'does not work'}", [json_line(found)])
 
 
 def session_text(info: SessionInfo) -> str:
     """Return the server's settings of the session, one line each."""
     lines = [json_line({name: value}) for name, value in info.session.items()]
-    return _block(f"a session of {info.connection} ({info.dialect})", lines)
+    return block(f"a session of {info.connection} ({info.dialect})", lines)
 
 
 def records_text(title: str, records: Iterable[Any], cursor: str = "") -> str:
     """Return any records, one line each."""
-    lines = [json_line(_without_empty(plain(record))) for record in records]
+    lines = [json_line(without_empty(plain(record))) for record in records]
     more = f"next ones: the same call with cursor {cursor}" if cursor else ""
-    return _block(title if lines else f"no {title}", lines, [more])
+    return block(title if lines else f"no {title}", lines, [more])
 
 
-def _block(title: str, lines: Iterable[str], notes: Iterable[str] = ()) -> str:
-    """Return lines of data below a line of ours, then the notes in lines of ours."""
+def block(title: str, lines: Iterable[str], notes: Iterable[str] = (), *, label: str = "") -> str:
+    """Return lines of data below a line of ours, with a label if there are any, then the notes in lines of ours."""
     body, after = list(lines), [one_line(note, LINE) for note in notes if note]
     title = one_line(title, LINE)
     mark = border_of([title, *body, *after])
     ends = [f"{mark} {note}" for note in after] or ([f"{mark} end"] if body else [])
-    return "\n".join([f"{mark} {title}", *body, *ends])
+    return "\n".join([f"{mark} {title}{label if body else ''}", *body, *ends])
 
 
 def _column(column: Column, primary_key: Sequence[str]) -> str:
@@ -139,10 +139,11 @@ def _table(table: TableBrief) -> str:
 def _connection(one: Connection) -> dict[str, Any]:
     about = {"connection": one.name, "dialect": one.dialect, "version": one.version, "location": one.location}
     about |= {"tables": one.tables, "state": one.state, "description": one.description, "problem": one.problem}
-    return _without_empty(about)
+    return without_empty(about)
 
 
-def _without_empty(about: dict[str, Any]) -> dict[str, Any]:
+def without_empty(about: dict[str, Any]) -> dict[str, Any]:
+    """Return the entries that are not empty."""
     return {name: value for name, value in about.items() if value not in (None, "", [], ())}
 
 

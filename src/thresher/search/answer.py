@@ -105,7 +105,8 @@ def answer(
     if not len(scores.columns):
         return RankedHits((), True, 0.0)
     weights = constants.weights if plan.split else replace(constants.weights, context=constants.query_context)
-    given = _supplied_values(plan, traits)
+    # Phrases that a calling model wrote contain no values, so nothing is missing unless the message itself is known.
+    given = find_values(plan.phrases[0], plan.terms[0]) if plan.whole and any(traits.slots) else None
     ranking = rank(
         scores.dense[:, scores.columns],
         scores.lexical[:, scores.columns],
@@ -130,14 +131,6 @@ def answer(
     needed = constants.threshold if threshold is None else threshold
     hits = tuple(_hit(plan, postings, scores, ranking, chances, place) for place in places.tolist())
     return RankedHits(hits, best < needed, best)
-
-
-def _supplied_values(plan: SearchPlan, traits: CandidateTraits) -> SuppliedValues | None:
-    """The values that the message supplies; None if arguments do not count.
-
-    Phrases that a calling model wrote contain no values, so nothing is missing unless the message itself is known.
-    """
-    return find_values(plan.phrases[0], plan.terms[0]) if plan.whole and any(traits.slots) else None
 
 
 def _argument_fit(

@@ -75,7 +75,8 @@ def migrate(owner_url: str, *, application_role: str = APPLICATION, keep: bool =
             check_revision(before, for_migration=True)
             with _explained(connection, application_role):
                 _ensure_vector(connection)
-                _upgrade(connection)
+                if before != head_revision():
+                    _upgrade(connection)
                 _grant(connection, application_role)
             if not keep:
                 transaction.rollback()
@@ -151,7 +152,7 @@ def _revisions() -> tuple[str, ...]:
 
 
 def _upgrade(connection: Connection) -> None:
-    from alembic import command  # noqa: PLC0415 - 0.2 s of every worker's start, and only a migration needs it
+    from alembic import command  # noqa: PLC0415 - 0.2 s of every start, and only a migration needs it
     from alembic.config import Config  # noqa: PLC0415 - as above
 
     config = Config(attributes={"connection": connection})

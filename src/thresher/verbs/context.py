@@ -38,12 +38,7 @@ async def process_prompt(
         StoreUnavailable: The database does not answer, and nothing is known of the caller's packs yet.
     """
     return await request.services.context.process_prompt(
-        request.caller,
-        prompt,
-        history=history,
-        queries=queries,
-        files=files,
-        delivers=request.reader != "person",
+        request.caller, prompt, history=history, queries=queries, files=files, delivers=request.reader != "person"
     )
 
 

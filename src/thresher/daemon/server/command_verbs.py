@@ -98,9 +98,9 @@ class _Commands:
         packs = await intents.packs(self._caller)
         active = {pack.name: pack for pack in packs.active}
         rows = [
-            plain(info) | {"applies": _applies(active[info.name].always, active[info.name].globs)}
+            plain(info) | {"applies": "always" if pack.always else "by file" if pack.globs else ""}
             for info in await intents.intents(self._caller)
-            if info.name in active
+            if (pack := active.get(info.name)) is not None
         ]
         inert = [
             {"name": held.pack.name, "path": str(held.pack.path), "reason": held.reason, "hint": held.hint}
@@ -155,8 +155,3 @@ class _Commands:
             judged += await asyncio.to_thread(judge_statements, verdict, some)
             tell({"stage": "Judging", "done": len(judged), "total": len(statements)})
         return plain(sql_figures(dialect, judged))
-
-
-def _applies(always: bool, globs: tuple[str, ...]) -> str:
-    """How an intent applies whatever a message says: `always`, `by file`, or empty."""
-    return "always" if always else "by file" if globs else ""

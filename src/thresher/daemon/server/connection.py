@@ -55,7 +55,7 @@ class Limits:
     total: int = 512
 
     def seconds(self, awaited: Awaited, *, recognised: bool) -> float | None:
-        """Return how long something may be awaited; None: for ever, or as long as uvicorn waits for a next request."""
+        """Return how long to wait for something; None: without limit, or until uvicorn's own limit."""
         if recognised:
             return self.kept_seconds if awaited in ("head", "body") else None
         newcomer = {"head": self.head_seconds, "idle": self.idle_seconds}

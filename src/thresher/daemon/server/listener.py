@@ -1,7 +1,7 @@
 """The local socket: handshakes, sessions of the protocol, commands.
 
-Invariant: nobody is served before a handshake with the right token; one client's silence, flood or death touches
-no other client. Answers are one JSON line; a version other than ours is told how to get out of it.
+Invariant: no client is served before a handshake with the right token; a silent, flooding or dying client affects no
+other. Answers are one JSON line; a client of another version is told what to do.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ CLOSE_SECONDS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What the daemon is to those who knock.
+    """What clients need to know of the daemon.
 
     Attributes:
-        token: What every client must show; it is in the 0600 card.
+        token: The secret that every client must send; it is in the card, which only the owner can read.
         started_by: `client`: it may be asked to leave; `person`: only a person stops it.
         version: The version that clients must have.
     """
@@ -51,11 +51,11 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client past its handshake.
+    """A client after its handshake.
 
     Attributes:
-        caller: The holder of its key; None: the owner of the data folder, who needs none.
-        project: The folder that it works in; empty where there is none.
+        caller: The holder of its key; None for the owner of the data folder, who needs no key.
+        project: Its project folder; empty if there is none.
         expose: What `tools/list` shows to it; None: what the setting says.
     """
 
@@ -80,8 +80,8 @@ class Listener:
         identity: Token, origin and version.
         presence: Counts the clients.
         sessions: What serves each mode, `mcp` and `control`.
-        keys: Whom a client with a key speaks for.
-        stop: Called when the daemon shall end.
+        keys: Finds the caller of a key.
+        stop: Called to end the daemon.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Listener:
             await asyncio.wait(self._tasks, timeout=CLOSE_SECONDS)
 
     def leave(self) -> None:
-        """Refuse newcomers from now on and end the daemon."""
+        """Refuse new clients and end the daemon."""
         self._leaving = True
         self._stop()
 
@@ -184,7 +184,7 @@ class Listener:
         return caller
 
     def _refusal(self, greeting: Mapping[str, Any], mode: str) -> dict[str, Any] | None:
-        """Why this client is not served: `{code, message, hint, exit_code}`; None when it is."""
+        """The reason to refuse a client, `{code, message, hint, exit_code}`; None to serve it."""
         if not hmac.compare_digest(str(greeting.get("token", "")).encode(), self._identity.token.encode()):
             return _problem("token", "The token does not fit this daemon.", "Read daemon.json again, or restart it.")
         if self._leaving:

@@ -1,6 +1,6 @@
-"""Who is attached to the daemon, and when nobody has been for too long.
+"""Counts the clients of the daemon, and ends it after it has been idle for too long.
 
-Invariant: only daemons that a client started leave by themselves, and never while a client or a job is present.
+Invariant: only daemons that a client started end by themselves, and never while a client or a job is present.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from contextlib import contextmanager
 
 
 class Presence:
-    """Counts clients and jobs, and calls once when there have been none for a while.
+    """Counts clients and jobs, and calls `leave` once when there have been none for a while.
 
     Args:
-        idle_seconds: How long without anybody; 0 means never.
-        leave: Called on the event loop when the time is over.
+        idle_seconds: The idle time after which `leave` is called; 0 means never.
+        leave: Called on the event loop.
     """
 
     def __init__(self, idle_seconds: float, leave: Callable[[], None]) -> None:
@@ -29,7 +29,7 @@ class Presence:
         self._arm()
 
     def count(self, kind: str) -> int:
-        """How many of one kind (`mcp`, `control`, `job`) are present."""
+        """Return how many of one kind (`mcp`, `control`, `job`) are present."""
         return self._present.get(kind, 0)
 
     @property
@@ -62,7 +62,7 @@ class Presence:
                 await idle.wait()
 
     def end(self) -> None:
-        """Stop the clock."""
+        """Stop counting the idle time."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -1,4 +1,4 @@
-"""Which project a local client works in: the nearest folder above it that looks like one.
+"""Finds the project of a local client: the nearest folder above its working folder that looks like one.
 
 Invariant: only a client on this machine, past its handshake, may name a folder; nothing outside of it is looked into,
 and the file system's root and the user's home are never a project, since everything lies below them.
@@ -10,22 +10,22 @@ import os
 from pathlib import Path
 
 PATH_LIMIT = 4096
-"""Bytes of a path; Linux takes no longer one."""
+"""The maximum length of a path on Linux, in bytes."""
 DEPTH_LIMIT = 40
-"""Folders looked at on the way up."""
+"""The maximum number of folders to search upwards."""
 MARKS = (".git", ".agents", ".claude", ".cursor", ".github")
-"""What the folder of a project holds; `.git` is a file in a worktree."""
+"""Entries that mark a project folder; `.git` is a file in a worktree."""
 
 
 def find_project(named: object) -> str:
     """The project's folder.
 
     Args:
-        named: The folder that the client works in, as it said; anything else is no folder.
+        named: The folder that the client named; anything but a path counts as none.
 
     Returns:
         An absolute path without links: the nearest folder at or above `named` that holds one of `MARKS`, else `named`
-        itself; empty when that is no folder, or the root, or the home folder or above it.
+        itself; empty if that is not a folder, or is the root, the home folder or above it.
     """
     if not isinstance(named, str) or not _may_be_path(named):
         return ""

@@ -1,50 +1,48 @@
 """The daemon's life: take the data folder, open the product, listen, wait, close.
 
+A daemon is started by a client, detached, or by a person, in the foreground.
+
 Invariant: at most one daemon lives in a data folder (it holds the daemon lock from first to last), and whatever ends
-it short of a kill closes sessions, upstream children and the embedded database, within a bounded time.
+it short of a kill closes sessions, upstream children and the embedded database, within a bounded time. The process
+that started it is told once, in one line, whether it serves or why not.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import logging.handlers
 import os
-import secrets
 import signal
 import socket
 import threading
-import time
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from thresher import __version__
-from thresher.app import App, open_app
-from thresher.core import ConfigurationError, Settings, event, is_loopback
-from thresher.daemon.imports import Importing
+from thresher.core import Conflict, Settings, ThresherError, configure_logging, event, load_settings
+from thresher.daemon.attaching import attach
+from thresher.daemon.failure import DaemonFailure
 from thresher.daemon.lock import FileLock
-from thresher.daemon.place import Place
-from thresher.daemon.server.control import Verb, serve_control
-from thresher.daemon.server.hooking import rules_for, serve_hook
-from thresher.daemon.server.http import access_of, address_of, bind, check_keyless, serving
-from thresher.daemon.server.listener import Client, Identity, Listener
-from thresher.daemon.server.presence import Presence
-from thresher.daemon.server.rehearsal import rehearse
-from thresher.daemon.server.verbs import Facts, build_verbs
-from thresher.upstream import ServerConfig
+from thresher.daemon.memory import Importing
+from thresher.daemon.place import Place, here
+from thresher.daemon.server.http import bind, check_keyless
+from thresher.store import open_store
 
 logger = logging.getLogger("thresher.daemon")
 
 LOCK_SECONDS = 1.0
-"""A client that looks whether the lock is free holds it for an instant."""
+"""A client that checks whether the lock is free holds it for an instant."""
 CLOSE_SECONDS = 20.0
-"""After this long the daemon ends without further courtesy; the next start recovers what is left."""
+"""The maximum time of an orderly end; after it the process exits, and the next start recovers."""
 
 THREAD_SECONDS = 2.0
-"""For threads inside a driver once all is closed, such as one in a function of SQLite that looks at no interrupt."""
+"""The time left to driver threads at the end; one inside an SQLite function cannot be interrupted."""
 
 
 class Taken(Exception):
@@ -53,28 +51,28 @@ class Taken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a daemon is started.
+    """How the daemon was started.
 
     Attributes:
-        started_by: `client` or `person`; only the former leaves by itself.
+        started_by: `client` or `person`; only a daemon that a client started ends by itself.
         http: Whether to open the HTTP door.
-        servers: Servers to add to the catalogue.
+        config: An `mcpServers` file whose servers are added to the catalogue.
     """
 
     started_by: Literal["client", "person"]
     http: bool = False
-    servers: Sequence[ServerConfig] = ()
+    config: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What is told once the daemon answers.
+    """The report of a daemon that is ready.
 
     Attributes:
         pid: The daemon's process.
         socket: Its local address.
         url: The MCP address over HTTP; empty without the HTTP door.
-        access: Whom HTTP serves without a key, in a sentence.
+        access: A sentence that states whom HTTP serves without a key.
     """
 
     pid: int
@@ -89,7 +87,7 @@ def place_of(settings: Settings) -> Place:
 
 
 def run_daemon(settings: Settings, options: Options, announce: Callable[[Ready], None]) -> int:
-    """Be the daemon of the settings' data folder until told to end.
+    """Run the daemon of the settings' data folder until it is stopped.
 
     Args:
         settings: The settings.
@@ -123,20 +121,20 @@ def run_daemon(settings: Settings, options: Options, announce: Callable[[Ready],
 
 
 def _end_within(seconds: float, code: int) -> None:
-    """See that the process ends, whatever its threads still do."""
+    """Make the process end after some seconds, even if threads are still running."""
     watchdog = threading.Timer(seconds, partial(os._exit, code))
     watchdog.daemon = True
     watchdog.start()
 
 
 def _sole(error: BaseException) -> BaseException:
-    """What one error was before the task groups on its way wrapped it."""
+    """The single error inside nested exception groups."""
     inner = cast("tuple[BaseException, ...]", error.exceptions) if isinstance(error, BaseExceptionGroup) else ()
     return _sole(inner[0]) if len(inner) == 1 else cast("BaseException", error)
 
 
 class _Life:
-    """The daemon's end: asked for by a signal, a client, or nobody's presence."""
+    """The daemon's end, caused by a signal, a client or idleness."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -146,7 +144,7 @@ class _Life:
         self.exit_code = 0
 
     def end(self) -> None:
-        """End the daemon; while it is still starting, the start is given up."""
+        """Stop the daemon; a start in progress is cancelled."""
         if self._over.is_set():
             return
         self._over.set()
@@ -183,8 +181,11 @@ async def _live(
     try:
         with life.signals():
             async with AsyncExitStack() as stack:
-                app = await stack.enter_async_context(open_app(settings, servers=options.servers))
-                ready = await stack.enter_async_context(_open_doors(app, settings, options, place, door, life))
+                async with asyncio.TaskGroup() as both:
+                    opening = both.create_task(stack.enter_async_context(open_store(settings)))
+                    importing = both.create_task(asyncio.to_thread(_open_daemon))
+                opened = importing.result()(settings, options, place, door, opening.result(), life.end)
+                ready = await stack.enter_async_context(opened)
                 announce(ready)
                 event(logger, "daemon ready", pid=ready.pid, version=__version__, url=ready.url, access=ready.access)
                 await life.over()
@@ -194,57 +195,106 @@ async def _live(
     return life.exit_code
 
 
-@asynccontextmanager
-async def _open_doors(
-    app: App, settings: Settings, options: Options, place: Place, door: socket.socket | None, life: _Life
-) -> AsyncGenerator[Ready]:
-    identity = Identity(secrets.token_urlsafe(32), options.started_by)
-    presence = Presence(settings.idle_exit_seconds if options.started_by == "client" else 0.0, lambda: listener.leave())
-    url = address_of(door) if door is not None else ""
-    access = access_of(settings)
-    facts = Facts(place.folder, url, access, options.started_by, time.monotonic())
+def _open_daemon() -> Callable[..., AbstractAsyncContextManager[Ready]]:
+    """Import `open_daemon` and with it everything else; the database starts meanwhile."""
+    with Importing():
+        from thresher.daemon.server.doors import open_daemon  # noqa: PLC0415 - see above
 
-    async def protocol(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
-        await app.serve_stream(reader, writer, client.acting(app.services.caller))
-
-    async def control(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
-        def verbs(of: App) -> Mapping[str, Verb]:
-            return build_verbs(of, presence, facts, client.caller, client.project)
-
-        await serve_control(verbs(app), partial(rehearse, app, verbs), settings, reader, writer)
-
-    async def hook(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
-        await serve_hook(rules_for(app, client.caller or app.services.caller), reader, writer)
-
-    sessions = {"mcp": protocol, "control": control, "hook": hook}
-    listener = Listener(place, identity, presence, sessions, app.services.keys, life.end)
-    async with AsyncExitStack() as stack:
-        if door is not None:
-            await _check_reach(app, settings.host)
-            with Importing():
-                asgi = app.asgi
-            await stack.enter_async_context(serving(asgi, door))
-        address = await listener.open()
-        stack.push_async_callback(listener.close)
-        card: dict[str, Any] = {"pid": os.getpid(), "version": __version__, "address": address, "token": identity.token}
-        place.write(card | {"url": url, "started_by": options.started_by})
-        stack.callback(place.erase, os.getpid())
-        stack.callback(presence.end)
-        presence.begin()
-        for staying in (_stay_for(presence, app.indexing), presence.follow("job", app.workers.busy, app.workers.idle)):
-            stack.callback(asyncio.create_task(staying).cancel)
-        yield Ready(os.getpid(), address, url, access)
+    return open_daemon
 
 
-async def _check_reach(app: App, host: str) -> None:
-    """Refuse an address that other machines reach where nobody has a key yet."""
-    if not is_loopback(host) and not await app.services.keys.exist():
-        raise ConfigurationError(
-            f"Thresher does not listen on {host} before there is a key: every request from there needs one.",
-            hint="Make one first: thresher keys add NAME. Or stay on 127.0.0.1.",
-        )
+LOG_BYTES, LOG_FILES = 5_000_000, 3
+"""A log of at most 20 MB."""
+STDERR_BYTES = 1_000_000
+STDERR_CHECK_SECONDS = 60.0
+STDOUT, STDERR = 1, 2
 
 
-async def _stay_for(presence: Presence, job: asyncio.Task[None]) -> None:
-    with presence.entered("job"):
-        await asyncio.wait([job])
+def run_started() -> int:
+    """Run a daemon that a client started: report on standard output, log to the data folder.
+
+    Returns:
+        The exit code.
+    """
+    try:
+        place = here()
+        place.prepare()
+        settings = load_settings(data_dir=Path(place.folder))
+        _log_to_file(place, settings)
+        return run_daemon(settings, Options("client"), lambda ready: _tell({"ready": ready.pid}))
+    except Taken:
+        _tell({"taken": True})
+    except (ThresherError, DaemonFailure) as error:
+        logger.error("daemon not started: %s", error)
+        names = ("code", "message", "hint", "exit_code")
+        _tell({"failed": {name: getattr(error, name) for name in names}})
+        return error.exit_code
+    return 0
+
+
+def _tell(report: Mapping[str, Any]) -> None:
+    """Write the line that the starting client waits for, then close its pipe."""
+    with suppress(OSError):  # the starter was killed: the daemon goes on for the next one
+        os.write(STDOUT, json.dumps(report).encode() + b"\n")
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, STDOUT)
+    os.close(devnull)
+    if "ready" in report:
+        _bound_stderr()
+
+
+def _bound_stderr() -> None:
+    """Truncate the file of standard error, to which the interpreter and children write, once it is too long."""
+    if os.fstat(STDERR).st_size > STDERR_BYTES:
+        os.ftruncate(STDERR, 0)
+    asyncio.get_running_loop().call_later(STDERR_CHECK_SECONDS, _bound_stderr)
+
+
+def _log_to_file(place: Place, settings: Settings) -> None:
+    handler = logging.handlers.RotatingFileHandler(
+        place.log, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8", delay=True
+    )
+    configure_logging(settings.log_level, handler=handler, text=settings.log_text == "on")
+
+
+def serve_foreground(
+    announce: Callable[[Ready], None],
+    given: Mapping[str, object],
+    *,
+    config: Path | None = None,
+) -> int:
+    """Run the daemon in the foreground, with the HTTP port, until Ctrl-C or `thresher stop`.
+
+    Args:
+        announce: Called when clients are served.
+        given: Settings that override the environment, such as `host` and `port`; None does not.
+        config: An `mcpServers` file to take servers from.
+
+    Returns:
+        0, or 130 after Ctrl-C.
+
+    Raises:
+        ThresherError: It cannot start.
+        DaemonFailure: The data folder cannot be used.
+    """
+    settings = load_settings(**given)
+    configure_logging(settings.log_level, text=settings.log_text == "on")
+    options = Options("person", http=True, config=config)
+    try:
+        return run_daemon(settings, options, announce)
+    except Taken:
+        return _serve_in_its_place(settings, options, announce)
+
+
+def _serve_in_its_place(settings: Settings, options: Options, announce: Callable[[Ready], None]) -> int:
+    try:
+        attach(place_of(settings), "takeover", start=False).close()
+    except DaemonFailure as error:
+        if error.code == "conflict":
+            raise Conflict(error.message, hint=error.hint) from None
+        if error.code != "not_running":
+            raise
+    try:
+        return run_daemon(settings, options, announce)
+    except Taken:
+        raise Conflict("Another daemon is starting in this data folder.", hint="See: thresher status.") from None

@@ -19,10 +19,10 @@ from thresher.context import prompt_data
 from thresher.core import Caller, EncoderError, plain
 from thresher.daemon.server.command_verbs import command_verbs
 from thresher.daemon.server.control import Progress, Verb
-from thresher.daemon.server.conversing import conversing_verbs
-from thresher.daemon.server.measuring import measuring_chat_verbs, measuring_verbs
+from thresher.daemon.server.conversation_verbs import conversing_verbs
+from thresher.daemon.server.evaluation_verbs import measuring_chat_verbs, measuring_verbs
 from thresher.daemon.server.presence import Presence
-from thresher.daemon.server.signing import signing_verbs
+from thresher.daemon.server.trust_verbs import signing_verbs
 from thresher.evaluation import evaluate, read_pool, read_questions
 from thresher.verbs import KEYS, KINDS, TOOLS, Kind, Request, checked
 from thresher.verbs import Verb as DeclaredVerb

@@ -91,7 +91,7 @@ class Finder:
                 result = replace(result, held_back=held)
             if unchosen and selection != "on":
                 result = _with_unchosen(result, catalogue.inside(scope))
-            result = replace(result, duration_ms=_since(started))
+            result = replace(result, duration_ms=(time.perf_counter() - started) * 1000)
             self._note(caller, catalogue, question, answer, result)
         return result
 
@@ -257,10 +257,6 @@ def _report(caller: Caller, source: str, result: FindResult) -> None:
         ms=round(result.duration_ms, 2),
         embedding_ms=round(result.embedding_ms, 2),
     )
-
-
-def _since(started: float) -> float:
-    return (time.perf_counter() - started) * 1000
 
 
 MAX_QUERY_CHARACTERS = 2_000

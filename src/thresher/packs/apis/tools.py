@@ -25,7 +25,7 @@ from thresher.packs.operations import (
     report_text,
     usage_text,
 )
-from thresher.packs.results import result
+from thresher.packs.results import removed_text, result
 from thresher.packs.verbs import tool_of
 from thresher.verbs import APIS, Request
 
@@ -57,10 +57,6 @@ def _improvements(answer: Improvements, format: str, patch: PatchForm) -> ToolRe
 
 def _changed_text(provider: Provider) -> str:
     return providers_text((provider,))
-
-
-def _removed_text(name: str) -> str:
-    return f"Removed '{name}'."
 
 
 search_api_docs = tool_of(APIS["search_api_docs"], endpoints_text)
@@ -104,4 +100,4 @@ async def disable_api(provider: str) -> ToolResult:
     return await _switched(provider, active=False)
 
 
-remove_api = tool_of(APIS["remove_api"], _removed_text)
+remove_api = tool_of(APIS["remove_api"], removed_text)

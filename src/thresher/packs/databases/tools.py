@@ -12,6 +12,7 @@ from thresher.audit import Entries
 from thresher.context import Situation
 from thresher.knowledge.databases import Connection
 from thresher.packs import current
+from thresher.packs.results import removed_text
 from thresher.packs.rows import (
     BORDERS,
     columns_text,
@@ -49,10 +50,6 @@ def _activity_text(page: Entries) -> str:
     return records_text("statements, newest first", page.entries, page.next)
 
 
-def _removed_text(name: str) -> str:
-    return f"Removed '{name}'."
-
-
 query_database_schema = tool_of(
     DATABASES["query_database_schema"],
     schema_text,
@@ -66,7 +63,7 @@ sql_connection_list = tool_of(DATABASES["sql_connection_list"], connections_text
 sql_connection_test = tool_of(DATABASES["sql_connection_test"], health_text)
 sql_session_info = tool_of(DATABASES["sql_session_info"], session_text)
 add_connection = tool_of(DATABASES["add_connection"], _added_text, without=("allow_functions", "replace"))
-remove_connection = tool_of(DATABASES["remove_connection"], _removed_text)
+remove_connection = tool_of(DATABASES["remove_connection"], removed_text)
 _LIMIT = AUDIT["sql_activity_log"].parameters["limit"]
 sql_activity_log = tool_of(
     AUDIT["sql_activity_log"], _activity_text, without=("actor",), instead=(replace(_LIMIT, default=20),)

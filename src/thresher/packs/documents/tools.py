@@ -21,6 +21,7 @@ from thresher.packs.answers import (
     repositories_text,
     retrieval_text,
 )
+from thresher.packs.results import removed_text
 from thresher.packs.verbs import tool_of
 from thresher.verbs import DOCUMENTS
 
@@ -54,14 +55,10 @@ def _begun_text(repository: Repository) -> str:
     return f"'{name}' is being indexed (job {repository.job}); what is read can be found at once."
 
 
-def _removed_text(name: str) -> str:
-    return f"Removed '{one_line(name)}'."
-
-
 retrieve_document = tool_of(DOCUMENTS["retrieve_document"], retrieval_text, adjust=_room_for(BORDERS))
 search_documents = tool_of(DOCUMENTS["search_documents"], passages_text)
 read_document = tool_of(DOCUMENTS["read_document"], page_text, adjust=_room_for(PAGE_MARK))
 list_repositories = tool_of(DOCUMENTS["list_repositories"], repositories_text)
 index_documents = tool_of(DOCUMENTS["index_documents"], _begun_text)
 refresh_repository = tool_of(DOCUMENTS["refresh_repository"], _begun_text)
-remove_repository = tool_of(DOCUMENTS["remove_repository"], _removed_text)
+remove_repository = tool_of(DOCUMENTS["remove_repository"], removed_text)

@@ -17,6 +17,7 @@ from thresher.packs.objects import (
     relation_text,
     workspace_text,
 )
+from thresher.packs.results import removed_text
 from thresher.packs.verbs import tool_of
 from thresher.verbs import SOLUTIONS
 
@@ -34,10 +35,6 @@ async def READY(situation: Situation) -> bool:  # noqa: N802 - the name that pac
     return services.settings.admin_tools or await services.solutions.sees_any(situation.caller)
 
 
-def _removed_text(name: str) -> str:
-    return f"Removed '{name}'."
-
-
 open_relation = tool_of(SOLUTIONS["open_relation"], relation_text)
 update_relation = tool_of(SOLUTIONS["update_relation"], relation_text)
 rename_relation = tool_of(SOLUTIONS["rename_relation"], relation_text)
@@ -48,4 +45,4 @@ set_solution_context = tool_of(SOLUTIONS["set_solution_context"], context_text)
 undo_solution_change = tool_of(SOLUTIONS["undo_solution_change"], change_text)
 list_solution_changes = tool_of(SOLUTIONS["list_solution_changes"], backups_text)
 add_workspace = tool_of(SOLUTIONS["add_workspace"], workspace_text, without=("replace",))
-remove_workspace = tool_of(SOLUTIONS["remove_workspace"], _removed_text)
+remove_workspace = tool_of(SOLUTIONS["remove_workspace"], removed_text)

@@ -83,16 +83,8 @@ _GENERIC_NAMES: Final = {"readme", "index", "main", "overview", "_index"}
 _WORDS: Final = re.compile(r"[^\s_-]+")
 
 
-def parse(path: str, data: bytes) -> Parsed:
-    """Read a file.
-
-    Args:
-        path: Path inside its repository; its name determines the format.
-        data: The bytes of the file.
-
-    Raises:
-        UnreadableDocument: It is empty, not text, damaged, or too large when unpacked.
-    """
+def read_file(path: str, data: bytes) -> Parsed:
+    """See `parse` of the package."""
     media = media_of(path, data)
     text, structure = convert(media, data) if media in _CONVERTED else _read(media, data)
     if not text.strip():

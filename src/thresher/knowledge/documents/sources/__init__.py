@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from thresher.core import InvalidInput, NotFound
+from thresher.core import InvalidInput
 from thresher.knowledge.documents.models import Origin
 from thresher.knowledge.documents.sources.credentials import secret_in
 from thresher.knowledge.documents.sources.folder import FolderSource
-from thresher.knowledge.documents.sources.git import GitSource, open_local
 from thresher.knowledge.documents.sources.limits import SourceLimits
 from thresher.knowledge.documents.sources.listing import FileSource
-from thresher.knowledge.documents.sources.objects import ObjectReader
 from thresher.knowledge.documents.sources.origins import is_remote, may_index, origin_of
-from thresher.knowledge.documents.sources.remote import fetch_commit
 
 __all__ = ["FileSource", "SourceLimits", "may_index", "open_source", "origin_of", "secret_in"]
 
@@ -46,22 +43,6 @@ def open_source(
         raise InvalidInput(f"{origin.location} is the product's own data.", hint="Index another folder.")
     if origin.kind != "git":
         return FolderSource(origin, cache, limits, forbidden)
-    remote = is_remote(origin.location)
-    objects, commit = _reader(origin, cache, limits) if remote else open_local(origin, limits)
-    try:
-        return GitSource(objects, commit, origin, cache, limits, partial=remote)
-    except KeyError:
-        objects.close()
-        raise NotFound(
-            f"{origin.location} lacks parts of {origin.ref or 'its default branch'}.",
-            hint="Fetch all of it: `git fetch`.",
-        ) from None
-    except BaseException:
-        objects.close()
-        raise
+    from thresher.knowledge.documents.sources.git import open_repository  # noqa: PLC0415 - its library takes 0.1 s of a start
 
-
-def _reader(origin: Origin, cache: Path, limits: SourceLimits) -> tuple[ObjectReader, str]:
-    """The local copy of a remote repository, and the commit that an origin names."""
-    copy, commit = fetch_commit(origin, cache, limits)
-    return ObjectReader(copy.resolve(), origin.location, limits.seconds), commit
+    return open_repository(origin, cache, limits)

@@ -10,14 +10,16 @@ from pathlib import Path
 
 from dulwich.objects import Blob
 
-from thresher.core import InvalidInput
+from thresher.core import InvalidInput, NotFound
 from thresher.knowledge.documents.models import Origin, SourceFile
 from thresher.knowledge.documents.sources.findings import FindingCache
 from thresher.knowledge.documents.sources.limits import SourceLimits
 from thresher.knowledge.documents.sources.listing import FileSource, FileUnavailable, too_large
 from thresher.knowledge.documents.sources.objects import ObjectReader, Oversized
+from thresher.knowledge.documents.sources.origins import is_remote
 from thresher.knowledge.documents.sources.patterns import PathSelection
 from thresher.knowledge.documents.sources.references import is_commit, ref_target, unknown_ref
+from thresher.knowledge.documents.sources.remote import fetch_commit
 from thresher.knowledge.documents.sources.trees import TreeWalk, commit_of
 
 
@@ -94,6 +96,34 @@ class GitSource(FileSource):
             return FileUnavailable(too_large(path, size, self._limits).detail, "too large")
         allowed = self._limits.document_bytes >> 20
         return FileUnavailable(f"It has more than THRESHER_DOCUMENT_MB allows, {allowed} MiB.", "too large")
+
+
+def open_repository(origin: Origin, cache: Path, limits: SourceLimits) -> GitSource:
+    """Open a local repository, or fetch a remote one and open the copy.
+
+    Raises:
+        NotFound: There is no such branch, tag or commit, or the repository lacks parts of it.
+        NotAllowed: A server requires a sign-in.
+        SourceUnavailable: A server cannot be reached, disconnects or takes too long.
+        InvalidInput: The repository cannot be read, or is too large.
+    """
+    remote = is_remote(origin.location)
+    if remote:
+        copy, commit = fetch_commit(origin, cache, limits)
+        objects = ObjectReader(copy.resolve(), origin.location, limits.seconds)
+    else:
+        objects, commit = open_local(origin, limits)
+    try:
+        return GitSource(objects, commit, origin, cache, limits, partial=remote)
+    except KeyError:
+        objects.close()
+        raise NotFound(
+            f"{origin.location} lacks parts of {origin.ref or 'its default branch'}.",
+            hint="Fetch all of it: `git fetch`.",
+        ) from None
+    except BaseException:
+        objects.close()
+        raise
 
 
 def open_local(origin: Origin, limits: SourceLimits) -> tuple[ObjectReader, str]:

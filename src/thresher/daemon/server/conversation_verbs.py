@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import aclosing
-from typing import Any, cast
+from typing import Any
 from uuid import UUID, uuid4
 
-from thresher.agent import ChatCall, Decision, Delta, Report, Step, Thread, thread_id
+from thresher.agent import ChatCall, Decision, Delta, Report, Step, thread_id
 from thresher.app import App
 from thresher.core import Caller, InvalidInput, NotFound, plain
 from thresher.daemon.server.control import Progress, Verb
@@ -44,7 +44,7 @@ class _Conversing:
         waiting = await self._conversations.pending(self._caller, thread.id)
         instruction = await self._conversations.instruction(self._caller, thread.id)
         shown = {"instruction": instruction, "messages": said, "approvals": waiting, "states": points}
-        return _row(thread) | plain(shown)
+        return plain(thread) | plain(shown)
 
     async def fork_thread(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
         thread = (await self._threads.get(self._caller, str(arguments["thread"]))).id
@@ -52,7 +52,7 @@ class _Conversing:
         if (at := arguments.get("at")) and not _is_id(at):
             raise InvalidInput(f"'{str(at)[:40]}' is no state's id.", hint=hint)
         try:
-            return _row(await self._threads.fork(self._caller, **arguments))
+            return plain(await self._threads.fork(self._caller, **arguments))
         except NotFound as error:
             raise NotFound(error.message, hint=hint) from error
 
@@ -93,7 +93,3 @@ def _is_id(text: object) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _row(thread: Thread) -> dict[str, Any]:
-    return cast("dict[str, Any]", plain(thread))

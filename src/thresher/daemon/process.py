@@ -1,12 +1,14 @@
-"""Start a daemon that outlives whoever started it.
+"""Start a daemon that outlives the client that started it, and stop one.
 
-Invariant: the standard library only. The child tells through its standard output, once, whether it is ready.
+Invariant: the standard library only. The child reports on its standard output, once, whether it is ready; stopping
+works whatever the version of the daemon.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -14,7 +16,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from thresher.daemon.attaching import failure
+from thresher.daemon.attaching import attach, failure
 from thresher.daemon.failure import DaemonFailure
 from thresher.daemon.lock import POLL_SECONDS, is_free
 from thresher.daemon.place import Place, as_object, unwritable
@@ -23,12 +25,12 @@ COMMAND = "_daemon"
 """The argument under which `python -m thresher` is a daemon that a client started."""
 TAIL_BYTES = 2000
 NOTICE_SECONDS = 0.5
-"""A start that takes longer is worth a word."""
+"""A start that takes longer is announced."""
 
 
 @contextmanager
 def later(seconds: float, action: Callable[[], None] | None) -> Generator[None]:
-    """Do something if the block lasts longer than this."""
+    """Call an action if the block takes longer than some seconds."""
     timer = threading.Timer(seconds, action or (lambda: None))
     timer.daemon = True
     timer.start()
@@ -73,7 +75,7 @@ def start_daemon(place: Place, deadline: float) -> None:
 
 
 def start_in_background(place: Place) -> None:
-    """Start a daemon and wait for nothing; where another one is ahead, this one ends by itself.
+    """Start a daemon without waiting; if another one is running, the new one ends by itself.
 
     Raises:
         DaemonFailure: The data folder cannot be used.
@@ -106,7 +108,7 @@ def _spawn(place: Place, errors: int, report: int = subprocess.PIPE) -> subproce
 
 
 def _first_line(child: subprocess.Popen[bytes], deadline: float) -> dict[str, object] | None:
-    """The child's report: empty when it ended without one, None when the time is up."""
+    """The child's report: empty if it ended without one, None on timeout."""
     lines: list[bytes] = []
     stream = child.stdout
     if stream is None:  # pragma: no cover - Popen with PIPE always has one
@@ -139,3 +141,49 @@ def _tail(path: str) -> str:
         return "no message"
     said = [line for line in lines if ": " in line]  # the last line of a group of errors is a frame
     return (said or lines or ["no message"])[-1].strip(" |")
+
+
+STOP_SECONDS = 30.0
+"""The daemon bounds its own end to 20 seconds (`thresher.daemon.server.runtime`)."""
+
+
+def stop_daemon(place: Place, *, force: bool = False, seconds: float = STOP_SECONDS) -> int | None:
+    """Stop the daemon of a data folder and wait until it has ended.
+
+    Args:
+        place: The data folder's files.
+        force: Kill it when it does not answer, or does not end in time.
+        seconds: The maximum time to wait.
+
+    Returns:
+        Its process id, 0 if unknown; None if no daemon ran.
+
+    Raises:
+        DaemonFailure: It still runs.
+    """
+    if not os.path.isdir(place.folder) or is_free(place.daemon_lock):
+        return None
+    found = (place.read() or {}).get("pid")
+    pid = found if isinstance(found, int) else 0
+    try:
+        _ask_until_gone(place, seconds)
+    except DaemonFailure as error:
+        if not force or not pid:
+            raise DaemonFailure(error.message, hint="Kill it: thresher stop --force.") from None
+        os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+        is_free(place.daemon_lock, seconds)
+    return pid
+
+
+def _ask_until_gone(place: Place, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            attach(place, "stop", start=False).close()
+        except DaemonFailure as error:
+            if error.code != "not_running":  # that is one that is still starting, or just ending
+                raise
+        if is_free(place.daemon_lock, POLL_SECONDS):
+            return
+        if time.monotonic() >= deadline:
+            raise DaemonFailure(f"The daemon has not ended within {seconds:.0f} seconds.")
