@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from tests.support import eventually
-from thresher.connectors import Caps, Connector, ConnectorOptions, ForeignKey, Rows, Tag, open_connector, pool
+from thresher.connectors import Caps, Connector, ConnectorOptions, ForeignKey, Rows, SessionTag, open_connector, pool
 from thresher.core import DatabaseUnavailable, QueryFailed, QueryTimeout, ThresherError
 
-TAG = Tag(client="desk 'top'; --", thread="chat/7", audit_id=4711)
+TAG = SessionTag(client="desk 'top'; --", thread="chat/7", audit_id=4711)
 SECRET = "correct-horse"
 """The password of every role: no message may hold it."""
 

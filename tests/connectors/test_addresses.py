@@ -105,7 +105,7 @@ def test_a_file_must_exist(tmp_path: Path) -> None:
     """A connection never makes a file, and says which one it missed."""
     with pytest.raises(NotFound, match=r"gone\.db"):
         open_connector(f"sqlite:///{tmp_path}/gone.db")
-    with pytest.raises(InvalidInput, match="no file"):
+    with pytest.raises(InvalidInput, match="is not a file"):
         open_connector(f"sqlite:///{tmp_path}")
 
     assert list(tmp_path.iterdir()) == []

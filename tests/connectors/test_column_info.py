@@ -13,7 +13,7 @@ from thresher.connectors import (
     Caps,
     ForeignKey,
     Profiles,
-    Tag,
+    SessionTag,
     folder_url,
     open_connector,
     read_address,
@@ -23,7 +23,7 @@ from thresher.connectors.column_info import type_of
 from thresher.core import DatabaseUnavailable, InvalidInput, NotFound
 from thresher.servoy import ColumnFacts, Dialect, TableFacts
 
-TAG = Tag("desk", "chat", 1)
+TAG = SessionTag("desk", "chat", 1)
 
 
 def column(name: str, to: str = "", flags: int = 0, data_type: int = INTEGER, **more: object) -> ColumnFacts:

@@ -27,8 +27,8 @@ from thresher.connectors import (
     Profiles,
     Rows,
     Schema,
+    SessionTag,
     Table,
-    Tag,
     pool,
     read_address,
 )
@@ -38,7 +38,7 @@ from thresher.connectors.duckdb.engine import DuckdbEngine
 from thresher.connectors.pool import PooledConnector
 from thresher.core import DatabaseUnavailable, QueryFailed
 
-TAG = Tag("test", "thread", 7)
+TAG = SessionTag("test", "thread", 7)
 ENDLESS = "select sum(a.range * b.range % 7) from range(1000000) a, range(1000000) b"
 LONG = f"select max(length({'||'.join(['x'] * 50)})) from t"
 """2 GB of strings that DuckDB's own limit does not count; no number in it says so."""
@@ -246,13 +246,13 @@ async def test_the_process_ends_when_nobody_asks(file: Path) -> None:
 _PARENT = """
 import asyncio, sys
 from pathlib import Path
-from thresher.connectors import Caps, ConnectorOptions, Tag
+from thresher.connectors import Caps, ConnectorOptions, SessionTag
 from thresher.connectors.duckdb.engine import DuckdbEngine
 
 engine = DuckdbEngine(Path(sys.argv[1]), ConnectorOptions())
 engine.open().health()
 print(engine.pid, flush=True)
-engine.open().run(sys.argv[2], Tag("", "", 1), Caps(seconds=60))
+engine.open().run(sys.argv[2], SessionTag("", "", 1), Caps(seconds=60))
 """
 
 

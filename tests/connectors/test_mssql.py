@@ -14,12 +14,12 @@ import pytest
 import sqlglot
 
 from tests.fakes.drivers import Error, Recorder
-from thresher.connectors import Caps, Tag, mssql_catalog, read_address
+from thresher.connectors import Caps, SessionTag, mssql_catalog, read_address
 from thresher.connectors.connector import ConnectorOptions
 from thresher.connectors.mssql_catalog import beginning, connection_text, moment
 from thresher.core import InvalidInput, StatementRefused
 
-TAG = Tag("Claude Desktop", "t", 4711)
+TAG = SessionTag("Claude Desktop", "t", 4711)
 _PARSED = ("TABLES", "COLUMNS", "KEYS", "FOREIGN_KEYS", "STAMP", "WHO", "WRITABLE", "SESSION")
 
 

@@ -15,8 +15,7 @@ from tests.support.waiting import eventually
 from thresher.connectors import Caps, open_connector
 from thresher.connectors.addresses import read_address
 from thresher.connectors.connector import ConnectorOptions
-from thresher.connectors.mysql import MySQLEngine, MySQLSession, open_mysql
-from thresher.connectors.mysql_catalog import writable_rights
+from thresher.connectors.mysql import MySQLEngine, MySQLSession, open_mysql, writable_rights
 from thresher.core import InvalidInput, QueryFailed, QueryTimeout, StatementRefused
 from thresher.sqlguard import judge
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from tests.fakes.engine import DriverError, Engine
-from thresher.connectors import Caps, Tag, pool, read_address
+from thresher.connectors import Caps, SessionTag, pool, read_address
 from thresher.connectors.connector import ConnectorOptions
 from thresher.connectors.pool import PooledConnector
 from thresher.core import DatabaseUnavailable, QueryFailed, QueryTimeout
 
-TAG = Tag("", "", 0)
+TAG = SessionTag("", "", 0)
 
 
 @asynccontextmanager

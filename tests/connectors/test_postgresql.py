@@ -38,8 +38,8 @@ WRITES = (
 
 _ASKS = """
 import asyncio, sys
-from thresher.connectors import Caps, Tag, open_connector
-asyncio.run(open_connector(sys.argv[1]).run("select pg_sleep(62)", Tag("", "", 1), Caps(seconds=60)))
+from thresher.connectors import Caps, SessionTag, open_connector
+asyncio.run(open_connector(sys.argv[1]).run("select pg_sleep(62)", SessionTag("", "", 1), Caps(seconds=60)))
 """
 
 

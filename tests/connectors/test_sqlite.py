@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from thresher.connectors import Caps, ConnectorOptions, ForeignKey, Tag
-from thresher.connectors.addresses import Address
+from thresher.connectors import Caps, ConnectorOptions, ForeignKey, SessionTag
+from thresher.connectors.addresses import DatabaseAddress
 from thresher.connectors.failures import failed
-from thresher.connectors.sqlite import SqliteSession, open_sqlite
+from thresher.connectors.sqlite.engine import SqliteSession, open_sqlite
 from thresher.core import DatabaseUnavailable, QueryFailed, QueryTimeout, ThresherError
 
-TAG = Tag("test", "thread", 7)
+TAG = SessionTag("test", "thread", 7)
 OPTIONS = ConnectorOptions(lock_seconds=0.05)
 SHOP = """
 CREATE TABLE Customer (Id INTEGER PRIMARY KEY, Email NVARCHAR(60) NOT NULL UNIQUE, Born DATE, Note TEXT DEFAULT 'x');
@@ -43,7 +43,7 @@ INSERT INTO "Order" (Id, CustomerId, Total) VALUES (10, 1, 5.5), (11, 1, 20), (1
 
 def session_of(file: Path, options: ConnectorOptions = OPTIONS) -> SqliteSession:
     """A session with a file, as the pool would open it."""
-    address = Address("sqlite", f"sqlite:///{file.name}", "", "", (), None, "", file, {})
+    address = DatabaseAddress("sqlite", f"sqlite:///{file.name}", "", "", (), None, "", file, {})
     session = open_sqlite(address, options).open()
     assert isinstance(session, SqliteSession)
     return session

@@ -16,7 +16,7 @@ from thresher.connectors import read_address
 from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.knowledge.databases import DatabaseService
-from thresher.knowledge.databases.access import may_connect
+from thresher.knowledge.databases.sessions import may_connect
 from thresher.services import Services
 from thresher.store import Database, SecretBox
 

@@ -102,5 +102,5 @@ async def test_an_engine_without_schemas_says_so(service: DatabaseService, calle
     """A wrong schema is answered with those that there are, and not with an empty list."""
     await service.add_connection(caller, "shop", url(shop))
 
-    with pytest.raises(NotFound, match="leave it away"):
+    with pytest.raises(NotFound, match="leave it out"):
         await service.list_tables(caller, "shop", schema="public")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from thresher.connectors import Column, Schema, Table
-from thresher.knowledge.databases.catalog import Catalog
-from thresher.knowledge.databases.snapshots import NOTHING_KNOWN, snapshot_of
-from thresher.knowledge.databases.suggestions import suggest
+from thresher.knowledge.databases.catalog import NOTHING_KNOWN, Catalog, snapshot_of
+from thresher.knowledge.databases.statements import suggest
 
 
 def catalog(dialect: str) -> Catalog:

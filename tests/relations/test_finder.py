@@ -10,7 +10,7 @@ import pytest
 from tests.relations.shapes import found, sample, samples, tables_of, told
 from thresher.connectors import Profile, Table
 from thresher.knowledge.databases import find_relations
-from thresher.knowledge.databases.relations import columns_wanted
+from thresher.knowledge.databases.relations import columns_to_sample
 
 FINDS = {
     "a plural table and its key": (
@@ -212,8 +212,8 @@ def test_samples_are_wanted_where_they_may_tell() -> None:
     """Both ends of a doubtful pair; bounded."""
     tables = tables_of("plants: *plant_id i\nmachines: *id i, plant_id i, weight n, note t")
 
-    assert columns_wanted(tables) == {("", "plants", "plant_id"), ("", "machines", "plant_id")}
-    assert len(columns_wanted(tables, most=1)) == 1
+    assert columns_to_sample(tables) == {("", "plants", "plant_id"), ("", "machines", "plant_id")}
+    assert len(columns_to_sample(tables, most=1)) == 1
 
 
 def test_a_declared_key_tells_what_the_same_name_means_elsewhere() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.relations.shapes import tables_of
-from thresher.knowledge.databases.relations.naming import read_column, table_words
-from thresher.knowledge.databases.relations.words import loose, shortens, split, stem
+from thresher.knowledge.databases.relations.names import loose, read_column, shortens, split, stem, table_words
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from thresher.core import InvalidInput, NotFound
 from thresher.sqlguard import DIALECTS
 from thresher.upstream import GuardedSql, ServerConfig, parse_servers, public_config, restore_config, statements_in
-from thresher.upstream import guarded as module
+from thresher.upstream import config as module
 from thresher.upstream.pool import fill_connections, names_connections
 
 SECRET = "postgresql://reader:p%40ss-word-9@db.example.org/shop"

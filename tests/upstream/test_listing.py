@@ -18,7 +18,7 @@ async def test_an_invalid_definition_is_left_out_and_named(upstreams: Upstreams)
     assert [tool.name for tool in listing.tools] == ["echo"]
     missing, bad, number, array = listing.problems
     assert missing == "The tool 'broken' is left out: inputSchema is missing."
-    assert bad == "The tool 'bad' is left out: inputSchema.properties.a.type: 'strang' is no type."
+    assert bad == "The tool 'bad' is left out: inputSchema.properties.a.type: 'strang' is not a type."
     assert number == "A tool is left out: it is not an object."
     assert array == "The tool 'list' is left out: inputSchema must be an object."
 
@@ -102,13 +102,13 @@ async def test_what_a_server_does_not_have_is_refused_in_its_words(upstreams: Up
         ({"type": "object", "properties": {"a": {"type": ["string", "null"]}, "b": True}}, ""),
         ({"type": "object", "properties": {"a": {"items": [{"type": "string"}]}}, "$defs": {"x": {}}}, ""),
         ({"type": "array"}, "its type is 'array'"),
-        ({"properties": []}, "properties: it is no object"),
-        ({"properties": {"a": 1}}, "properties.a: it is no schema"),
-        ({"required": "a"}, "required: it is no list of names"),
-        ({"properties": {"a": {"enum": "x"}}}, "enum: it is no list"),
-        ({"properties": {"a": {"anyOf": {}}}}, "anyOf: it is no list"),
-        ({"properties": {"a": {"items": 3}}}, "items: it is no schema"),
-        ({"properties": {"a": {"type": {}}}}, "is no type"),
+        ({"properties": []}, "properties: it is not an object"),
+        ({"properties": {"a": 1}}, "properties.a: it is not a schema"),
+        ({"required": "a"}, "required: it is not a list of names"),
+        ({"properties": {"a": {"enum": "x"}}}, "enum: it is not a list"),
+        ({"properties": {"a": {"anyOf": {}}}}, "anyOf: it is not a list"),
+        ({"properties": {"a": {"items": 3}}}, "items: it is not a schema"),
+        ({"properties": {"a": {"type": {}}}}, "is not a type"),
     ],
 )
 def test_a_schema_is_checked_in_its_structure(schema: dict[str, object], problem: str) -> None:

@@ -16,10 +16,10 @@ from tests.support import eventually
 from tests.upstream.conftest import HttpServer, alive, pids, stdio_server
 from tests.upstream.peers import ALL, ELICITATION, Client
 from thresher.core import Settings, UpstreamError, UpstreamRefused, UpstreamTimeout
-from thresher.upstream import Limits, ServerConfig, Upstreams
+from thresher.upstream import ServerConfig, UpstreamLimits, Upstreams
 
 Start = Callable[..., HttpServer]
-LIMITS = Limits(leases=2, lease_wait=2.0, lease_idle=0.05, tending=0.05, ping_after=60.0)
+LIMITS = UpstreamLimits(leases=2, lease_wait=2.0, lease_idle=0.05, tending=0.05, ping_after=60.0)
 
 
 def text(outcome: Any) -> str:

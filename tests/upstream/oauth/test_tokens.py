@@ -17,8 +17,8 @@ from thresher.core import UpstreamError
 from thresher.knowledge.tools import CredentialStore
 from thresher.store import Database, SecretBox
 from thresher.upstream import OAuthClient, ServerConfig, SignInNeeded, auth_for, identity_for, sign_in_state
-from thresher.upstream.oauth import keeper
-from thresher.upstream.oauth.credential import Claim, read_credential
+from thresher.upstream.oauth import tokens
+from thresher.upstream.oauth.credential import RenewalClaim, read_credential
 
 
 async def test_ten_calls_with_an_ended_token_renew_it_once(
@@ -242,7 +242,7 @@ async def test_what_a_process_claimed_before_it_died_is_taken_over(
     await signed_in(config, store)
     held = read_credential(config, await store.load(config))
     assert held is not None
-    await store.save(config, held.changed(claim=Claim(at=1.0)).dump())
+    await store.save(config, held.changed(claim=RenewalClaim(at=1.0)).dump())
     await guarded.becomes(seconds="3600")
 
     assert await whoami(config, store) == "ada"
@@ -474,7 +474,7 @@ async def test_what_another_process_has_stored_is_seen_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A sign-in as somebody else, made elsewhere, is used before long, and no call waits for it."""
-    monkeypatch.setattr(keeper, "FRESH_SECONDS", 0.05)
+    monkeypatch.setattr(tokens, "FRESH_SECONDS", 0.05)
     await signed_in(config, store)
     held = await store.load(config) or {}
     async with httpx2.AsyncClient(auth=auth_for(config, store)) as client:
