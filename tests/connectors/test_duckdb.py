@@ -64,7 +64,7 @@ def look_of(folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with tables of every sort; nobody writes it."""
+    """A file with tables of every kind, without a writer."""
     file = tmp_path_factory.mktemp("duck") / "shop.duckdb"
     with duckdb.connect(str(file)) as database:
         database.execute(SHOP)

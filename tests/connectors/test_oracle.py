@@ -98,7 +98,7 @@ def test_what_is_too_dear_is_refused_before_it_runs() -> None:
 
 
 def test_a_statement_without_a_plan_says_itself_what_is_wrong() -> None:
-    """A failing EXPLAIN PLAN is no answer: the statement's own error is."""
+    """If EXPLAIN PLAN fails, the answer is the statement's own error."""
 
     def broken(statement: str) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
         if statement.startswith(("explain", "selec ")):
@@ -132,7 +132,7 @@ def test_the_schema_is_put_together() -> None:
 
 
 def test_health_and_reset() -> None:
-    """Rights are told; a package's memory is taken away between questions."""
+    """Rights are reported; the state of packages is removed between requests."""
     recorder = Recorder(answer)
     session = session_over(recorder)
     health = session.health()

@@ -90,7 +90,7 @@ def test_what_is_too_dear_is_refused(estimate: Estimate) -> None:
 
 
 def test_a_schema_is_assembled_in_order() -> None:
-    """Tables by name; a unique key that is the primary one is not told twice; two keys to one table stay two."""
+    """Tables by name; a unique key equal to the primary key is not repeated; two keys to one table stay two."""
     catalog = CatalogRows(
         tables=[("s", "b", "table", None, -1), ("s", "a", "view", " c ", 7), ("r", "z", "table", "", None)],
         columns=[("s", "b", "id", "int", None, 0, None, None), ("s", "b", "x", "int", None, 1, " 0 ", "why")],

@@ -41,7 +41,7 @@ def test_a_file_is_read_with_its_variables(tmp_path: Path) -> None:
 
 
 def test_a_wrong_entry_stops_no_other(tmp_path: Path) -> None:
-    """Its reason is told, without what it holds."""
+    """Its reason is reported, without its content."""
     file = tmp_path / "databases.json"
     file.write_text('{"databases": {"a": {"url": "sqlite:///x"}, "b": {}, "c": 3, "d": {"url": "${NOT_SET}"},'
                     ' "e": {"url": "sqlite:///x", "pasword": "s3cret"}}}')  # fmt: skip
@@ -67,7 +67,7 @@ def test_what_is_no_such_file_is_an_error(tmp_path: Path, text: str) -> None:
 
 
 async def test_connections_come_and_go_with_the_file(service: DatabaseService, caller: Caller, shop: Path) -> None:
-    """Those that people made stay, and nobody removes the file's by hand."""
+    """Connections that users added are kept, and those of the file cannot be removed by hand."""
     await service.add_connection(caller, "own", url(shop))
 
     wrong = await service.configure(

@@ -79,7 +79,7 @@ def test_the_fullest_form_that_fits_is_taken() -> None:
 
 
 def test_names_are_grouped_by_their_first_words() -> None:
-    """Whatever the style of writing; what shares its beginning with nobody stands together."""
+    """In any naming style; names that share no first word form one group."""
     names = ["inv_head", "inv_line", "INV_TAX", "OrderHead", "OrderLine", "OrderTax", "x", "1"]
 
     assert groups_of(names) == [

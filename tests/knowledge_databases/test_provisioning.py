@@ -80,7 +80,7 @@ async def test_a_statement_says_how_to_get_a_server(
 
 
 async def test_a_live_server_is_preferred(service: DatabaseService, caller: Caller, tmp_path: Path, shop: Path) -> None:
-    """What somebody added under the server's name stays as it is."""
+    """A connection that a user added under the server's name is not changed."""
     await service.add_connection(caller, "shop", url(shop))
 
     given = await service.provide(caller, "books", folders(bookshop(tmp_path), "shop"))
@@ -118,7 +118,7 @@ async def test_a_live_server_replaces_what_was_provided_and_gives_it_back(
 async def test_the_tenants_live_server_hides_what_a_user_was_provided(
     service: DatabaseService, caller: Caller, tmp_path: Path, shop: Path
 ) -> None:
-    """Nobody has to refresh a workspace to see it."""
+    """It is visible without a refresh of the workspace."""
     user = Caller(caller.tenant, "ann")
     await service.provide(user, "books", folders(bookshop(tmp_path), "shop"))
     await service.add_connection(caller, "shop", url(shop))
@@ -172,7 +172,7 @@ async def test_a_workspace_that_goes_takes_its_connections(
 async def test_a_provided_connection_is_not_removed_by_hand(
     service: DatabaseService, caller: Caller, tmp_path: Path, shop: Path
 ) -> None:
-    """It goes with its workspace, and the error says so."""
+    """It is removed with its workspace, and the error says so."""
     await service.provide(caller, "books", folders(bookshop(tmp_path), "shop"))
 
     with pytest.raises(NotAllowed, match="workspace 'books'") as refused:
@@ -209,7 +209,7 @@ async def test_changed_files_are_seen_at_the_next_question(
 
 
 async def test_files_that_went_leave_the_last_schema(service: DatabaseService, caller: Caller, tmp_path: Path) -> None:
-    """As with a server that is away, and the answer says so."""
+    """As with an unavailable server, and the answer says so."""
     builder = WorkspaceBuilder(tmp_path)
     file = builder.table("crm", "people", [Column("person_id", key=True)])
     await service.provide(caller, "crm", folders(builder, "crm"))
@@ -235,7 +235,7 @@ def test_names_are_made_fit_and_told_apart() -> None:
 async def test_workspaces_that_provide_at_once_do_not_meet(
     service: DatabaseService, caller: Caller, tmp_path: Path
 ) -> None:
-    """Each has one connection for its server, whoever was first."""
+    """Each has one connection for its server, in any order."""
     builders = {name: WorkspaceBuilder(tmp_path / name) for name in ("one", "two", "three")}
     for builder in builders.values():
         builder.table("crm", "people", [Column("id", key=True)])

@@ -17,7 +17,7 @@ from thresher.store import Database
 async def test_a_changed_schema_is_read_in_the_background(
     service: DatabaseService, caller: Caller, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The old one answers meanwhile and says so; nobody has to ask for it."""
+    """Meanwhile the old one is used, and the answer says so; no request is needed."""
     monkeypatch.setattr(refresh, "LOOK_SECONDS", 0.0)
     await service.add_connection(caller, "shop", url(shop))
     await service.query_database_schema(caller, "shop")
@@ -33,7 +33,7 @@ async def test_a_changed_schema_is_read_in_the_background(
 
 
 async def test_a_table_keeps_its_place_in_the_index(service: DatabaseService, caller: Caller, shop: Path) -> None:
-    """What is dropped is found no more, and what comes after takes nobody's place."""
+    """A dropped table is no longer found, and a new one never gets its number."""
     await service.add_connection(caller, "shop", url(shop))
     await service.refresh_schema(caller, "shop")
     write(shop, "drop table product; create table article (article_id integer primary key)")
@@ -56,7 +56,7 @@ async def test_many_who_ask_at_once_read_a_schema_once(service: DatabaseService,
 async def test_what_was_known_answers_while_a_database_is_away(
     service: DatabaseService, caller: Caller, shop: Path
 ) -> None:
-    """The answer says since when, and the connection why."""
+    """The answer says since when, and the connection says why."""
     await service.add_connection(caller, "shop", url(shop))
     await service.refresh_schema(caller, "shop")
     shop.rename(shop.with_suffix(".away"))
@@ -71,7 +71,7 @@ async def test_what_was_known_answers_while_a_database_is_away(
 
 
 async def test_a_test_that_works_has_the_schema_read(service: DatabaseService, caller: Caller, shop: Path) -> None:
-    """Whoever has mended what was wrong, and tried it, is not told of it any more."""
+    """After a repair and a successful test, the problem is no longer reported."""
     away = shop.rename(shop.with_suffix(".away"))
     await service.add_connection(caller, "shop", url(shop))
     await service.settle()
@@ -95,7 +95,7 @@ async def test_a_schema_that_was_never_read_is_an_error(service: DatabaseService
 async def test_a_killed_refresh_is_finished_by_the_next_use(
     services: Services, database: Database, tenant: Tenant, shop: Path
 ) -> None:
-    """A process that dies after it stored a schema leaves tables that are not found; another one sees to them."""
+    """A process that dies after storing a schema leaves tables that are not indexed; another process indexes them."""
     caller = services.caller
     await services.databases.add_connection(caller, "shop", url(shop))
     await services.databases.query_database_schema(caller, "shop")

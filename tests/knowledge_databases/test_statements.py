@@ -135,7 +135,7 @@ async def test_one_caller_leaves_sessions_to_the_others(services: Services, call
 
 
 async def test_a_statement_waits_for_its_turn_for_a_while(caller: Caller) -> None:
-    """Then the error says how many are running, and what to do."""
+    """After that the error says how many are running, and what to do."""
     turns = StatementLimiter(1, wait_seconds=0.01)
     async with turns.taken(caller):
         with pytest.raises(DatabaseUnavailable, match="1 of your statements") as refused:
@@ -150,7 +150,7 @@ async def test_a_statement_waits_for_its_turn_for_a_while(caller: Caller) -> Non
 
 
 async def test_a_plan_is_made_without_running(service: DatabaseService, caller: Caller, shop: Path) -> None:
-    """What writes is refused here too, and what asks for a plan already is told so."""
+    """Writing statements are refused here too, and one that already asks for a plan gets an error."""
     await service.add_connection(caller, "shop", url(shop))
 
     plan = await service.explain(caller, "shop", "select * from customer where customer_id = 1")

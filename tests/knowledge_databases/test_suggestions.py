@@ -54,7 +54,7 @@ def test_the_near_name_is_offered(dialect: str, message: str, offer: str) -> Non
     ],
 )
 def test_nothing_is_offered_where_nothing_is_near(message: str) -> None:
-    """Nor where the database says it itself."""
+    """The same if the database's message has a suggestion."""
     assert suggest(message, catalog("postgresql"), ["customer"]) == ""
 
 

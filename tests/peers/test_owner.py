@@ -1,4 +1,4 @@
-"""Whose process is at the other end: one contract for each way to determine it."""
+"""The process at the other end: one contract for each way to determine its user."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def connected_as(user: int) -> Iterator[Ends]:
 
 @as_root
 def test_another_users_socket_is_not_ours(way: Way) -> None:
-    """Loopback reaches everybody who has an account on the machine."""
+    """Every account on the machine can use loopback."""
     with connected_as(STRANGER) as ends:
         assert not way(*(end(*pair) for pair in ends))
 
@@ -110,7 +110,7 @@ print(*(way(*ends) for way in ways))
 
 
 def judged_as(user: int, ends: Ends) -> list[str]:
-    """What each way says in a process of another user."""
+    """The results of all ways in a process of another user."""
     arguments = [str(part) for pair in ends for part in pair]
     command = [sys.executable, "-c", JUDGE_AS, str(user), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
@@ -138,7 +138,7 @@ def test_a_user_whom_our_namespace_does_not_know_is_not_ours() -> None:
 
 
 async def test_a_connection_is_judged_once() -> None:
-    """What was decided holds until it ends; nothing is looked up again for each request."""
+    """The result is valid for the whole connection; it is not determined again for each request."""
     with connected(*V4) as (client, ends):
         peer = ConnectionPeer(*ends)
         before = await peer.is_own_user()
@@ -156,7 +156,7 @@ async def test_what_is_not_this_machine_is_not_ours(theirs: tuple[str, int]) -> 
 
 
 def test_a_peer_is_recognised_once() -> None:
-    """The connection is told when its peer has shown who it is, and not for each of its requests."""
+    """The connection is notified once its peer is recognised, and not for each request."""
     heard: list[str] = []
     peer = ConnectionPeer(("127.0.0.1", 1), ("127.0.0.1", 2), lambda: heard.append("recognised"))
     peer.recognise()

@@ -1,4 +1,4 @@
-"""What looks like a foreign key, and what does not."""
+"""Columns that look like foreign keys, and columns that do not."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ PLANTS = "plants: *plant_id i\nmachines: *id i, plant_id i"
 
 
 def test_values_that_the_parent_lacks_refute_a_name() -> None:
-    """Half of them are no keys."""
+    """Half of them are not keys."""
     profiles = samples(plants__plant_id=sample(1, 2, 3), machines__plant_id=sample(2, 3, 8, 9))
 
     assert found(PLANTS) == {"machines.plant_id > plants.plant_id"}
@@ -217,7 +217,7 @@ def test_samples_are_wanted_where_they_may_tell() -> None:
 
 
 def test_a_declared_key_tells_what_the_same_name_means_elsewhere() -> None:
-    """A name that says nothing by itself; not where two declared keys differ."""
+    """This applies to a name without a meaning of its own, unless two declared keys differ."""
     schema = "staff: *id i\njobs: *id i\nbills: *id i, zz9 i>staff\nnotes: *id i, zz9 i"
 
     assert found(schema) == {"notes.zz9 > staff.id"}

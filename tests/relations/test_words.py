@@ -1,4 +1,4 @@
-"""Names are split, brought to one number, and short forms are told from other words."""
+"""Names are split into words and stems, and abbreviations are recognised."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_statements_are_found_wherever_they_stand(arguments: Any, expected: set[
 
 @pytest.mark.parametrize("value", [1, True, {"text": "select 1"}, ["a", 2], [["a"]], {}])
 def test_what_cannot_be_read_as_a_statement_is_refused(value: Any) -> None:
-    """Nobody could tell what the server makes of it."""
+    """It is unknown what the server would run."""
     with pytest.raises(InvalidInput, match="as a text"):
         statements_in({"sql": value}, ("sql",))
 

@@ -110,7 +110,7 @@ async def test_a_session_that_no_longer_answers_is_given_up(settings: Settings, 
 
 
 async def test_a_health_check_needs_no_users_token(settings: Settings, http_server: Start, tmp_path: Path) -> None:
-    """Whose credentials a session uses is not for us to try out; a refusal shows that the server lives."""
+    """A health check does not use a user's credentials; a refusal shows that the server is alive."""
     heard = tmp_path / "heard"
     server = http_server(f"heard={heard}", headers={"Authorization": f"Bearer {SECRET}"}, identity="ann")
     pool = Upstreams(settings, limits=UpstreamLimits(tending=0.02, ping_after=0.02))

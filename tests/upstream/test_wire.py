@@ -74,7 +74,7 @@ PACKED = gzip.compress(b"hello")
     ],
 )
 async def test_answers_of_all_kinds_are_read_and_the_connection_is_used_again(sent: bytes) -> None:
-    """Whatever tells their length."""
+    """With each way to determine their length."""
     async with serving(sent, sent) as (url, heard):
         wire = WireClient({"X-Key": "k"}, 5.0)
 
@@ -101,7 +101,7 @@ async def test_an_answer_without_a_length_ends_with_its_connection() -> None:
 
 
 async def test_a_connection_that_the_server_has_closed_is_not_used_again() -> None:
-    """Found out before a request goes over it, for then nobody could say whether it was carried out."""
+    """Detected before a request is sent over it, because then it would be unknown whether it was carried out."""
     async with serving(PLAIN, PLAIN, then_close=True) as (url, heard):
         wire = WireClient({}, 5.0)
 

@@ -121,7 +121,7 @@ def failed(dialect: str, error: BaseException, sql: str = "", *, lead: str = "")
     )
 
 
-def place_of(sql: str, offset: int) -> tuple[int, int]:
+def line_and_column(sql: str, offset: int) -> tuple[int, int]:
     """Line and column, both from 1, of a character offset."""
     before = sql[:offset]
     return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
@@ -130,7 +130,7 @@ def place_of(sql: str, offset: int) -> tuple[int, int]:
 def _where(sql: str, offset: int | None, before: int) -> str:
     if offset is None or not 0 <= offset - before <= len(sql):
         return ""
-    line, column = place_of(sql, offset - before)
+    line, column = line_and_column(sql, offset - before)
     return f" (line {line}, column {column})"
 
 

@@ -17,7 +17,7 @@ import duckdb
 from thresher.connectors.addresses import real_file
 from thresher.connectors.connector import ConnectorOptions
 from thresher.connectors.duckdb.schema import STAMP, read_schema
-from thresher.connectors.duckdb.types import Conversion, conversion_of
+from thresher.connectors.duckdb.types import ExactConversion, conversion_of
 from thresher.connectors.failures import failed
 from thresher.connectors.profiling import profile
 from thresher.connectors.records import Caps, Health, Profiles, ResultColumn, Rows, Schema, SessionTag
@@ -249,11 +249,11 @@ def _placed(sql: str, lead: str) -> Generator[None]:
         raise failed("duckdb", error, sql, lead=lead) from None
 
 
-def _place(number: int, reading: Conversion | None) -> str:
+def _place(number: int, reading: ExactConversion | None) -> str:
     return f"CAST(#{number} AS {reading.cast})" if reading else f"#{number}"
 
 
-def _exact(row: Sequence[Any], readings: Sequence[Conversion | None]) -> list[Any]:
+def _exact(row: Sequence[Any], readings: Sequence[ExactConversion | None]) -> list[Any]:
     return [
         reading.convert(value) if reading and value is not None else value
         for value, reading in zip(row, readings, strict=True)

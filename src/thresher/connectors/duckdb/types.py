@@ -40,7 +40,7 @@ class DuckType(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Conversion:
+class ExactConversion:
     """How a column is read exactly.
 
     Attributes:
@@ -52,21 +52,21 @@ class Conversion:
     convert: Convert
 
 
-def conversion_of(kind: DuckType) -> Conversion | None:
+def conversion_of(kind: DuckType) -> ExactConversion | None:
     """How values of a type are read exactly; None if the driver's values are exact."""
     name = str(kind)
     if kind.id in _TIMES:
-        return Conversion("VARCHAR", iso_text)
+        return ExactConversion("VARCHAR", iso_text)
     if kind.id == "interval":
-        return Conversion("VARCHAR", read_interval)
+        return ExactConversion("VARCHAR", read_interval)
     if kind.id == "float":
-        return Conversion("VARCHAR", float)
+        return ExactConversion("VARCHAR", float)
     if name == "JSON":
-        return Conversion("VARCHAR", read_json)
+        return ExactConversion("VARCHAR", read_json)
     if kind.id in ("variant", "tuple"):
-        return Conversion("JSON", read_json)
+        return ExactConversion("JSON", read_json)
     if kind.id == "union":
-        return Conversion("VARCHAR", str)
+        return ExactConversion("VARCHAR", str)
     return _of_container(kind)
 
 
@@ -80,7 +80,7 @@ def read_interval(text: str) -> str:
     return duration(12 * int(years or 0) + int(months or 0), int(days or 0), -clock if sign else clock)
 
 
-def _of_container(kind: DuckType) -> Conversion | None:
+def _of_container(kind: DuckType) -> ExactConversion | None:
     if kind.id not in ("list", "array", "struct", "map"):
         return None
     inner = [(name, child) for name, child in kind.children if name != "size"]
@@ -91,15 +91,15 @@ def _of_container(kind: DuckType) -> Conversion | None:
     converts = [_kept(reading.convert) if reading else _same for reading in readings]
     match kind.id:
         case "list":
-            return Conversion(f"{casts[0]}[]", _each(converts[0]))
+            return ExactConversion(f"{casts[0]}[]", _each(converts[0]))
         case "array":
-            return Conversion(f"{casts[0]}[{dict(kind.children)['size']}]", _each(converts[0]))
+            return ExactConversion(f"{casts[0]}[{dict(kind.children)['size']}]", _each(converts[0]))
         case "map":
-            return Conversion(f"MAP({casts[0]}, {casts[1]})", _entries(converts[0], converts[1]))
+            return ExactConversion(f"MAP({casts[0]}, {casts[1]})", _entries(converts[0], converts[1]))
         case _:
             fields = [f"{_quoted(name)} {cast}" for (name, _), cast in zip(inner, casts, strict=True)]
             names = [name for name, _ in inner]
-            return Conversion(f"STRUCT({', '.join(fields)})", _fields(dict(zip(names, converts, strict=True))))
+            return ExactConversion(f"STRUCT({', '.join(fields)})", _fields(dict(zip(names, converts, strict=True))))
 
 
 def _same(value: Any) -> Any:

@@ -7,6 +7,7 @@ owner of a connection changes it.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -129,28 +130,14 @@ class Connections:
     def _same(self, known: StoredConnection, write: ConnectionValues, address: DatabaseAddress) -> bool:
         """Whether nothing would change, so that sessions and the schema can be kept."""
         before = known.connection
-        former = (
-            before.location,
-            before.user,
-            before.samples,
-            before.description,
-            known.functions,
-            known.configured,
-            known.keyed,
+        former = dataclasses.replace(
+            write,
+            **{name: getattr(before, name) for name in ("location", "samples", "description", "workspace")},
+            **{name: getattr(known, name) for name in ("functions", "configured", "keyed")},
+            account=before.user,
         )
-        now = (
-            write.location,
-            write.account,
-            write.samples,
-            write.description,
-            write.functions,
-            write.configured,
-            write.keyed,
-        )
-        if before.workspace != write.workspace:
-            return False
         try:
-            return former == now and read_address(self._secrets.open(known.sealed)) == address
+            return former == write and read_address(self._secrets.open(known.sealed)) == address
         except ThresherError:
             return False
 

@@ -21,7 +21,7 @@ from thresher.embedding import count_tokens
 from thresher.knowledge.databases.catalog import Catalog
 from thresher.knowledge.databases.models import IncomingKey, PotentialRelation, SchemaAnswer
 from thresher.knowledge.databases.notation import NOTES, SchemaWriter, inline, must_quote, quoted
-from thresher.knowledge.databases.paging import BudgetedLines, cursor_of, filled, place_of
+from thresher.knowledge.databases.paging import BudgetedLines, cursor_of, cursor_position, filled
 from thresher.knowledge.databases.queries import StoredConnection
 from thresher.knowledge.databases.table_search import TableSearcher
 
@@ -309,7 +309,7 @@ class Describer:
         """See `DatabaseService.query_database_schema`."""
         _check(budget, table, question)
         words = (str(held.id), str(catalog.edition), table or "", question or "")
-        place = place_of(cursor, words) if cursor else None
+        place = cursor_position(cursor, words) if cursor else None
         head = _head(held, catalog, notes)
         if table is not None:
             return self._table(held, catalog, catalog.table(table), words, place or 0, budget, head, notes)

@@ -89,7 +89,7 @@ def cursor_of(place: int, question: Sequence[str]) -> str:
     return f"{_check(question)}{place}"
 
 
-def place_of(cursor: str, question: Sequence[str]) -> int:
+def cursor_position(cursor: str, question: Sequence[str]) -> int:
     """The position at which a cursor continues.
 
     Raises:

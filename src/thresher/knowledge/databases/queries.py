@@ -10,14 +10,13 @@ same time assign the same numbers to its tables.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, cast
 
 from sqlalchemy import CursorResult, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.connectors import SchemaDialect
 from thresher.core import Caller, Tenant
 from thresher.knowledge.databases.models import Connection
 from thresher.store import Database
@@ -120,6 +119,9 @@ REMOVING: Final = "removing"
 
 _COLUMNS: Final = """id, owner, name, dialect, location, account, sealed, samples, description, functions, configured,
     changes, state, problem, version, writable, tables, stamp, edition, schema_at, workspace, keyed"""
+_NAMES: Final = tuple(name.strip() for name in _COLUMNS.split(","))
+_PUBLIC: Final = tuple(one.name for one in fields(Connection) if one.name in {*_NAMES} - {"writable"})
+"""Columns that are fields of the public record under the same name and with the same value."""
 
 _HELD: Final = f"""
     select {_COLUMNS} from connection
@@ -178,19 +180,8 @@ class ConnectionValues:
     @property
     def values(self) -> dict[str, Any]:
         """Values by column."""
-        return {
-            "name": self.name,
-            "dialect": self.dialect,
-            "location": self.location,
-            "account": self.account,
-            "sealed": self.sealed,
-            "samples": self.samples,
-            "description": self.description,
-            "functions": list(self.functions),
-            "configured": self.configured,
-            "workspace": self.workspace,
-            "keyed": self.keyed,
-        }
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {**values, "functions": list(self.functions)}
 
 
 async def held(database: Database, caller: Caller) -> dict[str, StoredConnection]:
@@ -315,53 +306,20 @@ def _of(tenant: Tenant, number: int) -> Any:
 
 
 def _columns() -> list[Any]:
-    return [connection.c[name.strip()] for name in _COLUMNS.split(",")]
+    return [connection.c[name] for name in _NAMES]
 
 
 def _held(row: tuple[Any, ...]) -> StoredConnection:
-    (
-        number,
-        owner,
-        name,
-        dialect,
-        location,
-        account,
-        sealed,
-        samples,
-        description,
-        functions,
-        configured,
-        changes,
-        state,
-        problem,
-        version,
-        writable,
-        tables,
-        stamp,
-        edition,
-        schema_at,
-        workspace,
-        keyed,
-    ) = row
+    value = dict(zip(_NAMES, row, strict=True))
     known = Connection(
-        id=number,
-        name=name,
-        dialect=cast("SchemaDialect", dialect),
-        location=location,
-        user=account,
-        owner=owner,
-        samples=samples,
-        description=description,
-        state=state,
-        problem=problem,
-        version=version,
-        tables=tables,
-        schema_at=schema_at,
-        writable=tuple(writable),
-        workspace=workspace,
+        **{name: value[name] for name in _PUBLIC}, user=value["account"], writable=tuple(value["writable"])
     )
     return StoredConnection(
-        known, bytes(sealed), tuple(functions), configured, changes, stamp, edition, _keyed(keyed, owner)
+        known,
+        sealed=bytes(value["sealed"]),
+        functions=tuple(value["functions"]),
+        **{name: value[name] for name in ("configured", "changes", "stamp", "edition")},
+        keyed=_keyed(value["keyed"], known.owner),
     )
 
 

@@ -45,7 +45,7 @@ _BEING_READ = "the schema is being read again and may have changed; ask again in
 
 
 @dataclass(frozen=True, slots=True)
-class SchemaSource:
+class SchemaLookup:
     """Provides the schemas of connections for answers.
 
     Attributes:

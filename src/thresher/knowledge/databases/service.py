@@ -36,9 +36,9 @@ from thresher.knowledge.databases.provisioning import (
     server_connection,
     settle,
 )
-from thresher.knowledge.databases.refresh import Refresher, SchemaSource
+from thresher.knowledge.databases.refresh import Refresher, SchemaLookup
 from thresher.knowledge.databases.sessions import ConnectorPool
-from thresher.knowledge.databases.statements import StatementRequest, StatementRunner, without_server
+from thresher.knowledge.databases.statements import StatementRequest, StatementRunner, no_server_error
 from thresher.knowledge.databases.table_search import MOST_FOUND, TableSearcher, columns_of, listed, relations_of
 from thresher.search import SearchIndex
 from thresher.store import Database, SecretBox, clean
@@ -70,7 +70,7 @@ class DatabaseService:
         indexing = self._indexing = TableIndexer(database, index, jobs)
         self._refresher = Refresher(database, self._sessions, indexing)
         self._connections = Connections(database, indexing, jobs, self._sessions, secrets, settings)
-        self._schemas = SchemaSource(self._connections, cache, self._refresher)
+        self._schemas = SchemaLookup(self._connections, cache, self._refresher)
         self._searcher = TableSearcher(index)
         self._describer = Describer(self._searcher)
         self._runner = StatementRunner(self._sessions, cache, audit, settings)
@@ -351,7 +351,7 @@ class DatabaseService:
         """
         held = await self._connections.held(caller, connection)
         if not held.connection.live:
-            raise without_server(held.connection)
+            raise no_server_error(held.connection)
         async with self._sessions.use(caller.tenant, held) as connector:
             rows = await connector.sessions(SessionTag("thresher", "", 0))
         return SessionInfo(connection, held.connection.dialect, _named(rows))
@@ -388,7 +388,7 @@ class DatabaseService:
                 hint="Add the server with a key that names no user, or a connection of your own.",
             )
         if not held.connection.live:
-            raise without_server(held.connection)
+            raise no_server_error(held.connection)
         return self._connections.address(held)
 
     async def close(self) -> None:

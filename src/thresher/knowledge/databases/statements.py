@@ -38,7 +38,7 @@ from thresher.knowledge.databases.cache import SchemaCache
 from thresher.knowledge.databases.catalog import Catalog
 from thresher.knowledge.databases.models import Connection, QueryAnswer, Requester
 from thresher.knowledge.databases.notation import inline, must_quote, quoted
-from thresher.knowledge.databases.paging import cursor_of, place_of
+from thresher.knowledge.databases.paging import cursor_of, cursor_position
 from thresher.knowledge.databases.queries import StoredConnection
 from thresher.knowledge.databases.sessions import ConnectorPool, StatementLimiter
 from thresher.sqlguard import Knowledge, Verdict, judge
@@ -202,7 +202,7 @@ class StatementRunner:
         if not 1 <= max_rows <= MOST_ROWS:
             raise InvalidInput("The number of rows is out of bounds.", hint=f"Ask for 1 to {MOST_ROWS:,} rows.")
         words = (str(statement.held.id), str(statement.held.changes), statement.sql)
-        skip = place_of(cursor, words) if cursor else 0
+        skip = cursor_position(cursor, words) if cursor else 0
         caps = Caps(rows=max_rows, seconds=self._seconds, skip=skip)
         ran = await self._run(statement, lambda connector, tag: connector.run(statement.sql, tag, caps))
         rows, count = ran.rows, len(ran.rows.rows)
@@ -247,7 +247,7 @@ class StatementRunner:
         dialect = statement.held.connection.dialect
         if dialect == COLUMN_INFO:
             await self._audit.decide(statement.caller, _attempt(statement, Verdict(allowed=False), rule=_NO_SERVER))
-            raise without_server(statement.held.connection)
+            raise no_server_error(statement.held.connection)
         async with AsyncExitStack() as stack:
             connector, knowledge, lost = await self._reach(statement, stack)
             verdict = await asyncio.to_thread(judge, statement.sql, dialect, knowledge)
@@ -358,7 +358,7 @@ def refusal(verdict: Verdict, audit_id: int) -> StatementRefused:
     )
 
 
-def without_server(connection: Connection) -> DatabaseUnavailable:
+def no_server_error(connection: Connection) -> DatabaseUnavailable:
     """The error for a connection that is column information only."""
     return DatabaseUnavailable(
         f"'{connection.name}' is column information only: there is no live server to ask.",

@@ -15,7 +15,7 @@ from thresher.core import Caller, InvalidInput, NotFound, Why, check_limit, did_
 from thresher.knowledge.databases.catalog import Catalog
 from thresher.knowledge.databases.indexing import KIND, facets_of, key_of, words_of
 from thresher.knowledge.databases.models import FoundTable, FoundTables, Relations, TableBrief, TableColumns, TableList
-from thresher.knowledge.databases.paging import cursor_of, place_of
+from thresher.knowledge.databases.paging import cursor_of, cursor_position
 from thresher.knowledge.databases.queries import StoredConnection
 from thresher.search import Filter, SearchIndex, terms
 
@@ -36,14 +36,14 @@ def listed(
     """See `DatabaseService.list_tables`."""
     check_limit(limit, MOST_LISTED)
     words = (str(held.id), str(catalog.edition), search or "", schema or "", "list")
-    first = place_of(cursor, words) if cursor else 0
+    first = cursor_position(cursor, words) if cursor else 0
     within = _of_schema(catalog, schema)
     found = _matching(within, search) if search and search.strip() else within
     end = first + limit
     return TableList(
         held.connection.name,
         held.connection.dialect,
-        tuple(brief(table) for table in found[first:end]),
+        tuple(table_brief(table) for table in found[first:end]),
         len(found),
         cursor_of(end, words) if end < len(found) else None,
         notes,
@@ -162,7 +162,7 @@ class TableSearcher:
         tables = tuple(
             FoundTable(
                 sources[connection][0].connection.name,
-                brief(table),
+                table_brief(table),
                 _met_first(table, asked),
                 round(score, 4),
                 why_text(why),
@@ -172,7 +172,7 @@ class TableSearcher:
         return FoundTables(query, tables, found.degraded)
 
 
-def brief(table: Table) -> TableBrief:
+def table_brief(table: Table) -> TableBrief:
     """A table's entry in lists."""
     return TableBrief(table.schema, table.name, table.kind, len(table.columns), table.rows, table.comment)
 
