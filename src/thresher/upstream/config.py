@@ -15,6 +15,156 @@ from typing import Any, Final, Literal, cast, get_args
 from thresher.core import JSON, InvalidInput
 from thresher.upstream.masking import MASK, mask_address, mask_arguments
 
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ServerConfig:
+    """One MCP server as its owner configured it, with variables filled in.
+
+    Attributes:
+        name: Letters, digits, `_`, `.` and `-`, at most 64 characters.
+        transport: `stdio` starts a child process, `http` uses streamable HTTP, `sse` its predecessor HTTP+SSE.
+        command: The program of a stdio server, looked up on the PATH.
+        args: Its arguments.
+        env: Environment added to the safe base that every child gets; secret.
+        cwd: The child's working directory; empty for that of the daemon.
+        url: Address of an HTTP server.
+        headers: Headers sent with each request; secret.
+        enabled: False keeps the server in the catalogue without using it.
+        description: The owner's description of the server.
+        prefix: Whether the names of its tools are prefixed with the server's name.
+        tenant: Id of the owning tenant; sessions are never shared between tenants.
+        identity: The user whose credentials the session uses; empty for those of the whole tenant.
+        oauth: The OAuth client that the owner has registered; None to register dynamically when a sign-in is needed.
+        sql: Which arguments of its tools are SQL that the guard must read; None if there are none.
+        owner: The user who owns the server; empty for the tenant.
+        handed: Addresses of database connections that were filled in; secret.
+    """
+
+    name: str
+    transport: Literal["stdio", "http", "sse"]
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    enabled: bool = True
+    description: str = ""
+    prefix: bool = True
+    tenant: int = 0
+    identity: str = ""
+    oauth: OAuthClient | None = None
+    sql: GuardedSql | None = None
+    owner: str = ""
+    handed: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        shown = " ".join(f"{name}={value!r}" for name, value in public_config(self).items())
+        env = dict.fromkeys(self.env, MASK)
+        headers = dict.fromkeys(self.headers, MASK)
+        return f"ServerConfig({self.name!r}, {shown}, env={env}, headers={headers}, enabled={self.enabled})"
+
+    @property
+    def connection(self) -> tuple[object, ...]:
+        """The fields that a live session depends on."""
+        return (
+            self.transport,
+            self.command,
+            self.args,
+            dict(self.env),
+            self.cwd,
+            self.url,
+            dict(self.headers),
+            self.oauth,
+        )
+
+
+def valid_name(name: str) -> bool:
+    """Whether a server may have this name, which becomes the prefix of its tools' names."""
+    return _NAME.fullmatch(name) is not None
+
+
+def public_config(config: ServerConfig) -> dict[str, Any]:
+    """The part that may be stored and shown in clear: transport, and command or address with secrets as `***`."""
+    own_names: dict[str, Any] = {} if config.prefix else {"prefix": False}
+    if config.sql is not None:
+        own_names["sql"] = config.sql.public()
+    if config.transport != "stdio":
+        oauth = {} if config.oauth is None else {"oauth": config.oauth.public()}
+        return {"transport": config.transport, "url": mask_address(config.url), **oauth, **own_names}
+    return {
+        "transport": "stdio",
+        "command": config.command,
+        "args": list(mask_arguments(config.args)),
+        "cwd": config.cwd,
+        **own_names,
+    }
+
+
+def sealed_part(config: ServerConfig) -> dict[str, Any]:
+    """The part that must be encrypted: environment, headers, client secret, and arguments or address with secrets.
+
+    Returns:
+        A JSON object without empty entries; empty when the server has no secret.
+    """
+    sealed: dict[str, Any] = {"env": dict(config.env), "headers": dict(config.headers)}
+    if mask_arguments(config.args) != config.args:
+        sealed["args"] = list(config.args)
+    if mask_address(config.url) != config.url:
+        sealed["url"] = config.url
+    if config.oauth is not None:
+        sealed["client_secret"] = config.oauth.client_secret
+    return {name: value for name, value in sealed.items() if value}
+
+
+def restore_config(
+    name: str,
+    public: JSON,
+    sealed: JSON,
+    *,
+    enabled: bool = True,
+    description: str = "",
+    tenant: int = 0,
+    identity: str = "",
+) -> ServerConfig:
+    """Join the two stored parts; the other arguments name the owner and the credentials to use.
+
+    Raises:
+        InvalidInput: The stored parts do not describe a server.
+    """
+    whole = {**public, **sealed}
+    transport = whole.get("transport")
+    if transport not in ("stdio", "http", "sse"):
+        raise InvalidInput(
+            f"The stored configuration of server '{name}' has no known transport.",
+            hint=f"Remove it and add it again: thresher servers remove {name}.",
+        )
+    return ServerConfig(
+        name=name,
+        transport=transport,
+        command=str(whole.get("command", "")),
+        args=tuple(whole.get("args", ())),
+        env=dict(whole.get("env", {})),
+        cwd=str(whole.get("cwd", "")),
+        url=str(whole.get("url", "")),
+        headers=dict(whole.get("headers", {})),
+        enabled=enabled,
+        description=description,
+        prefix=whole.get("prefix") is not False,
+        tenant=tenant,
+        identity=identity,
+        oauth=_restored_oauth(whole),
+        sql=read_sql(public.get("sql")),
+    )
+
+
+def _restored_oauth(whole: JSON) -> OAuthClient | None:
+    oauth: JSON | None = whole.get("oauth")
+    return None if oauth is None else read_oauth({**oauth, "clientSecret": whole.get("client_secret", "")})
+
+
 DIALECTS: Final = ("postgresql", "mysql", "mariadb", "sqlite", "duckdb", "oracle", "mssql")
 """The guard's dialects; this package does not import the guard, so a test keeps the two equal."""
 USUAL_ARGUMENTS: Final = ("sql", "query")
@@ -233,153 +383,3 @@ def _port(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 65535:
         raise InvalidInput("'oauth.callbackPort' must be a number from 1 to 65535.")
     return value
-
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class ServerConfig:
-    """One MCP server as its owner configured it, with variables filled in.
-
-    Attributes:
-        name: Letters, digits, `_`, `.` and `-`, at most 64 characters.
-        transport: `stdio` starts a child process, `http` uses streamable HTTP, `sse` its predecessor HTTP+SSE.
-        command: The program of a stdio server, looked up on the PATH.
-        args: Its arguments.
-        env: Environment added to the safe base that every child gets; secret.
-        cwd: The child's working directory; empty for that of the daemon.
-        url: Address of an HTTP server.
-        headers: Headers sent with each request; secret.
-        enabled: False keeps the server in the catalogue without using it.
-        description: The owner's description of the server.
-        prefix: Whether the names of its tools are prefixed with the server's name.
-        tenant: Id of the owning tenant; sessions are never shared between tenants.
-        identity: The user whose credentials the session uses; empty for those of the whole tenant.
-        oauth: The OAuth client that the owner has registered; None to register dynamically when a sign-in is needed.
-        sql: Which arguments of its tools are SQL that the guard must read; None if there are none.
-        owner: The user who owns the server; empty for the tenant.
-        handed: Addresses of database connections that were filled in; secret.
-    """
-
-    name: str
-    transport: Literal["stdio", "http", "sse"]
-    command: str = ""
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
-    cwd: str = ""
-    url: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
-    enabled: bool = True
-    description: str = ""
-    prefix: bool = True
-    tenant: int = 0
-    identity: str = ""
-    oauth: OAuthClient | None = None
-    sql: GuardedSql | None = None
-    owner: str = ""
-    handed: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        shown = " ".join(f"{name}={value!r}" for name, value in public_config(self).items())
-        env = dict.fromkeys(self.env, MASK)
-        headers = dict.fromkeys(self.headers, MASK)
-        return f"ServerConfig({self.name!r}, {shown}, env={env}, headers={headers}, enabled={self.enabled})"
-
-    @property
-    def connection(self) -> tuple[object, ...]:
-        """The fields that a live session depends on."""
-        return (
-            self.transport,
-            self.command,
-            self.args,
-            dict(self.env),
-            self.cwd,
-            self.url,
-            dict(self.headers),
-            self.oauth,
-        )
-
-
-def valid_name(name: str) -> bool:
-    """Whether a server may have this name, which becomes the prefix of its tools' names."""
-    return _NAME.fullmatch(name) is not None
-
-
-def public_config(config: ServerConfig) -> dict[str, Any]:
-    """The part that may be stored and shown in clear: transport, and command or address with secrets as `***`."""
-    own_names: dict[str, Any] = {} if config.prefix else {"prefix": False}
-    if config.sql is not None:
-        own_names["sql"] = config.sql.public()
-    if config.transport != "stdio":
-        oauth = {} if config.oauth is None else {"oauth": config.oauth.public()}
-        return {"transport": config.transport, "url": mask_address(config.url), **oauth, **own_names}
-    return {
-        "transport": "stdio",
-        "command": config.command,
-        "args": list(mask_arguments(config.args)),
-        "cwd": config.cwd,
-        **own_names,
-    }
-
-
-def sealed_part(config: ServerConfig) -> dict[str, Any]:
-    """The part that must be encrypted: environment, headers, client secret, and arguments or address with secrets.
-
-    Returns:
-        A JSON object without empty entries; empty when the server has no secret.
-    """
-    sealed: dict[str, Any] = {"env": dict(config.env), "headers": dict(config.headers)}
-    if mask_arguments(config.args) != config.args:
-        sealed["args"] = list(config.args)
-    if mask_address(config.url) != config.url:
-        sealed["url"] = config.url
-    if config.oauth is not None:
-        sealed["client_secret"] = config.oauth.client_secret
-    return {name: value for name, value in sealed.items() if value}
-
-
-def restore_config(
-    name: str,
-    public: JSON,
-    sealed: JSON,
-    *,
-    enabled: bool = True,
-    description: str = "",
-    tenant: int = 0,
-    identity: str = "",
-) -> ServerConfig:
-    """Join the two stored parts; the other arguments name the owner and the credentials to use.
-
-    Raises:
-        InvalidInput: The stored parts do not describe a server.
-    """
-    whole = {**public, **sealed}
-    transport = whole.get("transport")
-    if transport not in ("stdio", "http", "sse"):
-        raise InvalidInput(
-            f"The stored configuration of server '{name}' has no known transport.",
-            hint=f"Remove it and add it again: thresher servers remove {name}.",
-        )
-    return ServerConfig(
-        name=name,
-        transport=transport,
-        command=str(whole.get("command", "")),
-        args=tuple(whole.get("args", ())),
-        env=dict(whole.get("env", {})),
-        cwd=str(whole.get("cwd", "")),
-        url=str(whole.get("url", "")),
-        headers=dict(whole.get("headers", {})),
-        enabled=enabled,
-        description=description,
-        prefix=whole.get("prefix") is not False,
-        tenant=tenant,
-        identity=identity,
-        oauth=_restored_oauth(whole),
-        sql=read_sql(public.get("sql")),
-    )
-
-
-def _restored_oauth(whole: JSON) -> OAuthClient | None:
-    oauth: JSON | None = whole.get("oauth")
-    return None if oauth is None else read_oauth({**oauth, "clientSecret": whole.get("client_secret", "")})

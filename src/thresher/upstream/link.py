@@ -25,121 +25,6 @@ from thresher.upstream.handshake import Era
 from thresher.upstream.oauth import SignInNeeded
 from thresher.upstream.peer import Peer, question_capabilities
 
-
-@dataclass(slots=True, eq=False)
-class _Lease:
-    owner: str
-    link: ServerLink
-    capabilities: ClientCapabilities
-    users: int = 0
-    used_at: float = 0.0
-
-
-class Leases:
-    """The leased sessions with one server.
-
-    Args:
-        server: The server's name, for errors.
-        new: Creates a link that declares these capabilities.
-        bound: Maximum number of sessions; one user has at most three quarters of them.
-        wait: Seconds that a further client waits.
-    """
-
-    def __init__(self, server: str, new: Callable[[ClientCapabilities], ServerLink], bound: int, wait: float) -> None:
-        self._server = server
-        self._new = new
-        self._bound = bound
-        self._share = max(1, bound - bound // 4)
-        self._wait = wait
-        self._held: dict[str, _Lease] = {}
-        self._ending: set[asyncio.Task[None]] = set()
-        self._changed = asyncio.Condition()
-
-    def __len__(self) -> int:
-        return len(self._held)
-
-    @asynccontextmanager
-    async def of(self, peer: Peer) -> AsyncGenerator[ServerLink]:
-        """The peer's own session for the duration of a call.
-
-        Raises:
-            UpstreamError: All sessions, or this user's share of them, stay in use for too long.
-        """
-        lease = await self._lease(peer)
-        try:
-            yield lease.link
-        finally:
-            lease.users -= 1
-            lease.used_at = monotonic()
-            async with self._changed:
-                self._changed.notify_all()
-
-    async def _lease(self, peer: Peer) -> _Lease:
-        capabilities = question_capabilities(peer.capabilities)
-        try:
-            async with asyncio.timeout(self._wait), self._changed:
-                while True:
-                    held = self._held.get(peer.id)
-                    if held is not None and held.capabilities != capabilities and not held.users:
-                        self._part(peer.id)
-                        held = None
-                    if held is None and self._room(peer.owner):
-                        held = self._held[peer.id] = _Lease(peer.owner, self._new(capabilities), capabilities)
-                    if held is not None and held.capabilities == capabilities:
-                        held.users += 1
-                        return held
-                    await self._changed.wait()
-        except TimeoutError:
-            theirs = sum(lease.owner == peer.owner for lease in self._held.values())
-            which = f"of your {self._share}" if theirs >= self._share < self._bound else f"{self._bound}"
-            raise UpstreamError(
-                f"All {which} sessions that clients may have with server '{self._server}' are in use.",
-                hint="Try again when one of their calls has ended.",
-            ) from None
-
-    def _room(self, owner: str) -> bool:
-        theirs = {peer: lease for peer, lease in self._held.items() if lease.owner == owner}
-        if len(theirs) < self._share and len(self._held) < self._bound:
-            return True
-        candidates = self._held if len(theirs) < self._share else theirs
-        idle = [(lease.used_at, peer) for peer, lease in candidates.items() if not lease.users]
-        if not idle:
-            return False
-        self._part(min(idle)[1])
-        return True
-
-    def _part(self, peer: str) -> None:
-        self._start(self._held.pop(peer).link)
-
-    def _start(self, link: ServerLink) -> None:
-        task = asyncio.create_task(link.close())
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
-
-    async def release(self, peer: str) -> None:
-        """End a peer's session, even if it is in use."""
-        lease = self._held.pop(peer, None)
-        if lease is not None:
-            await lease.link.close()
-            async with self._changed:
-                self._changed.notify_all()
-
-    def rest(self, seconds: float) -> None:
-        """Start to close sessions that were idle for longer than this."""
-        now = monotonic()
-        for peer, lease in [*self._held.items()]:
-            if not lease.users and now - lease.used_at > seconds:
-                self._part(peer)
-
-    async def close(self) -> None:
-        """End all leased sessions."""
-        links = [lease.link for lease in self._held.values()]
-        self._held.clear()
-        await asyncio.gather(*(link.close() for link in links))
-        if self._ending:
-            await asyncio.wait(self._ending)
-
-
 _logger = logging.getLogger("thresher.upstream")
 
 
@@ -322,3 +207,117 @@ def _seen(task: asyncio.Task[Any]) -> None:
     # All waiting callers may be gone; asyncio would report the exception as never retrieved.
     if not task.cancelled():
         task.exception()
+
+
+@dataclass(slots=True, eq=False)
+class _Lease:
+    owner: str
+    link: ServerLink
+    capabilities: ClientCapabilities
+    users: int = 0
+    used_at: float = 0.0
+
+
+class Leases:
+    """The leased sessions with one server.
+
+    Args:
+        server: The server's name, for errors.
+        new: Creates a link that declares these capabilities.
+        bound: Maximum number of sessions; one user has at most three quarters of them.
+        wait: Seconds that a further client waits.
+    """
+
+    def __init__(self, server: str, new: Callable[[ClientCapabilities], ServerLink], bound: int, wait: float) -> None:
+        self._server = server
+        self._new = new
+        self._bound = bound
+        self._share = max(1, bound - bound // 4)
+        self._wait = wait
+        self._held: dict[str, _Lease] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+        self._changed = asyncio.Condition()
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    @asynccontextmanager
+    async def of(self, peer: Peer) -> AsyncGenerator[ServerLink]:
+        """The peer's own session for the duration of a call.
+
+        Raises:
+            UpstreamError: All sessions, or this user's share of them, stay in use for too long.
+        """
+        lease = await self._lease(peer)
+        try:
+            yield lease.link
+        finally:
+            lease.users -= 1
+            lease.used_at = monotonic()
+            async with self._changed:
+                self._changed.notify_all()
+
+    async def _lease(self, peer: Peer) -> _Lease:
+        capabilities = question_capabilities(peer.capabilities)
+        try:
+            async with asyncio.timeout(self._wait), self._changed:
+                while True:
+                    held = self._held.get(peer.id)
+                    if held is not None and held.capabilities != capabilities and not held.users:
+                        self._part(peer.id)
+                        held = None
+                    if held is None and self._room(peer.owner):
+                        held = self._held[peer.id] = _Lease(peer.owner, self._new(capabilities), capabilities)
+                    if held is not None and held.capabilities == capabilities:
+                        held.users += 1
+                        return held
+                    await self._changed.wait()
+        except TimeoutError:
+            theirs = sum(lease.owner == peer.owner for lease in self._held.values())
+            which = f"of your {self._share}" if theirs >= self._share < self._bound else f"{self._bound}"
+            raise UpstreamError(
+                f"All {which} sessions that clients may have with server '{self._server}' are in use.",
+                hint="Try again when one of their calls has ended.",
+            ) from None
+
+    def _room(self, owner: str) -> bool:
+        theirs = {peer: lease for peer, lease in self._held.items() if lease.owner == owner}
+        if len(theirs) < self._share and len(self._held) < self._bound:
+            return True
+        candidates = self._held if len(theirs) < self._share else theirs
+        idle = [(lease.used_at, peer) for peer, lease in candidates.items() if not lease.users]
+        if not idle:
+            return False
+        self._part(min(idle)[1])
+        return True
+
+    def _part(self, peer: str) -> None:
+        self._start(self._held.pop(peer).link)
+
+    def _start(self, link: ServerLink) -> None:
+        task = asyncio.create_task(link.close())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def release(self, peer: str) -> None:
+        """End a peer's session, even if it is in use."""
+        lease = self._held.pop(peer, None)
+        if lease is not None:
+            await lease.link.close()
+            async with self._changed:
+                self._changed.notify_all()
+
+    def rest(self, seconds: float) -> None:
+        """Start to close sessions that were idle for longer than this."""
+        now = monotonic()
+        for peer, lease in [*self._held.items()]:
+            if not lease.users and now - lease.used_at > seconds:
+                self._part(peer)
+
+    async def close(self) -> None:
+        """End all leased sessions."""
+        links = [lease.link for lease in self._held.values()]
+        self._held.clear()
+        await asyncio.gather(*(link.close() for link in links))
+        if self._ending:
+            await asyncio.wait(self._ending)

@@ -13,33 +13,6 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from thresher.core import mask, mask_text
 
-KEPT_LINES = 200
-LINE_CHARS = 500
-
-
-class ServerLog:
-    """The last lines of one server, oldest first."""
-
-    def __init__(self, redact: Redactor) -> None:
-        self._lines: deque[str] = deque(maxlen=KEPT_LINES)
-        self._redact = redact
-
-    def add(self, line: bytes) -> None:
-        """Keep one line; a long one is cut, an empty one ignored."""
-        # Redacted before the cut: half a secret is still one.
-        text = self._redact(line[: 8 * LINE_CHARS].decode("utf-8", "replace")).strip()
-        if text:
-            self._lines.append(text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]} ...")
-
-    def lines(self) -> tuple[str, ...]:
-        """The kept lines."""
-        return tuple(self._lines)
-
-    def tail(self, count: int = 5) -> str:
-        """The last lines in one text, for an error; empty if there are none."""
-        return " | ".join(list(self._lines)[-count:])
-
-
 MASK = "***"
 _ASSIGNMENT = re.compile(r"(?P<name>-{0,2}[\w.-]+)(?P<sign>\s*[:=]\s*)(?P<value>.+)", re.S)
 _KNOWN_TOKEN = re.compile(
@@ -132,3 +105,30 @@ def _worth_hiding(name: str, value: str) -> bool:
     if name == "PATH" or not value.strip():
         return False
     return len(value) >= _MIN_SECRET or (secret_name(name) and len(value) >= 4)
+
+
+KEPT_LINES = 200
+LINE_CHARS = 500
+
+
+class ServerLog:
+    """The last lines of one server, oldest first."""
+
+    def __init__(self, redact: Redactor) -> None:
+        self._lines: deque[str] = deque(maxlen=KEPT_LINES)
+        self._redact = redact
+
+    def add(self, line: bytes) -> None:
+        """Keep one line; a long one is cut, an empty one ignored."""
+        # Redacted before the cut: half a secret is still one.
+        text = self._redact(line[: 8 * LINE_CHARS].decode("utf-8", "replace")).strip()
+        if text:
+            self._lines.append(text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]} ...")
+
+    def lines(self) -> tuple[str, ...]:
+        """The kept lines."""
+        return tuple(self._lines)
+
+    def tail(self, count: int = 5) -> str:
+        """The last lines in one text, for an error; empty if there are none."""
+        return " | ".join(list(self._lines)[-count:])

@@ -145,7 +145,7 @@ async def embed(
     """
     async with database.transaction(tenant) as link:
         held = await queries.connection_by_id(link, tenant, connection)
-        stored = await queries.read_numbers(link, tenant, connection)
+        stored = await queries.read_snapshot_in(link, tenant, connection)
     if held is None or stored is None:
         return 0
     catalog, owner = catalog_of(stored), held.connection.owner

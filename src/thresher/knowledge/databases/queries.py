@@ -22,98 +22,6 @@ from thresher.knowledge.databases.models import Connection
 from thresher.store import Database
 from thresher.store.tables import connection, schema_snapshot
 
-_READ: Final = b"""
-    select edition, digest, document, relations, indexed from schema_snapshot
-    where tenant_id = %(tenant)s and connection_id = %(id)s"""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredSchema:
-    """A stored schema.
-
-    Attributes:
-        edition: The connection's edition when it was written.
-        digest: Digest of the schema.
-        document: The packed schema.
-        relations: The packed potential relations.
-        indexed: Digest and model edition that were indexed completely.
-    """
-
-    edition: int
-    digest: str
-    document: bytes = field(repr=False)
-    relations: bytes = field(repr=False)
-    indexed: str
-
-
-async def read_snapshot(database: Database, tenant: Tenant, number: int) -> StoredSchema | None:
-    """The stored schema of a connection; None if it was never read. One round trip."""
-    values = {"tenant": tenant.id, "id": number}
-    rows = await database.once(tenant, lambda driver: driver.execute(_READ, values, prepare=True, binary=True))
-    return StoredSchema(rows[0][0], rows[0][1], bytes(rows[0][2]), bytes(rows[0][3]), rows[0][4]) if rows else None
-
-
-async def lock_connection(link: AsyncConnection, tenant: Tenant, number: int, changes: int) -> int | None:
-    """Lock a connection; returns its edition, or None if it was removed or its address changed."""
-    query = (
-        select(connection.c.edition)
-        .where(
-            connection.c.tenant_id == tenant.id,
-            connection.c.id == number,
-            connection.c.state != "removing",
-            connection.c.changes == changes,
-        )
-        .with_for_update()
-    )
-    return (await link.execute(query)).scalar()
-
-
-async def read_numbers(link: AsyncConnection, tenant: Tenant, number: int) -> StoredSchema | None:
-    """The same as `read_snapshot`, inside a transaction."""
-    query = select(
-        schema_snapshot.c.edition,
-        schema_snapshot.c.digest,
-        schema_snapshot.c.document,
-        schema_snapshot.c.relations,
-        schema_snapshot.c.indexed,
-    ).where(_snapshot_of(tenant, number))
-    row = (await link.execute(query)).first()
-    return None if row is None else StoredSchema(row[0], row[1], bytes(row[2]), bytes(row[3]), row[4])
-
-
-async def write_snapshot(link: AsyncConnection, tenant: Tenant, number: int, stored: StoredSchema) -> None:
-    """Store a schema, replacing the former one."""
-    values = {
-        "edition": stored.edition,
-        "digest": stored.digest,
-        "document": stored.document,
-        "relations": stored.relations,
-        "indexed": stored.indexed,
-    }
-    row = insert(schema_snapshot).values(tenant_id=tenant.id, connection_id=number, **values)
-    keys = [schema_snapshot.c.tenant_id, schema_snapshot.c.connection_id]
-    await link.execute(row.on_conflict_do_update(index_elements=keys, set_=values))
-
-
-async def write_relations(
-    link: AsyncConnection, tenant: Tenant, number: int, digest: str, *, edition: int, relations: bytes
-) -> bool:
-    """Store relations unless the schema has changed since; returns whether they were stored."""
-    query = update(schema_snapshot).where(_snapshot_of(tenant, number), schema_snapshot.c.digest == digest)
-    found = query.values(relations=relations, edition=edition).returning(schema_snapshot.c.edition)
-    return (await link.execute(found)).first() is not None
-
-
-async def set_indexed(link: AsyncConnection, tenant: Tenant, number: int, digest: str, indexed: str) -> None:
-    """Record that a schema was indexed completely, unless it has changed since."""
-    query = update(schema_snapshot).where(_snapshot_of(tenant, number), schema_snapshot.c.digest == digest)
-    await link.execute(query.values(indexed=indexed))
-
-
-def _snapshot_of(tenant: Tenant, number: int) -> Any:
-    return (schema_snapshot.c.tenant_id == tenant.id) & (schema_snapshot.c.connection_id == number)
-
-
 REMOVING: Final = "removing"
 """The state of a connection whose tables are being removed from the index."""
 
@@ -326,3 +234,95 @@ def _held(row: tuple[Any, ...]) -> StoredConnection:
 def _keyed(keyed: bool | None, owner: str | None) -> bool:
     """Derive a missing value from the owner: rows older than the column have an owner only if a key was used."""
     return owner is not None if keyed is None else keyed
+
+
+_READ: Final = b"""
+    select edition, digest, document, relations, indexed from schema_snapshot
+    where tenant_id = %(tenant)s and connection_id = %(id)s"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSchema:
+    """A stored schema.
+
+    Attributes:
+        edition: The connection's edition when it was written.
+        digest: Digest of the schema.
+        document: The packed schema.
+        relations: The packed potential relations.
+        indexed: Digest and model edition that were indexed completely.
+    """
+
+    edition: int
+    digest: str
+    document: bytes = field(repr=False)
+    relations: bytes = field(repr=False)
+    indexed: str
+
+
+async def read_snapshot(database: Database, tenant: Tenant, number: int) -> StoredSchema | None:
+    """The stored schema of a connection; None if it was never read. One round trip."""
+    values = {"tenant": tenant.id, "id": number}
+    rows = await database.once(tenant, lambda driver: driver.execute(_READ, values, prepare=True, binary=True))
+    return StoredSchema(rows[0][0], rows[0][1], bytes(rows[0][2]), bytes(rows[0][3]), rows[0][4]) if rows else None
+
+
+async def lock_connection(link: AsyncConnection, tenant: Tenant, number: int, changes: int) -> int | None:
+    """Lock a connection; returns its edition, or None if it was removed or its address changed."""
+    query = (
+        select(connection.c.edition)
+        .where(
+            connection.c.tenant_id == tenant.id,
+            connection.c.id == number,
+            connection.c.state != "removing",
+            connection.c.changes == changes,
+        )
+        .with_for_update()
+    )
+    return (await link.execute(query)).scalar()
+
+
+async def read_snapshot_in(link: AsyncConnection, tenant: Tenant, number: int) -> StoredSchema | None:
+    """The same as `read_snapshot`, inside a transaction."""
+    query = select(
+        schema_snapshot.c.edition,
+        schema_snapshot.c.digest,
+        schema_snapshot.c.document,
+        schema_snapshot.c.relations,
+        schema_snapshot.c.indexed,
+    ).where(_snapshot_of(tenant, number))
+    row = (await link.execute(query)).first()
+    return None if row is None else StoredSchema(row[0], row[1], bytes(row[2]), bytes(row[3]), row[4])
+
+
+async def write_snapshot(link: AsyncConnection, tenant: Tenant, number: int, stored: StoredSchema) -> None:
+    """Store a schema, replacing the former one."""
+    values = {
+        "edition": stored.edition,
+        "digest": stored.digest,
+        "document": stored.document,
+        "relations": stored.relations,
+        "indexed": stored.indexed,
+    }
+    row = insert(schema_snapshot).values(tenant_id=tenant.id, connection_id=number, **values)
+    keys = [schema_snapshot.c.tenant_id, schema_snapshot.c.connection_id]
+    await link.execute(row.on_conflict_do_update(index_elements=keys, set_=values))
+
+
+async def write_relations(
+    link: AsyncConnection, tenant: Tenant, number: int, digest: str, *, edition: int, relations: bytes
+) -> bool:
+    """Store relations unless the schema has changed since; returns whether they were stored."""
+    query = update(schema_snapshot).where(_snapshot_of(tenant, number), schema_snapshot.c.digest == digest)
+    found = query.values(relations=relations, edition=edition).returning(schema_snapshot.c.edition)
+    return (await link.execute(found)).first() is not None
+
+
+async def set_indexed(link: AsyncConnection, tenant: Tenant, number: int, digest: str, indexed: str) -> None:
+    """Record that a schema was indexed completely, unless it has changed since."""
+    query = update(schema_snapshot).where(_snapshot_of(tenant, number), schema_snapshot.c.digest == digest)
+    await link.execute(query.values(indexed=indexed))
+
+
+def _snapshot_of(tenant: Tenant, number: int) -> Any:
+    return (schema_snapshot.c.tenant_id == tenant.id) & (schema_snapshot.c.connection_id == number)

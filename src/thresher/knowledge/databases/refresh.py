@@ -289,7 +289,7 @@ class Refresher:
             edition = await queries.lock_connection(link, tenant, held.id, held.changes)
             if edition is None:
                 raise NotFound("The connection was removed or changed meanwhile.", hint="List the connections.")
-            before = await queries.read_numbers(link, tenant, held.id)
+            before = await queries.read_snapshot_in(link, tenant, held.id)
             if before is not None and before.digest == digest:
                 return
             document = await asyncio.to_thread(_document, schema, before)

@@ -24,50 +24,6 @@ from thresher.knowledge.databases.relations.scoring import MOST_BESIDE_NAME, ali
 from thresher.knowledge.databases.relations.values import MOST as MOST_OF_VALUES
 from thresher.knowledge.databases.relations.values import ValueIndex
 
-ColumnKey: TypeAlias = tuple[str, str, str]
-"""Schema, table and column."""
-
-MOST_SAMPLED: Final = 4_000
-DOUBTFUL: Final = 0.05
-"""Minimum score by names alone for samples to be read, which may raise it above the threshold."""
-
-
-def columns_to_sample(tables: Sequence[Table], *, most: int = MOST_SAMPLED) -> frozenset[ColumnKey]:
-    """The columns whose samples would help to decide, those of the most uncertain pairs first.
-
-    Args:
-        tables: The tables of the schema.
-        most: Maximum columns.
-    """
-    found: dict[ColumnKey, None] = {}
-    for place in _places(tables):
-        if len(found) >= most:
-            break
-        found[place] = None
-    return frozenset(found)
-
-
-def _places(tables: Sequence[Table]) -> Iterator[ColumnKey]:
-    doubtful = find_relations(tables, threshold=DOUBTFUL)
-    for one in sorted(doubtful, key=lambda one: abs(one.score - 0.5)):
-        yield from ((one.schema, one.table, column) for column in one.columns)
-        yield from ((one.target_schema, one.target_table, column) for column in one.target_columns)
-    yield from _told_by_values(tables)
-
-
-def _told_by_values(tables: Sequence[Table]) -> Iterator[ColumnKey]:
-    """Text and UUID columns that are named like a key: their values may show what their names do not."""
-    for table in tables:
-        if table.kind not in BASE_KINDS:
-            continue
-        prefix = column_prefix(table)
-        for column in table.columns:
-            if column.family in KEYABLE and column.family != "decimal":
-                named = any(name.kind in KEY_WORDS.values() for name in read_column(column.name, prefix))
-                if named and column.family in ("text", "uuid"):
-                    yield (table.schema, table.name, column.name)
-
-
 THRESHOLD = 0.5
 LIMIT = 50_000
 _AMBIGUOUS = 0.25
@@ -159,62 +115,62 @@ class _Singles:
         for column in table.columns:
             if column.family not in KEYABLE or column.name in declared:
                 continue
-            asked = ChildColumn(number, table.schema, self._words[number], column, read_column(column.name, prefix))
-            candidates = self._candidates(asked, table, names)
+            child = ChildColumn(number, table.schema, self._words[number], column, read_column(column.name, prefix))
+            candidates = self._candidates(child, table, names)
             if candidates:
                 yield column, _chosen(candidates, self._index, self._tables)
 
-    def _candidates(self, asked: ChildColumn, table: Table, names: set[str]) -> list[_ParentCandidate]:
-        own = self._index.of_table.get(asked.table, ())
-        is_key = bool(own) and self._index.keys[own[0]].column.name == asked.column.name
-        if not self._may_be_key(asked):
+    def _candidates(self, child: ChildColumn, table: Table, names: set[str]) -> list[_ParentCandidate]:
+        own = self._index.of_table.get(child.table, ())
+        is_key = bool(own) and self._index.keys[own[0]].column.name == child.column.name
+        if not self._may_be_key(child):
             return []
-        if is_key and any(_is_named(name, asked.entity) for name in asked.names):
+        if is_key and any(_is_named(name, child.entity) for name in child.names):
             return []
-        matches = sorted(self._matches(asked, table), key=lambda match: (-match.weight, match.key))
-        if is_key and _shortens_own(asked) and not any(match.whole and match.weight >= PLAIN for match in matches):
+        matches = sorted(self._matches(child, table), key=lambda match: (-match.weight, match.key))
+        if is_key and _shortens_own(child) and not any(match.whole and match.weight >= PLAIN for match in matches):
             return []
-        polymorphic = any(f"{name.joined}type" in names for name in asked.names if name.kind == "id")
+        polymorphic = any(f"{name.joined}type" in names for name in child.names if name.kind == "id")
         found: list[_ParentCandidate] = []
         best = -math.inf
         for match in matches[:_MOST_CANDIDATES]:
             if match.weight + self._most < best - _AMBIGUOUS:
                 break
-            if ((is_key or polymorphic) and not match.whole) or not self._may(asked, match):
+            if ((is_key or polymorphic) and not match.whole) or not self._may(child, match):
                 continue
-            candidate = self._weighed(asked, table, match, is_key=is_key)
+            candidate = self._weighed(child, table, match, is_key=is_key)
             if candidate is not None:
                 found.append(candidate)
                 best = max(best, candidate.total)
         return sorted(found, key=lambda one: (-one.total, one.key))
 
-    def _may_be_key(self, asked: ChildColumn) -> bool:
+    def _may_be_key(self, child: ChildColumn) -> bool:
         """Whether a column may refer to any key: without a key word, its type must be that of some key."""
-        if any(name.kind for name in asked.names) or asked.column.family in self._families:
+        if any(name.kind for name in child.names) or child.column.family in self._families:
             return True
-        if self._values is not None and asked.column.family in ("text", "uuid"):
+        if self._values is not None and child.column.family in ("text", "uuid"):
             return True
-        return any(self._index.called(asked.schema, name.whole) for name in asked.names)
+        return any(self._index.called(child.schema, name.whole) for name in child.names)
 
-    def _matches(self, asked: ChildColumn, table: Table) -> list[NameMatch]:
-        found = self._matcher.matches(asked)
+    def _matches(self, child: ChildColumn, table: Table) -> list[NameMatch]:
+        found = self._matcher.matches(child)
         if self._values is not None and self._profiles is not None:
-            profile = self._profiles.columns.get((table.schema, table.name, asked.column.name))
-            like_a_key = any(name.kind for name in asked.names)
-            for match in self._values.matches(asked.column, profile, called_like_a_key=like_a_key):
+            profile = self._profiles.columns.get((table.schema, table.name, child.column.name))
+            like_a_key = any(name.kind for name in child.names)
+            for match in self._values.matches(child.column, profile, called_like_a_key=like_a_key):
                 found.setdefault(match.key, match)
         return list(found.values())
 
-    def _may(self, asked: ChildColumn, match: NameMatch) -> bool:
+    def _may(self, child: ChildColumn, match: NameMatch) -> bool:
         """Whether a match is possible: a column never points to itself, and to its own table only as another row."""
         key = self._index.keys[match.key]
-        return key.table != asked.table or (key.column.name != asked.column.name and not match.whole)
+        return key.table != child.table or (key.column.name != child.column.name and not match.whole)
 
-    def _weighed(self, asked: ChildColumn, table: Table, match: NameMatch, *, is_key: bool) -> _ParentCandidate | None:
+    def _weighed(self, child: ChildColumn, table: Table, match: NameMatch, *, is_key: bool) -> _ParentCandidate | None:
         key = self._index.keys[match.key]
-        kinds: list[KeyKind] = [name.kind for name in asked.names if name.kind]
+        kinds: list[KeyKind] = [name.kind for name in child.names if name.kind]
         kind: KeyKind = kinds[0] if kinds else ""
-        evidence = weigh(match, (table, asked.column, kind), (self._tables[key.table], key), self._profiles)
+        evidence = weigh(match, (table, child.column, kind), (self._tables[key.table], key), self._profiles)
         if evidence is None:
             return None
         if is_key and not _is_named(key.name, self._words[key.table]):
@@ -254,10 +210,10 @@ def _is_named(name: ColumnName, entity: tuple[str, ...]) -> bool:
     return not name.core or name.joined == whole or loose(name.joined) == loose(whole)
 
 
-def _shortens_own(asked: ChildColumn) -> bool:
+def _shortens_own(child: ChildColumn) -> bool:
     """Whether a key's name may abbreviate its own table's: `ma_id` of `mitarbeiter`."""
-    own = ("".join(asked.entity), asked.entity[-1])
-    return any(shortens(name.joined, other) >= _SHORT_OF_OWN for name in asked.names for other in own)
+    own = ("".join(child.entity), child.entity[-1])
+    return any(shortens(name.joined, other) >= _SHORT_OF_OWN for name in child.names for other in own)
 
 
 def _not_implied(
@@ -293,3 +249,47 @@ def _targets(
             if len(key.columns) == 1:
                 found[table.schema, table.name, key.columns[0]] = (key.schema, key.table)
     return found
+
+
+ColumnKey: TypeAlias = tuple[str, str, str]
+"""Schema, table and column."""
+
+MOST_SAMPLED: Final = 4_000
+DOUBTFUL: Final = 0.05
+"""Minimum score by names alone for samples to be read, which may raise it above the threshold."""
+
+
+def columns_to_sample(tables: Sequence[Table], *, most: int = MOST_SAMPLED) -> frozenset[ColumnKey]:
+    """The columns whose samples would help to decide, those of the most uncertain pairs first.
+
+    Args:
+        tables: The tables of the schema.
+        most: Maximum columns.
+    """
+    found: dict[ColumnKey, None] = {}
+    for place in _places(tables):
+        if len(found) >= most:
+            break
+        found[place] = None
+    return frozenset(found)
+
+
+def _places(tables: Sequence[Table]) -> Iterator[ColumnKey]:
+    doubtful = find_relations(tables, threshold=DOUBTFUL)
+    for one in sorted(doubtful, key=lambda one: abs(one.score - 0.5)):
+        yield from ((one.schema, one.table, column) for column in one.columns)
+        yield from ((one.target_schema, one.target_table, column) for column in one.target_columns)
+    yield from _named_like_keys(tables)
+
+
+def _named_like_keys(tables: Sequence[Table]) -> Iterator[ColumnKey]:
+    """Text and UUID columns that are named like a key: their values may show what their names do not."""
+    for table in tables:
+        if table.kind not in BASE_KINDS:
+            continue
+        prefix = column_prefix(table)
+        for column in table.columns:
+            if column.family in KEYABLE and column.family != "decimal":
+                named = any(name.kind in KEY_WORDS.values() for name in read_column(column.name, prefix))
+                if named and column.family in ("text", "uuid"):
+                    yield (table.schema, table.name, column.name)

@@ -88,14 +88,14 @@ class Matcher:
         self._plain: dict[tuple[str, ColumnName], tuple[NameMatch, ...]] = {}
         self._shortened: dict[tuple[str, str], tuple[tuple[NameForm, float], ...]] = {}
 
-    def matches(self, asked: ChildColumn) -> dict[int, NameMatch]:
+    def matches(self, child: ChildColumn) -> dict[int, NameMatch]:
         """The best match for each key that the column may point to, by the key's number."""
         best: dict[int, NameMatch] = {}
-        for name in asked.names:
+        for name in child.names:
             loss = GLUED_LOSS if name.glued else 0.0
-            plain = self._of_name(asked.schema, name)
+            plain = self._of_name(child.schema, name)
             sure = any(match.whole and match.weight >= PLAIN for match in plain)
-            for match in (*plain, *self._of_place(asked, name, sure=sure)):
+            for match in (*plain, *self._of_place(child, name, sure=sure)):
                 known = best.get(match.key)
                 if known is None or match.weight - loss > known.weight:
                     same = match.same or (known is not None and known.same)
@@ -193,7 +193,7 @@ class Matcher:
         found.sort(key=lambda pair: (-pair[1], sum(map(len, pair[0].words)), pair[0].key))
         return tuple(found[:6])
 
-    def _of_place(self, asked: ChildColumn, name: ColumnName, *, sure: bool) -> Iterator[NameMatch]:
+    def _of_place(self, child: ChildColumn, name: ColumnName, *, sure: bool) -> Iterator[NameMatch]:
         """Matches that depend on the column's own table: a part of it, a parent row, a role of a table's rows.
 
         If the name alone is certain, only a match with the table's name is as likely.
@@ -202,59 +202,59 @@ class Matcher:
             return
         loss = 0.0 if name.kind else NO_KEY_WORD_LOSS
         if name.kind and name.joined:
-            yield from self._context(asked, name)
+            yield from self._context(child, name)
         if sure:
             return
-        yield from self._upward(asked, name)
-        yield from _lessened(self._lexical(asked, name), loss / 2)
+        yield from self._upward(child, name)
+        yield from _lessened(self._lexical(child, name), loss / 2)
         if not name.kind:
-            yield from self._verb(asked, name)
+            yield from self._verb(child, name)
 
-    def _context(self, asked: ChildColumn, name: ColumnName) -> Iterator[NameMatch]:
+    def _context(self, child: ChildColumn, name: ColumnName) -> Iterator[NameMatch]:
         """`orders.status_id` matches `order_status`; a part of the table's own name is enough."""
-        for start in range(len(asked.entity)):
-            for end in range(len(asked.entity), start, -1):
-                whole = "".join(asked.entity[start:end]) + name.joined
-                lost = CONTEXT_TAIL_LOSS * (start + len(asked.entity) - end)
-                for form in self._index.forms.get((asked.schema, whole), ())[:4]:
+        for start in range(len(child.entity)):
+            for end in range(len(child.entity), start, -1):
+                whole = "".join(child.entity[start:end]) + name.joined
+                lost = CONTEXT_TAIL_LOSS * (start + len(child.entity) - end)
+                for form in self._index.forms.get((child.schema, whole), ())[:4]:
                     if form.own:
                         yield NameMatch(form.key, CONTEXT - lost, "with its own table's name it names the table")
 
-    def _upward(self, asked: ChildColumn, name: ColumnName) -> Iterator[NameMatch]:
+    def _upward(self, child: ChildColumn, name: ColumnName) -> Iterator[NameMatch]:
         glued = name.joined
         pure = glued in PURELY_UPWARD or name.core[0] in PURELY_UPWARD
         if not pure and glued not in UPWARD and name.core[-1] not in UPWARD:
             return
         plain = len(name.core) == 1 or name.core[-1] in UPWARD or glued in UPWARD
-        if not plain and not _about(asked.entity, name.core[1:]):
+        if not plain and not _about(child.entity, name.core[1:]):
             return
-        for key in self._index.of_table.get(asked.table, ())[:1]:
+        for key in self._index.of_table.get(child.table, ())[:1]:
             yield NameMatch(key, UPWARD_PURE if pure else UPWARD_ELSE, "names another row of its own table")
 
-    def _lexical(self, asked: ChildColumn, name: ColumnName) -> Iterator[NameMatch]:
+    def _lexical(self, child: ChildColumn, name: ColumnName) -> Iterator[NameMatch]:
         role = name.joined if name.joined in ROLES else name.core[-1]
         if role not in ROLES and name.core[-1] in PREPOSITIONS:
             role = name.core[0]
         somebody = name.core[-1] in ("by", "von") and role not in ROLES
         there = 0
         for place, table in enumerate(BY_SOMEBODY if somebody else ROLES.get(role, ())):
-            forms = [form for form in self._index.named(asked.schema, stem(table))[:3] if self._plays(asked, form)]
+            forms = [form for form in self._index.named(child.schema, stem(table))[:3] if self._plays(child, form)]
             for form in forms:
                 weight = LEXICAL_ROLE - LEXICAL_STEP * place - LATER * there - 0.25 * (BOTH - min(form.weight, BOTH))
                 yield NameMatch(form.key, weight, f"'{' '.join(name.core)}' is a role of the table's rows")
             there += bool(forms)
 
-    def _plays(self, asked: ChildColumn, form: NameForm) -> bool:
+    def _plays(self, child: ChildColumn, form: NameForm) -> bool:
         """Whether rows of a table may have a role in the column's table; in their own table only if they are people."""
-        return self._index.keys[form.key].table != asked.table or asked.entity[-1] in PERSONS
+        return self._index.keys[form.key].table != child.table or child.entity[-1] in PERSONS
 
-    def _verb(self, asked: ChildColumn, name: ColumnName) -> Iterator[NameMatch]:
+    def _verb(self, child: ChildColumn, name: ColumnName) -> Iterator[NameMatch]:
         """`ship_via` and `shipvia` match `shippers`; `taught_by` does not match."""
         verb, _, preposition = " ".join(_parted(name.core)).partition(" ")
         if preposition not in PREPOSITIONS or len(verb) < _LEAST_VERB:
             return
         verb = verb.removesuffix("ed")
-        for form in self._index.beginning(asked.schema, verb[0]):
+        for form in self._index.beginning(child.schema, verb[0]):
             if len(form.words) == 1 and form.words[0] != verb and form.words[0].startswith(verb):
                 yield NameMatch(form.key, VERB, f"'{verb}' is the verb of the table's name")
 
