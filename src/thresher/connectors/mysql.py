@@ -38,6 +38,7 @@ from thresher.connectors.statements import (
     known_functions,
     session_name,
     too_expensive,
+    version_numbers,
 )
 from thresher.connectors.values import iso_text, read_json
 from thresher.core import InvalidInput
@@ -286,7 +287,7 @@ class MySQLSession:
             functions = known_functions(dialect, self._rows, self._options)
             names = self._rows(SEQUENCES) if dialect == "mariadb" else []
         sequences = frozenset(str(name) for row in names for name in row if name)
-        return Knowledge(functions, _numbers(version), {"sql_mode": SQL_MODE}, sequences)
+        return Knowledge(functions, version_numbers(version), {"sql_mode": SQL_MODE}, sequences)
 
     def run(self, sql: str, tag: SessionTag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
         """See `DatabaseSession`."""
@@ -459,8 +460,3 @@ def _end(connection: Any) -> None:
         if result is not None:
             result.unbuffered_active = False
         connection._force_close()
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    digits = version.split("-", 1)[0].split(".")
-    return tuple(int(part) for part in digits if part.isdigit())

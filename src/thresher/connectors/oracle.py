@@ -28,6 +28,7 @@ from thresher.connectors.statements import (
     fill,
     known_functions,
     session_name,
+    version_numbers,
 )
 from thresher.core import InvalidInput
 from thresher.sqlguard import Knowledge
@@ -173,8 +174,7 @@ class OracleSession:
         """See `DatabaseSession`."""
         with self._transaction(_OWN, _OWN_SECONDS):
             functions = known_functions("oracle", self._rows, self._options)
-        digits = str(self._connection.version).split(".")
-        return Knowledge(functions, tuple(int(part) for part in digits if part.isdigit()))
+        return Knowledge(functions, version_numbers(str(self._connection.version)))
 
     def run(self, sql: str, tag: SessionTag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
         """See `DatabaseSession`."""

@@ -73,7 +73,8 @@ def profile(dialect: str, schema: Schema, wanted: Collection[Key], ask: Ask, sec
         figures = ask(probe.sql, min(left, _STATEMENT_SECONDS))
         if not figures:
             continue
-        rows[table.schema, table.name] = _rows(table, int(figures[0][0]))
+        count = int(figures[0][0])
+        rows[table.schema, table.name] = count if count < SAMPLE else max(count, table.rows or 0)
         for column, found in read_figures(probe, figures[0]):
             left = until - time.monotonic()
             key = (table.schema, table.name, column.name)
@@ -163,14 +164,12 @@ def _figures(dialect: str, table: Table, column: Column, name: str) -> list[str]
     if column.family not in _ORDERED:
         return [f"COUNT({name})", f"COUNT(DISTINCT {name})", "NULL", "NULL"]
     low, high = f"MIN({name})", f"MAX({name})"
-    if column.name in _leading(table) and dialect != "oracle":  # which allows no subquery beside an aggregate
+    if (
+        any(key[:1] == (column.name,) for key in (table.primary_key, *table.unique)) and dialect != "oracle"
+    ):  # which allows no subquery beside an aggregate
         whole = qualified(dialect, table)
         low, high = (f"(SELECT {figure} FROM {whole})" for figure in (low, high))  # noqa: S608 - as above
     return [f"COUNT({name})", f"COUNT(DISTINCT {name})", low, high]
-
-
-def _leading(table: Table) -> set[str]:
-    return {key[0] for key in (table.primary_key, *table.unique) if key}
 
 
 def _is_countable(dialect: str, column: Column) -> bool:
@@ -178,7 +177,3 @@ def _is_countable(dialect: str, column: Column) -> bool:
     return (
         column.family in _COUNTED or (dialect == "sqlite" and column.family == "other")
     ) and bare not in _UNSORTABLE.get(dialect, ())
-
-
-def _rows(table: Table, count: int) -> int:
-    return count if count < SAMPLE else max(count, table.rows or 0)

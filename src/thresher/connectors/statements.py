@@ -69,6 +69,11 @@ def _after_comment(sql: str, place: int) -> int:
     return len(sql)
 
 
+def version_numbers(version: str) -> tuple[int, ...]:
+    """The numbers of a version such as `10.11.6-MariaDB`, up to the first dash."""
+    return tuple(int(part) for part in version.split("-", 1)[0].split(".") if part.isdigit())
+
+
 def known_functions(
     dialect: Dialect, ask: Callable[[str], Sequence[Sequence[Any]]], options: ConnectorOptions
 ) -> Functions | None:

@@ -174,16 +174,12 @@ def _span(value: dt.timedelta) -> str:
     return duration(0, sign * int(days), sign * rest)
 
 
-def _iso(value: dt.date | dt.time) -> str:
-    return value.isoformat()
-
-
 _SCALARS: Final[tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...]] = (
     (bool, bool),
     (int, _integer),
     (float, _float),
     (Decimal, _decimal),
-    ((dt.date, dt.time), _iso),
+    ((dt.date, dt.time), lambda value: value.isoformat()),
     (dt.timedelta, _span),
     (UUID, str),
     ((bytes, bytearray, memoryview), digest),

@@ -185,7 +185,9 @@ def _found(asking: asyncio.Task[Message]) -> Message | None:
     try:
         answer = asking.result()
     except MCPError as error:
-        supported = _texts(cast("Mapping[str, Any]", error.data).get("supported")) if _is_object(error.data) else []
+        supported = (
+            _texts(cast("Mapping[str, Any]", error.data).get("supported")) if isinstance(error.data, Mapping) else []
+        )
         if error.code == UNSUPPORTED_PROTOCOL_VERSION and supported and not {*supported} & _SESSION_VERSIONS:
             raise
         return None
@@ -194,10 +196,6 @@ def _found(asking: asyncio.Task[Message]) -> Message | None:
     except asyncio.CancelledError:
         raise Unusable("it was given up") from None
     return answer if set(_texts(answer.get("supportedVersions"))) & {*MODERN_PROTOCOL_VERSIONS} else None
-
-
-def _is_object(value: object) -> bool:
-    return isinstance(value, Mapping)
 
 
 def _texts(value: object) -> list[str]:

@@ -21,7 +21,7 @@ from thresher.connectors.duckdb.types import ExactConversion, conversion_of
 from thresher.connectors.failures import failed
 from thresher.connectors.profiling import profile
 from thresher.connectors.records import Caps, Health, Profiles, ResultColumn, Rows, Schema, SessionTag
-from thresher.connectors.statements import fill
+from thresher.connectors.statements import fill, version_numbers
 from thresher.core import DatabaseUnavailable, InvalidInput
 from thresher.sqlguard import CATALOG_SQL, Knowledge, functions_of
 
@@ -68,7 +68,7 @@ class DuckdbSession:
             statement = CATALOG_SQL.get("duckdb")
             rows = self._ask(statement) if statement else ()
         functions = functions_of("duckdb", rows, self._options.allow_functions) if statement else None
-        return Knowledge(functions, version=_numbers(duckdb.__version__))
+        return Knowledge(functions, version=version_numbers(duckdb.__version__))
 
     def run(self, sql: str, tag: SessionTag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
         """See `Session.run`."""
@@ -81,7 +81,10 @@ class DuckdbSession:
             readings = [conversion_of(self._database.sqltype(column.type)) for column in columns]
             # One extra row shows whether there are more; the engine need not produce the others.
             limit = f"LIMIT {caps.rows + 1} OFFSET {caps.skip}"
-            places = ", ".join(_place(number, reading) for number, reading in enumerate(readings, 1))
+            places = ", ".join(
+                f"CAST(#{number} AS {reading.cast})" if reading else f"#{number}"
+                for number, reading in enumerate(readings, 1)
+            )
             lead = f"SELECT {places} FROM (\n"  # noqa: S608 - around one statement, which the guard has allowed
             with _placed(sql, lead):
                 rows = self._stream(f"{lead}{_bare(sql)}\n) {limit}", bind)
@@ -249,10 +252,6 @@ def _placed(sql: str, lead: str) -> Generator[None]:
         raise failed("duckdb", error, sql, lead=lead) from None
 
 
-def _place(number: int, reading: ExactConversion | None) -> str:
-    return f"CAST(#{number} AS {reading.cast})" if reading else f"#{number}"
-
-
 def _exact(row: Sequence[Any], readings: Sequence[ExactConversion | None]) -> list[Any]:
     return [
         reading.convert(value) if reading and value is not None else value
@@ -268,7 +267,3 @@ def _bare(sql: str) -> str:
         elif kind != duckdb.token_type.comment:
             break
     return sql
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())

@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from thresher.connectors import ForeignKey, Table
+from thresher.connectors import Table
 from thresher.core import Caller, InvalidInput
 from thresher.embedding import count_tokens
 from thresher.knowledge.databases.catalog import Catalog
-from thresher.knowledge.databases.models import IncomingKey, PotentialRelation, SchemaAnswer
+from thresher.knowledge.databases.models import IncomingKey, SchemaAnswer
 from thresher.knowledge.databases.notation import NOTES, SchemaWriter, inline, must_quote, quoted
 from thresher.knowledge.databases.paging import BudgetedLines, cursor_of, cursor_position, filled
 from thresher.knowledge.databases.queries import StoredConnection
@@ -410,20 +410,12 @@ def _answer(
         budget=budget,
         tables=len(catalog.schema.tables),
         shown=tuple(catalog.name_of(table) for table in shown.shown),
-        foreign_keys=_declared(catalog, shown.shown),
-        potential=_potential(catalog, keys),
+        foreign_keys=tuple((catalog.name_of(table), key) for table in shown.shown for key in table.foreign_keys),
+        potential=tuple(one for one in catalog.known.potential if (one.schema, one.table) in keys),
         left_out=shown.left_out,
         cursor=cursor_of(0, words) if shown.left_out else None,
         notes=notes,
     )
-
-
-def _declared(catalog: Catalog, tables: Sequence[Table]) -> tuple[tuple[str, ForeignKey], ...]:
-    return tuple((catalog.name_of(table), key) for table in tables for key in table.foreign_keys)
-
-
-def _potential(catalog: Catalog, keys: set[tuple[str, str]]) -> tuple[PotentialRelation, ...]:
-    return tuple(one for one in catalog.known.potential if (one.schema, one.table) in keys)
 
 
 def _page(

@@ -227,13 +227,9 @@ def _held(row: tuple[Any, ...]) -> StoredConnection:
         sealed=bytes(value["sealed"]),
         functions=tuple(value["functions"]),
         **{name: value[name] for name in ("configured", "changes", "stamp", "edition")},
-        keyed=_keyed(value["keyed"], known.owner),
+        # Rows that are older than the column have an owner only if a key was used.
+        keyed=known.owner is not None if value["keyed"] is None else value["keyed"],
     )
-
-
-def _keyed(keyed: bool | None, owner: str | None) -> bool:
-    """Derive a missing value from the owner: rows older than the column have an owner only if a key was used."""
-    return owner is not None if keyed is None else keyed
 
 
 _READ: Final = b"""

@@ -81,7 +81,8 @@ def find_composites(
             for child, columns in chosen:
                 relation = _weighed(looked, (child, columns), (number, key))
                 place = (child, frozenset(column.name for column in columns))
-                if relation and relation.score >= threshold and _better(relation, best.get(place)):
+                known = best.get(place)
+                if relation and relation.score >= threshold and (known is None or relation.score > known.score):
                     best[place] = relation
     return list(_without_redundant(list(best.values()), tables))
 
@@ -113,10 +114,6 @@ def _extending(words: Sequence[tuple[str, ...]]) -> Mapping[tuple[str, ...], Seq
             if len(found[entity[:end]]) < _MOST_EXTENDING:
                 found[entity[:end]].append(number)
     return found
-
-
-def _better(relation: PotentialRelation, other: PotentialRelation | None) -> bool:
-    return other is None or relation.score > other.score
 
 
 def _columns_by_name(tables: Sequence[Table]) -> Mapping[str, Mapping[int, Column]]:

@@ -5,7 +5,7 @@ Invariant: a column costs a bounded number of lookups, whatever the size of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from thresher.connectors import Column
@@ -226,7 +226,7 @@ class Matcher:
         if not pure and glued not in UPWARD and name.core[-1] not in UPWARD:
             return
         plain = len(name.core) == 1 or name.core[-1] in UPWARD or glued in UPWARD
-        if not plain and not _about(child.entity, name.core[1:]):
+        if not plain and "".join(name.core[1:]) not in ("".join(child.entity), child.entity[-1]):
             return
         for key in self._index.of_table.get(child.table, ())[:1]:
             yield NameMatch(key, UPWARD_PURE if pure else UPWARD_ELSE, "names another row of its own table")
@@ -286,10 +286,6 @@ def _is_amount(role: str) -> bool:
         return True
     ends = (joint for joint in sorted(AMOUNT_JOINTS) if role.endswith(joint))
     return any(stem(role.removesuffix(joint)) in AMOUNTS for joint in ends)
-
-
-def _about(entity: tuple[str, ...], words: Sequence[str]) -> bool:
-    return "".join(words) in ("".join(entity), entity[-1])
 
 
 def _lessened(matches: Iterable[NameMatch], loss: float) -> Iterable[NameMatch]:
