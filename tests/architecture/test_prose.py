@@ -29,18 +29,13 @@ NOT_YET = frozenset(
         "audit",
         "cli",
         "components",
-        "connectors",
         "daemon",
         "demo",
         "evaluation",
-        "foreign",
         "gateway",
-        "knowledge/databases",
         "knowledge/intents",
-        "llm",
         "packs",
         "store",
-        "upstream",
     }
 )
 """Packages that are still to be put into plain words; this list only ever gets shorter."""

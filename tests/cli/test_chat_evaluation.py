@@ -63,7 +63,7 @@ def test_what_is_wrong_is_said_before_anything_is_asked(command: Command, llm: C
 
     assert [one.code != 0 for one in (no_model, no_address, unknown, no_turns)] == [True] * 4
     assert "no model" in no_model.err
-    assert "no address" in no_address.err
+    assert "not a valid service address" in no_address.err
     assert "nobody" in unknown.err
     assert "line 1" in no_turns.err
     assert llm.requests == []

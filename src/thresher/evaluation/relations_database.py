@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from thresher.connectors import Profiles, Table, open_connector
 from thresher.core import InvalidInput
-from thresher.knowledge.databases import columns_wanted
+from thresher.knowledge.databases import columns_to_sample
 
 SECONDS = 60.0
 """For all samples of a database."""
@@ -52,7 +52,7 @@ async def read_database(url: str, *, samples: bool = True, seconds: float = SECO
                 f"{connector.location} has no tables that this user may see.", hint="Check the address and the user."
             )
         hidden = [replace(table, foreign_keys=()) for table in schema.tables]
-        wanted = columns_wanted(hidden) if samples else frozenset[tuple[str, str, str]]()
+        wanted = columns_to_sample(hidden) if samples else frozenset[tuple[str, str, str]]()
         profiles = await connector.profiles(schema, wanted, seconds) if samples else None
         return Subject(connector.location, schema.tables, profiles)
     finally:
