@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from thresher.cli.addresses import read_address, shows_password
+from thresher.cli.arguments import read_address, shows_password
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_the_warning_names_the_option_that_was_given(capsys: pytest.CaptureFixtu
     """Another command has the address under another name."""
     read_address("postgresql://me:hunter2@host/shop", "--database")
 
-    assert "Write --database - and give it on standard input, or '${NAME}'" in capsys.readouterr().err
+    assert "Use --database - and standard input, or '${NAME}'" in capsys.readouterr().err
 
 
 def test_references_are_filled_and_quoted_where_a_password_stands(

@@ -133,7 +133,7 @@ def test_a_description_without_operations_is_said_to_have_none(command: Command,
     command("apis", "remove", "bare")
 
     assert added.code == 0
-    assert "No operation stands in v1" in added.out
+    assert "v1 has no operations" in added.out
 
 
 def test_a_word_too_much_is_refused(command: Command) -> None:

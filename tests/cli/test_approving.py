@@ -54,5 +54,5 @@ def test_a_blanket_approval_leaves_out_what_looks_poisoned(command: Command, tmp
     assert [(tool["name"], tool["reason"]) for tool in waiting] == [("trunk_shake", "rejected")]
     assert "held back" not in refreshed.out
     assert "Decide:" not in shown.out
-    assert "Nothing asks for a decision." in shown.out
+    assert "No decision is needed." in shown.out
     assert command("servers", "remove", "trunk").code == 0

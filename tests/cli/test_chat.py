@@ -167,7 +167,7 @@ def test_lines_end_at_a_call_that_waits(
     assert ended.code == 4
     assert call["id"] in ended.out
     assert "three" not in ended.out
-    assert "were not said" in ended.err
+    assert "were not sent" in ended.err
     assert "Found:" in approved.out
 
 
@@ -208,7 +208,7 @@ def test_a_person_is_asked_before_a_call(command: Command, monkeypatch: pytest.M
     ended = command("chat")
 
     assert ended.code == 0, ended.err
-    assert ended.out.count("waits for you: sql_query") == 1
+    assert ended.out.count("waits for your approval: sql_query") == 1
     assert "Waits for your approval" not in ended.out
     assert "SELECT count(*) AS n FROM orders" in ended.out
     assert "Found:" in ended.out
@@ -223,7 +223,7 @@ def test_a_person_changes_what_a_call_is_made_with(command: Command, monkeypatch
     ended = command("chat")
 
     assert "77" in ended.out.rsplit("Found:", 1)[1]
-    assert "no JSON" in ended.err
+    assert "not valid JSON" in ended.err
 
 
 @pytest.mark.usefixtures("shop")
@@ -242,10 +242,10 @@ def test_who_is_asked_and_leaves_is_told_how_to_go_on(command: Command, monkeypa
     """The call goes on waiting."""
     monkeypatch.setattr("sys.stdin", Terminal("How many orders are there?\n"))
     ended = command("chat")
-    thread = ended.err.split("(go on with: --thread ")[1].split(" ")[0]
+    thread = ended.err.split("(continue with: --thread ")[1].split(" ")[0]
 
     assert ended.code == 130
-    assert ended.err.endswith(f"(go on with: --thread {thread} --approve ID, or --decline ID)\n")
+    assert ended.err.endswith(f"(continue with: --thread {thread} --approve ID, or --decline ID)\n")
     assert command("threads", "show", thread, "--json").json["approvals"]
 
 
@@ -260,7 +260,7 @@ def test_a_turn_that_is_broken_off_ends_its_line_and_names_its_thread(
     assert ended.code == 130
     assert shown.getvalue().startswith("Hello")
     assert shown.getvalue().endswith("\n")
-    assert ended.err.startswith("(go on with: --thread ")
+    assert ended.err.startswith("(continue with: --thread ")
 
 
 def test_an_error_in_the_midst_of_an_answer_begins_on_a_new_line(
@@ -276,7 +276,7 @@ def test_an_error_in_the_midst_of_an_answer_begins_on_a_new_line(
 
     assert ended.code == 9
     assert shown.getvalue().endswith("\n")
-    assert ended.err.startswith("(go on with: --thread ")
+    assert ended.err.startswith("(continue with: --thread ")
     assert "thresher: " in ended.err
 
 
@@ -292,7 +292,7 @@ def test_a_call_waits_where_nobody_is_asked(command: Command) -> None:
 
     assert asked.code == 4
     assert waiting["tool"] == "sql_query"
-    assert "waits for you: sql_query" in shown.out
+    assert "waits for your approval: sql_query" in shown.out
     assert declined.code == 0, declined.err
     assert "Found: Declined" in declined.out
     assert again.code == 4
@@ -375,7 +375,7 @@ def test_wrong_arguments_are_refused_with_the_exit_code_for_it(
 
 def test_decisions_without_a_thread_say_what_is_missing(command: Command) -> None:
     """In a sentence."""
-    assert "name the thread with --thread" in " ".join(command("chat", "--approve", "call_1").err.split())
+    assert "name the thread of the call with --thread" in " ".join(command("chat", "--approve", "call_1").err.split())
 
 
 def test_a_model_that_fails_is_told_and_ends_with_its_code(command: Command, llm: ChatServer) -> None:

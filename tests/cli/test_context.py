@@ -74,7 +74,7 @@ def test_an_answer_is_printed_and_a_conversation_goes_on(command: Command) -> No
 
     assert people.code == programs.code == on.code == 0
     assert "thresher apis add NAME SOURCE" in people.out
-    assert people.err.startswith("(go on with: --session ")
+    assert people.err.startswith("(continue with: --session ")
     assert set(programs.json) == {"query", "intent", "response", "session_id"}
     assert on.json["session_id"] == session
 

@@ -58,7 +58,7 @@ async def test_ctrl_c_while_documents_are_indexed_says_which_job_goes_on(home: H
     home.json("jobs", "cancel", str(job["id"]))
 
     assert (process.returncode, out) == (130, b"")
-    assert f"job {job['id']} goes on" in err.decode()
+    assert f"job {job['id']} continues" in err.decode()
     assert f"thresher jobs cancel {job['id']}" in err.decode()
 
 
@@ -91,7 +91,7 @@ def test_errors_are_one_line_and_a_hint(capsys: pytest.CaptureFixture[str]) -> N
         "thresher: It is away.",
         "  Start it.",
         "thresher: Something unexpected went wrong: RuntimeError: boom",
-        "  Please report it, with what you did.",
+        "  Please report it, with the command that you ran.",
     ]
     assert complain(StoreUnavailable("It is away."), as_json=True) == 6
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "store_unavailable"

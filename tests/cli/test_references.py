@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from thresher.cli.references import filled
+from thresher.cli.arguments import filled
 
 
 def test_variables_and_files_take_the_place_of_references(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

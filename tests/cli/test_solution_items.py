@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher import servoy
-from thresher.cli.solutions import items_of
+from thresher.cli.knowledge.solutions import items_of
 from thresher.verbs.solutions import arguments, relations, value_lists
 
 OPERATORS = ("=", ">", "<", ">=", "<=", "!=", "in", "like", "not in", "not like")

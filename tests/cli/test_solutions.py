@@ -50,7 +50,7 @@ def test_a_workspace_is_known_shown_and_forgotten(
     assert all(word in shown.out for word in ("bookshop", "shop_data", "missing: reports", "notes_db"))
     assert "bookshop  in shop  (chosen)" in context.out
     assert [(one["name"], one["path"]) for one in data] == [("shop", str(folder))]
-    assert "its files are as they were" in removed.out
+    assert "its files are unchanged" in removed.out
     assert bytes_of(folder) == before
 
 

@@ -1,6 +1,6 @@
-"""How to connect MCP clients: the texts that the demo prints, with this installation's own command.
+"""How to connect MCP clients: the texts that the demo prints, with this installation's command.
 
-Invariant: the same configurations as docs/howto/connect-clients.md.
+Invariant: the configurations are those of docs/howto/connect-clients.md.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
-    """One client.
+class ClientSetup:
+    """How one client is connected.
 
     Attributes:
         name: The client.
@@ -26,8 +26,8 @@ class Client:
     text: str
 
 
-def clients(command: str) -> tuple[Client, ...]:
-    """The clients that the demo tells about.
+def clients(command: str) -> tuple[ClientSetup, ...]:
+    """The clients that the demo names.
 
     Args:
         command: The `thresher` program: a full path, or its name where it is on the PATH.
@@ -35,9 +35,9 @@ def clients(command: str) -> tuple[Client, ...]:
     entry = {"command": command, "args": ["stdio"]}
     code = json.dumps({"name": "thresher", **entry})
     return (
-        Client("Claude Code", "run", f"claude mcp add --scope user thresher -- {shlex.quote(command)} stdio"),
-        Client("Cursor", "put into ~/.cursor/mcp.json", json.dumps({"mcpServers": {"thresher": entry}})),
-        Client("VS Code", "run", f"code --add-mcp {shlex.quote(code)}"),
+        ClientSetup("Claude Code", "run", f"claude mcp add --scope user thresher -- {shlex.quote(command)} stdio"),
+        ClientSetup("Cursor", "put into ~/.cursor/mcp.json", json.dumps({"mcpServers": {"thresher": entry}})),
+        ClientSetup("VS Code", "run", f"code --add-mcp {shlex.quote(code)}"),
     )
 
 

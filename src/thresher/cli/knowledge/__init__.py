@@ -1,0 +1,1 @@
+"""Commands over what can be known: tools and servers, documents, databases, APIs, solutions, packs."""
