@@ -31,7 +31,6 @@ NOT_YET = frozenset(
         "connectors",
         "core",
         "daemon",
-        "evaluation",
         "foreign",
         "gateway",
         "knowledge/databases",

@@ -12,12 +12,14 @@ from cryptography.fernet import Fernet
 from tests.fakes.chat_server import ChatServer
 from thresher.agent import ChatSettings, Models, OpenModel
 from thresher.core import Caller, ConfigurationError, Settings, Tenant
-from thresher.evaluation import Answered, Quality, judge_answers
+from thresher.evaluation import AnswerQuality, ChatAnswer, judge_answers
 from thresher.store import Database, SecretBox
 
 ANSWERS = (
-    Answered("a", 1, "How hot?", "Eleven hundred degrees [1].", ("A kiln is heated to eleven hundred degrees {so}.",)),
-    Answered("a", 2, "And how heavy?", "That is not my business.", ()),
+    ChatAnswer(
+        "a", 1, "How hot?", "Eleven hundred degrees [1].", ("A kiln is heated to eleven hundred degrees {so}.",)
+    ),
+    ChatAnswer("a", 2, "And how heavy?", "That is not my business.", ()),
 )
 
 
@@ -49,7 +51,7 @@ async def test_answers_are_judged_by_what_they_rest_on_and_by_whether_they_help(
 
     quality = await judge_answers(ANSWERS, model)
 
-    assert quality == Quality(groundedness=1.0, helpfulness=0.5, judged=3, unjudged=0)
+    assert quality == AnswerQuality(groundedness=1.0, helpfulness=0.5, judged=3, unjudged=0)
     assert "eleven hundred degrees {so}" in str(service.requests[1]["messages"])
     assert len(service.requests) == 3
 
@@ -62,7 +64,7 @@ async def test_a_verdict_that_is_none_is_counted(judge: tuple[ChatServer, OpenMo
 
     quality = await judge_answers(ANSWERS, model)
 
-    assert quality == Quality(groundedness=None, helpfulness=None, judged=0, unjudged=3)
+    assert quality == AnswerQuality(groundedness=None, helpfulness=None, judged=0, unjudged=3)
 
 
 async def test_without_the_library_it_says_what_to_install(

@@ -56,12 +56,12 @@ TURN: dict[str, Any] = {"user": "x"}
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", "not JSON"),
-        ([], "object was expected"),
+        ("{", "not valid JSON"),
+        ([], "not a JSON object"),
         ({"turns": []}, "at least one turn"),
         ({"turns": ["x"]}, "turn must be an object"),
         ({"turns": [{"user": " "}]}, '"user" must be text'),
-        ({"turns": [{"user": "x", "asks": 1}]}, '"asks" is no field of a turn'),
+        ({"turns": [{"user": "x", "asks": 1}]}, '"asks" is not a field of a turn'),
         ({"turns": [{"user": "x", "says": 1}]}, '"says" must be text'),
         ({"turns": [{"user": "x", "calls": "sql_query"}]}, '"calls" must be a list'),
         ({"turns": [{"user": "x", "calls": [[]]}]}, "at least one call"),
@@ -69,7 +69,7 @@ TURN: dict[str, Any] = {"user": "x"}
         ({"turns": [{"user": "x", "calls": [7]}]}, "a call is a name"),
         ({"turns": [TURN], "name": ""}, '"name" must be text'),
         ({"turns": [TURN], "settings": 1}, '"settings" must be an object'),
-        ({"turns": [TURN], "title": "x"}, '"title" is no field of a conversation'),
+        ({"turns": [TURN], "title": "x"}, '"title" is not a field of a conversation'),
     ],
     ids=range(14),
 )

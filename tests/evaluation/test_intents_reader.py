@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from thresher.core import InvalidInput
-from thresher.evaluation.intents_reader import read_tests, read_training
+from thresher.evaluation.intents import read_tests, read_training
 
 
 def written(folder: Path, text: str | bytes) -> Path:
@@ -46,9 +46,9 @@ def test_a_separator_inside_a_text_ends_no_line(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("", "holds no lines"),
-        ('{"text": "a", "intent": "x"}\n{', "line 2: this is not JSON"),
-        ("[" * 100_000, "line 1: this is not JSON"),
-        ("[]", "line 1: an object was expected"),
+        ('{"text": "a", "intent": "x"}\n{', "line 2: not valid JSON"),
+        ("[" * 100_000, "line 1: not valid JSON"),
+        ("[]", "line 1: not a JSON object"),
         ('{"intent": "x"}', '"text" must be text'),
         ('{"text": " ", "intent": "x"}', '"text" must be text'),
         ('{"text": "a"}', '"intent" is missing'),

@@ -67,7 +67,7 @@ def test_primary_keys_in_a_flat_list_are_one_key_of_their_table(tmp_path: Path) 
     [
         ("{", "is not JSON"),
         ("[]", "holds no schemas"),
-        ("[3]", "schema 1: an object was expected"),
+        ("[3]", "schema 1: not a JSON object"),
         ([{"db_id": "a"}], "'table_names_original' is missing"),
         ([SHOP | {"foreign_keys": [[1, 99]]}], "there is no column 99"),
         ([SHOP | {"foreign_keys": [[0, 1]]}], "there is no column 0"),

@@ -2,8 +2,8 @@
 
 `${NAME}`, `${env:NAME}` and `${file:PATH}` keep a secret off the command line, which every user of the machine sees.
 
-Invariant: what a value refers to is read here, in the user's shell, and shown nowhere. A path is meant from the user's
-working folder, and the daemon is told the absolute path; an empty one never stands for the current folder.
+Invariant: what a value refers to is read here, in the user's shell, and shown nowhere. A path is relative to the user's
+working folder and passed to the daemon as an absolute path; an empty one never means the current folder.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def _command(function: Any) -> Command:
 
 
 def _bypass_conversion(command: Command, ctx: Any) -> None:
-    """Have a command's parameters take values that need no conversion without Typer's converters."""
+    """Let the parameters of a command bypass Typer's converters for values that need no conversion."""
     for parameter in command.get_params(ctx):
         if isinstance(parameter, TyperArgument | TyperOption) and not isinstance(parameter.get_runtime_param, _Value):
             parameter.get_runtime_param = _Value(parameter)

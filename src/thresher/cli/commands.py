@@ -74,7 +74,7 @@ def writes(command: Callable[..., None], *, files: Rehearsal | None = None) -> C
 
 
 def _planned(answer: Mapping[str, Any]) -> RenderableType:
-    """Each difference, then what would be left out, and what was checked."""
+    """The changes, then what would be left out, and what was checked."""
     plans: Sequence[Plan] = answer["plans"]
     lines = [line for plan in plans for line in _lines(plan)]
     head = "Dry run: nothing was changed." if lines else "Dry run: nothing would change."

@@ -1,4 +1,4 @@
-"""`thresher prompt`, `context`, `ask` and `intents`: what a message is given, and why.
+"""`thresher prompt`, `context`, `ask` and `intents`: rules, tools and answers for a message, and the reasons for them.
 
 Invariant: text of packs, messages and answers is never markup.
 """

@@ -174,7 +174,7 @@ def _figures(table: Table, answer: Row, *, left_out: Collection[str] = (), digit
 
 
 def _number_table(first: str, *headings: str) -> Table:
-    """A table whose columns hold numbers but for the first."""
+    """A table with numbers in all columns except the first."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(first)
     for heading in headings:

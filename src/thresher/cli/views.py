@@ -1,4 +1,4 @@
-"""What the views of several commands share: tables, moments, shares, lines that say what was done.
+"""Parts of the views of several commands: tables, times, percentages, lines that report a change.
 
 Invariant: takes decoded JSON and returns what Rich can print; other people's text is never markup.
 """
@@ -18,11 +18,11 @@ Row = Mapping[str, Any]
 
 
 def plain_table(*headings: str, unwrapped: Collection[str] = ()) -> Table:
-    """A table without lines, whose cells wrap.
+    """A table without borders, whose cells wrap.
 
     Args:
         headings: The columns.
-        unwrapped: Those of them whose cells stay on one line.
+        unwrapped: Columns whose cells stay on one line.
     """
     table = Table(box=None, pad_edge=False, header_style="dim")
     for heading in headings:

@@ -17,7 +17,7 @@ class ClientSetup:
 
     Attributes:
         name: The client.
-        how: What to do with the text.
+        how: What the user does with the text.
         text: A command or a file's content, in one line.
     """
 
@@ -42,7 +42,7 @@ def clients(command: str) -> tuple[ClientSetup, ...]:
 
 
 def own_command(executable: str) -> str:
-    """The `thresher` program beside a Python interpreter; its bare name where there is none."""
+    """The `thresher` program beside a Python interpreter; only its name if there is none."""
     for name in ("thresher", "thresher.exe"):
         if (path := Path(executable).with_name(name)).exists():
             return str(path)

@@ -63,7 +63,7 @@ class ToolsResult:
 
     Attributes:
         message: The message.
-        result: What `find_tools` answered.
+        result: The answer of `find_tools`.
         wanted: The tools that a person would choose, as far as they are indexed.
     """
 
@@ -93,7 +93,7 @@ class RulesResult:
 
     Attributes:
         message: The message.
-        prompt: What `process_prompt` answered.
+        prompt: The answer of `process_prompt`.
         tokens: The tokens of that text.
     """
 
@@ -118,7 +118,7 @@ class PassageResult:
 
     Attributes:
         message: The question.
-        answer: What `retrieve_document` gave.
+        answer: The answer of `retrieve_document`.
         budget: The most tokens that it may have.
     """
 
@@ -138,7 +138,7 @@ class CallRecord:
     """A call and its answer.
 
     Attributes:
-        call: What was called.
+        call: The call.
         text: The beginning of the answer.
         failed: Whether the tool reported a failure, or the server did not answer.
         ms: Milliseconds, from the call to the answer.
@@ -156,14 +156,14 @@ class CallRecord:
 
 @dataclass(frozen=True, slots=True)
 class DemoReport:
-    """A whole run.
+    """The results of a run.
 
     Attributes:
         servers: The real servers that took part.
         left_out: Those that did not, with reasons.
         catalogue: The catalogue's package.
         vendors: Servers in the catalogue.
-        indexing: What indexing did.
+        indexing: The result of indexing.
         answers: The messages with their results.
         guided: The messages with their rules.
         calls: The calls that were made.
@@ -172,7 +172,7 @@ class DemoReport:
         meta_tokens: Tokens of the definitions that a client always sends in place of all tools.
         folder: Where the database is.
         start_seconds: Until the database was ready.
-        total_seconds: The whole run.
+        total_seconds: The time of the run.
     """
 
     servers: tuple[LiveServer, ...]

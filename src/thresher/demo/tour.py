@@ -68,7 +68,7 @@ async def call_tool(client: Client[Any], call: LocalCall) -> CallRecord:
 
 
 def _rules(result: CallToolResult) -> tuple[str, ...]:
-    """The packs whose rules came in folder of an answer."""
+    """The packs whose rules came in place of an answer, if any."""
     return tuple((result.meta or {}).get(RULES_META) or ())
 
 
@@ -131,7 +131,7 @@ async def tour(settings: Settings, folder: DemoFolder, catalogue: Catalogue, sho
 
     Args:
         settings: The user's settings.
-        folder: The demo's own folders.
+        folder: The demo's folder.
         catalogue: Tool definitions besides those of the real servers.
         show: Follows the tour.
 

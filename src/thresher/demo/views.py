@@ -53,7 +53,7 @@ def server_table(servers: Iterable[LiveServer], left_out: Iterable[MissingServer
 
 
 def indexing_line(indexing: IndexingResult, encoder: str) -> Text:
-    """What indexing did, in one line."""
+    """The result of indexing, in one line."""
     encoder = model_name(encoder)
     text = Text("  ")
     if indexing.embedded:

@@ -1,1 +1,1 @@
-"""Commands over what can be known: tools and servers, documents, databases, APIs, solutions, packs."""
+"""Commands for each kind of knowledge: servers and tools, documents, databases, APIs, solutions, packs."""

@@ -52,7 +52,7 @@ def added(answer: Row) -> RenderableType:
 
 
 def health(answer: Row) -> RenderableType:
-    """Whether a connection works, and what its role could change."""
+    """The result of a test: whether the connection works, and what its role could change."""
     if not answer["ok"]:
         return Text(f"It does not work: {answer['problem']}", "red")
     who = f" as {answer['user']}" if answer["user"] else ""

@@ -1,6 +1,6 @@
 """Makes the catalogue out of a package of OpenAPI descriptions.
 
-Invariant: the result depends on the package's bytes and the list of sources alone.
+Invariant: the result depends on the package's bytes and the list of sources only.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def source_tools(source: Source, description: JSON) -> list[Tool]:
 
 
 def chosen(source: Source, description: JSON) -> list[Operation]:
-    """From each group the operations with the shortest paths: what people do most comes before its details."""
+    """The operations of each group with the shortest paths: the most frequent actions, not their details."""
     groups: dict[str, list[Operation]] = {}
     for operation in operations(description):
         group = next((tag for tag in operation.tags if tag in source.tags), None if source.tags else "")

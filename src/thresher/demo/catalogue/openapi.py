@@ -156,7 +156,7 @@ def compact(schema: JSON, shape: Shape, *, depth: int) -> dict[str, Any]:
     Args:
         schema: A schema object, references allowed.
         shape: Where references lead.
-        depth: Levels above this schema; `MAX_DEPTH` levels of properties are kept, below that the type alone.
+        depth: Levels above this schema; `MAX_DEPTH` levels of properties are kept, below that the type only.
     """
     schema = _merged(shape.resolve(schema), shape)
     short: dict[str, Any] = {}
@@ -247,5 +247,5 @@ def shorten(text: str, most: int) -> str:
 
 
 def squeeze(text: str) -> str:
-    """Letters and digits alone, lower case: for telling whether two names are the same."""
+    """Letters and digits only, in lower case, to compare names."""
     return re.sub(r"[^a-z0-9]", "", text.lower())

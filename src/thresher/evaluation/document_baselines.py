@@ -1,6 +1,6 @@
-"""What anybody would write first: head, head and tail, BM25 over plain chunks, nearest plain chunks.
+"""Plain rules to compare with: head, head and tail, BM25 over plain chunks, nearest plain chunks.
 
-Invariant: pure; a baseline keeps the same budget as the product and is judged by the same figures.
+Invariant: pure; a baseline has the same budget as the product and is judged by the same figures.
 """
 
 from __future__ import annotations
@@ -11,47 +11,51 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from thresher.embedding import Matrix, count_tokens
-from thresher.evaluation.documents_reader import Span
+from thresher.evaluation.document_figures import TextSpan
 from thresher.search import query_terms, terms
 
 CHUNK_CHARACTERS = 800
-"""Plain chunks: about 200 tokens, ended at a line break, a full stop or a blank, whichever comes first from the end."""
+"""Characters of a plain chunk, about 200 tokens; it ends at the last line break, full stop or blank."""
+
 K1, B = 1.5, 0.75
-"""The textbook's constants of BM25 (Robertson and Zaragoza, 2009)."""
+"""The usual constants of BM25 (Robertson and Zaragoza, 2009)."""
+
 CHARACTERS_A_TOKEN = 32
-"""Beyond this many characters a token no text is looked at: runs of blanks are the only ones that come near."""
+"""A bound on the characters of a token: only runs of blanks come near it."""
+
 _LEAST_SHARE = 0.5
+
 _BREAKS = ("\n\n", "\n", ". ", " ")
 
 
-def plain_chunks(text: str) -> list[Span]:
-    """A text cut every 800 characters, at the best break in the second half of each piece."""
-    chunks: list[Span] = []
+def plain_chunks(text: str) -> list[TextSpan]:
+    """A text cut into chunks of at most 800 characters, at the best break in the second half of each."""
+    chunks: list[TextSpan] = []
     start = 0
     while start < len(text):
         end = min(start + CHUNK_CHARACTERS, len(text))
         if end < len(text):
             end = _break_before(text, start + int(CHUNK_CHARACTERS * _LEAST_SHARE), end)
-        chunks.append(Span(start, end))
+        chunks.append(TextSpan(start, end))
         start = end
     return chunks
 
 
-def head(text: str, budget: int) -> list[Span]:
+def head(text: str, budget: int) -> list[TextSpan]:
     """As much of the beginning as fits."""
-    return [Span(0, _longest(text, budget))]
+    return [TextSpan(0, _longest(text, budget))]
 
 
-def head_and_tail(text: str, budget: int) -> list[Span]:
-    """Half of the budget for the beginning, half for the end."""
+def head_and_tail(text: str, budget: int) -> list[TextSpan]:
+    """Half of the budget from the beginning, half from the end."""
     first = _longest(text, budget // 2)
-    return [Span(0, first), Span(max(first, _last(text, budget // 2)), len(text))]
+    return [TextSpan(0, first), TextSpan(max(first, _last(text, budget // 2)), len(text))]
 
 
-def best_chunks(text: str, chunks: Sequence[Span], scores: Sequence[float], budget: int) -> list[Span]:
-    """The best chunks that fit, in the document's order; one that does not fit is passed over."""
+def best_chunks(text: str, chunks: Sequence[TextSpan], scores: Sequence[float], budget: int) -> list[TextSpan]:
+    """The best chunks that fit, in the document's order; one that does not fit is skipped."""
     room = budget
-    taken: list[Span] = []
+    taken: list[TextSpan] = []
     for place in sorted(range(len(chunks)), key=lambda place: -scores[place]):
         tokens = count_tokens(text[chunks[place].start : chunks[place].end])
         if tokens <= room:
@@ -99,14 +103,14 @@ def _break_before(text: str, low: int, high: int) -> int:
 
 
 def _longest(text: str, budget: int) -> int:
-    """Where the longest beginning ends that costs no more than a budget; at a word."""
+    """The end of the longest beginning within a budget; at a word."""
     length = _most(min(len(text), budget * CHARACTERS_A_TOKEN), lambda length: count_tokens(text[:length]) <= budget)
     blank = re.search(r"\s\S*\Z", text[:length]) if length < len(text) else None
     return blank.start() if blank else length
 
 
 def _last(text: str, budget: int) -> int:
-    """Where the longest end begins that costs no more than a budget; at a word."""
+    """The start of the longest end within a budget; at a word."""
     most = min(len(text), budget * CHARACTERS_A_TOKEN)
     start = len(text) - _most(most, lambda length: count_tokens(text[len(text) - length :]) <= budget)
     blank = re.compile(r"\s").search(text, start) if start else None
@@ -114,7 +118,7 @@ def _last(text: str, budget: int) -> int:
 
 
 def _most(high: int, fits: Callable[[int], bool]) -> int:
-    """The greatest length from 0 that fits, found by halving."""
+    """The greatest length from 0 that fits, by bisection."""
     low = 0
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,6 +1,6 @@
 """Text files of an evaluation, line by line.
 
-Invariant: what is wrong is named with its file and line.
+Invariant: an error names its file and line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def read_text(path: Path) -> str:
     """The text of a file.
 
     Raises:
-        InvalidInput: It cannot be read, or is not UTF-8.
+        InvalidInput: The file cannot be read, or is not UTF-8.
     """
     try:
         return path.read_text(encoding="utf-8-sig")
@@ -32,12 +32,12 @@ def read_objects(path: Path, hint: str) -> Iterator[tuple[int, Mapping[str, Any]
 
     Args:
         path: The file.
-        hint: What a line should look like.
+        hint: The format of a line, for errors.
 
     Raises:
-        InvalidInput: The file cannot be read, or a line is no JSON object.
+        InvalidInput: The file cannot be read, or a line is not a JSON object.
     """
-    # Not splitlines: a JSON string may hold U+2028 and its kind as they are.
+    # Not splitlines: a JSON string may contain U+2028 unescaped.
     for number, line in enumerate(read_text(path).split("\n"), 1):
         if line.strip():
             yield number, _object(path, number, line, hint)
@@ -47,12 +47,12 @@ def _object(path: Path, number: int, line: str, hint: str) -> Mapping[str, Any]:
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
-        raise wrong(path, number, "this is not JSON", hint) from None
+        raise wrong(path, number, "not valid JSON", hint) from None
     if not isinstance(entry, Mapping):
-        raise wrong(path, number, "an object was expected", hint)
+        raise wrong(path, number, "not a JSON object", hint)
     return cast("Mapping[str, Any]", entry)
 
 
 def wrong(path: Path, line: int, problem: str, hint: str) -> InvalidInput:
-    """The error of a line."""
+    """An error that names its line."""
     return InvalidInput(f"{path}, line {line}: {problem}.", hint=hint)

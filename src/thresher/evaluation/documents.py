@@ -1,46 +1,130 @@
-"""Asks the documents service a user's questions, in a tenant of its own, and plain rules beside it.
+"""Evaluates the documents service in a temporary tenant, and compares it with plain rules under the same budget.
 
-Invariant: the tenant is empty before and gone after, whether the run ends, fails or is cancelled; every answer is
-counted and checked here, never taken at its word.
+Invariant: a wrong file or span is refused with its line before anything is indexed. Every answer is counted
+and checked here.
 """
 
 from __future__ import annotations
 
 import asyncio
-import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
-from thresher.core import Caller
+from thresher.core import Caller, InvalidInput
 from thresher.embedding import Encoder, count_tokens
-from thresher.evaluation.documents_baselines import PlainBM25, best_chunks, head, head_and_tail, nearest, plain_chunks
-from thresher.evaluation.documents_figures import DocumentFigures, Given, Judgement, judge, summarise
-from thresher.evaluation.documents_reader import DocumentQuestion, Span
-from thresher.evaluation.documents_structure import structure_of
-from thresher.evaluation.service import PAUSE_SECONDS, Progress
+from thresher.evaluation.document_baselines import PlainBM25, best_chunks, head, head_and_tail, nearest, plain_chunks
+from thresher.evaluation.document_figures import (
+    DocumentAnswer,
+    DocumentFigures,
+    Judgement,
+    TextSpan,
+    judge,
+    structure_of,
+    summarise,
+)
+from thresher.evaluation.files import read_objects, read_text, wrong
+from thresher.evaluation.runs import PAUSE_SECONDS, Progress, temporary_tenant
 from thresher.knowledge.documents import DocumentService, Mode, Origin, Retrieval
 from thresher.search import text_vectors
 from thresher.store import Database
 
-REPOSITORY = "evaluation"
-BASELINES = ("head", "head_tail", "bm25_chunks", "bge_chunks")
+_HINT = (
+    'Lines are {"document": path, "question": text, "spans": [{"start": 0, "end": 10}, ...]}, offsets in characters.'
+)
 
-_one_at_a_time = asyncio.Lock()
+
+@dataclass(frozen=True, slots=True)
+class DocumentQuestion:
+    """A question about a document, and the spans that answer it.
+
+    Attributes:
+        document: Path of the document in the corpus, with `/`.
+        question: The question.
+        spans: The spans that answer it; at least one, none empty.
+        line: Its line in the file, from 1.
+    """
+
+    document: str
+    question: str
+    spans: tuple[TextSpan, ...]
+    line: int
+
+
+def read_document_questions(corpus: Path, path: Path) -> tuple[list[DocumentQuestion], Mapping[str, str]]:
+    """Read questions, and the documents that they are about.
+
+    Args:
+        corpus: The folder of the documents.
+        path: The questions, JSON lines.
+
+    Returns:
+        The questions, and the text of each of their documents.
+
+    Raises:
+        InvalidInput: A file cannot be read or is outside the folder, or a line is wrong.
+    """
+    if not corpus.is_dir():
+        raise InvalidInput(f"{corpus} is not a folder.", hint="Give the folder that holds the documents.")
+    questions: list[DocumentQuestion] = []
+    texts: dict[str, str] = {}
+    for number, fields in read_objects(path, _HINT):
+        name = _document(corpus, path, number, fields)
+        if name not in texts:
+            texts[name] = read_text(corpus / name)
+        questions.append(DocumentQuestion(name, *_asked(path, number, fields, texts[name]), number))
+    if not questions:
+        raise InvalidInput(f"{path} holds no questions.", hint=_HINT)
+    return questions, texts
+
+
+def _document(corpus: Path, path: Path, number: int, fields: Mapping[str, Any]) -> str:
+    name = fields.get("document")
+    if not isinstance(name, str) or not name.strip():
+        raise wrong(path, number, '"document" must be a path inside the corpus', _HINT)
+    target = (corpus / name).resolve()
+    if not target.is_relative_to(corpus.resolve()):
+        raise wrong(path, number, f"{name!r} leaves the corpus", _HINT)
+    if not target.is_file():
+        raise wrong(path, number, f"the corpus has no document {name!r}", _HINT)
+    return Path(name).as_posix()
+
+
+def _asked(path: Path, number: int, fields: Mapping[str, Any], text: str) -> tuple[str, tuple[TextSpan, ...]]:
+    question, spans = fields.get("question"), fields.get("spans")
+    if not isinstance(question, str) or not question.strip():
+        raise wrong(path, number, '"question" must be text', _HINT)
+    if not isinstance(spans, list) or not spans:
+        raise wrong(path, number, '"spans" must be a list with at least one span', _HINT)
+    return question, tuple(_span(path, number, span, len(text)) for span in cast("list[Any]", spans))
+
+
+def _span(path: Path, number: int, span: Any, length: int) -> TextSpan:
+    fields = cast("Mapping[str, Any]", span) if isinstance(span, Mapping) else dict[str, Any]()
+    start, end = fields.get("start"), fields.get("end")
+    if not (type(start) is int and type(end) is int and 0 <= start < end <= length):
+        raise wrong(path, number, f"a span must lie inside the document (0 to {length}) and not be empty", _HINT)
+    return TextSpan(start, end)
+
+
+REPOSITORY = "evaluation"
+
+BASELINES = ("head", "head_tail", "bm25_chunks", "bge_chunks")
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentTrial:
-    """What is asked, and how.
+    """The questions of an evaluation, and how they are asked.
 
     Attributes:
         corpus: The folder of the documents.
-        texts: Those that questions are about, by their path.
+        texts: The documents of the questions, by path.
         questions: The questions.
-        budgets: Tokens at most, one run each.
+        budgets: The most tokens of an answer; one run for each.
         mode: How answers are made.
-        rerank: Whether the cross-encoder takes part.
+        rerank: Whether the cross-encoder reranks.
     """
 
     corpus: Path
@@ -56,11 +140,11 @@ class DocumentResult:
     """The figures under one budget.
 
     Attributes:
-        budget: Tokens at most.
-        figures: Of the product.
-        baselines: Of plain rules under the same budget, by their names; empty for abstracts.
-        document_chosen: Share of questions whose document the product chooses by itself out of the corpus.
-        index_seconds: How long the corpus took to index.
+        budget: The most tokens of an answer.
+        figures: The product's figures.
+        baselines: The figures of plain rules under the same budget, by name; empty for abstracts.
+        document_chosen: Share of questions whose document the product finds in the corpus by itself.
+        index_seconds: The time to index the corpus.
     """
 
     budget: int
@@ -76,21 +160,14 @@ async def evaluate_documents(
     """Index a corpus and ask every question, under each budget.
 
     Args:
-        database: Where the throw-away tenant is made.
-        encoder: For the plain rule that compares vectors.
+        database: The database of the temporary tenant.
+        encoder: Embeds for the plain rule that compares vectors.
         documents: The service under evaluation.
-        trial: What is asked.
-        progress: Told how far it is.
+        trial: The questions.
+        progress: Called with the progress.
     """
-    async with _one_at_a_time:
-        name = f"evaluation-documents@{platform.node()}"
-        await database.drop_tenant(await database.tenant(name))
-        caller = Caller(await database.tenant(name))
-        try:
-            run = _Run(database, encoder, documents, trial, caller, progress)
-            return await run.run()
-        finally:
-            await asyncio.shield(database.drop_tenant(caller.tenant))
+    async with temporary_tenant(database, "evaluation-documents") as caller:
+        return await _Run(database, encoder, documents, trial, caller, progress).run()
 
 
 class _Run:
@@ -126,7 +203,7 @@ class _Run:
         return results
 
     async def _asked(self, budget: int) -> tuple[list[Judgement], float]:
-        """Every question, and how often the product found its document by itself."""
+        """Ask every question; also returns the share of documents that were found without their name."""
         judged: list[Judgement] = []
         chosen = 0
         for place, question in enumerate(self._trial.questions):
@@ -156,20 +233,20 @@ class _Run:
         )
         return answer, (time.perf_counter() - started) * 1000
 
-    def _judged(self, question: DocumentQuestion, budget: int, given: Given) -> Judgement:
+    def _judged(self, question: DocumentQuestion, budget: int, given: DocumentAnswer) -> Judgement:
         name = question.document
         return judge(self._trial.texts[name], self._structures[name], question.spans, budget, given)
 
     def _ruled(self, rule: Rule, budget: int) -> list[Judgement]:
         return [self._judged(one, budget, self._extract(one, rule(one, budget))) for one in self._trial.questions]
 
-    def _extract(self, question: DocumentQuestion, spans: Sequence[Span]) -> Given:
+    def _extract(self, question: DocumentQuestion, spans: Sequence[TextSpan]) -> DocumentAnswer:
         text = self._trial.texts[question.document]
         content = "".join(text[span.start : span.end] for span in spans)
-        return Given(content, count_tokens(content), tuple(spans), len(content) < len(text))
+        return DocumentAnswer(content, count_tokens(content), tuple(spans), len(content) < len(text))
 
     async def _rules(self) -> dict[str, Rule]:
-        """The plain rules, each giving the stretches that it would send."""
+        """The plain rules."""
         texts = self._trial.texts
         chunks = {name: plain_chunks(text) for name, text in texts.items()}
         pieces = {name: [texts[name][one.start : one.end] for one in chunks[name]] for name in texts}
@@ -200,11 +277,11 @@ class _Run:
         return found
 
 
-Rule = Callable[[DocumentQuestion, int], list[Span]]
-"""A question and a budget to the stretches of its document that are sent."""
+Rule = Callable[[DocumentQuestion, int], list[TextSpan]]
+"""Chooses the spans of a question's document, within a budget."""
 
 
-def _given(answer: Retrieval, first_ms: float, again_ms: float | None) -> Given:
-    spans = tuple(Span(part.start, part.end) for part in answer.sources) if answer.mode == "extractive" else ()
+def _given(answer: Retrieval, first_ms: float, again_ms: float | None) -> DocumentAnswer:
+    spans = tuple(TextSpan(part.start, part.end) for part in answer.sources) if answer.mode == "extractive" else ()
     tokens = count_tokens(answer.content)
-    return Given(answer.content, tokens, spans, answer.was_compressed, answer.unsupported, first_ms, again_ms)
+    return DocumentAnswer(answer.content, tokens, spans, answer.was_compressed, answer.unsupported, first_ms, again_ms)
