@@ -32,8 +32,8 @@ def test_the_table_says_of_each_command_what_its_help_says(name: str) -> None:
 
 
 @pytest.mark.parametrize("group", ["packs", "solutions"])
-def test_commands_that_are_loaded_alone_have_the_summary_of_their_table(group: str) -> None:
-    """Those of a group that need more than a daemon."""
+def test_commands_of_a_groups_table_have_its_summary(group: str) -> None:
+    """Such commands need more than a daemon."""
     table = cast("dict[str, Entry]", vars(ROOT.commands[group].commands)["_table"])
 
     assert table

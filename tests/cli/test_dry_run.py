@@ -286,7 +286,7 @@ def test_every_command_either_looks_or_runs_or_has_a_dry_run() -> None:
 
 
 def test_every_verb_is_known_to_look_to_write_or_to_do_neither() -> None:
-    """A verb that nobody has thought of is not run in a dry run."""
+    """A new verb without an entry is not run in a dry run."""
     app = MagicMock()
     app.services.caller = Caller(Tenant(1, "local"))
 
@@ -329,7 +329,7 @@ def planned(command: Command, *line: str) -> list[dict[str, Any]]:
 
 
 def test_a_dry_run_of_a_sync_that_finds_nothing_new_says_so(command: Command, tmp_path: Path) -> None:
-    """Only the moment of the sync would be another, which stands in a list of versions."""
+    """Only the time of the sync would change."""
     (tmp_path / "tracker.yaml").write_text(TRACKER, encoding="utf-8")
     assert command("apis", "add", "same", str(tmp_path / "tracker.yaml")).code == 0
 

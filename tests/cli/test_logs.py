@@ -59,8 +59,8 @@ def test_a_wrong_period_is_told_in_one_line(command: Command) -> None:
         assert ended.err.startswith("thresher: ")
 
 
-def test_what_nothing_was_counted_for_is_no_number() -> None:
-    """A dash."""
+def test_a_figure_without_data_is_a_dash() -> None:
+    """It is not a number."""
     shown = text(tools.figures(figures()))
 
     assert "- / - / -" in shown

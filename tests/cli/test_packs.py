@@ -113,7 +113,7 @@ def test_a_pack_of_the_project_is_exported_by_its_name(alone: Path, capsys: pyte
 
 
 def test_lines_for_a_client_come_and_go(alone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In the working folder unless told otherwise."""
+    """In the working folder by default."""
     assert run(["packs", "install", "--client", "copilot"]) == 0
     path = alone / ".github" / "copilot-instructions.md"
     there = path.exists()

@@ -33,7 +33,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_prompts_are_listed_and_shown(command: Command) -> None:
-    """In a pipe a prompt is its text alone."""
+    """In a pipe only the text of a prompt is printed."""
     listed = command("prompts", "list")
     rows = command("prompts", "list", "--json").json
     shown = command("prompts", "show", "grade")

@@ -89,7 +89,7 @@ def test_a_folder_that_cannot_be_used_is_an_error_with_a_way_out(tmp_path: Path)
 
 
 async def test_a_second_demo_is_refused_and_harms_nothing_of_the_first(settings: Settings) -> None:
-    """Whoever holds the database's folder owns the rest too."""
+    """The demo that holds the database's folder owns the rest too."""
     folder = demo_folder(settings)
     folder.prepare(fresh=True)
     server = await EmbeddedServer.start(demo_settings(settings, folder))

@@ -126,7 +126,7 @@ def test_rules_are_right_when_they_are_just_the_wanted_ones() -> None:
 
 
 def test_a_passage_stands_under_its_question_with_its_cost() -> None:
-    """And where nothing fits, it says so."""
+    """If nothing fits, the view says so."""
     fits = printed(views.consulted(1, consulted()))
     nothing = printed(views.consulted(2, consulted("# rules", found=False)))
 
@@ -151,7 +151,7 @@ def test_core_tools_show_no_probability() -> None:
 
 
 def test_a_degraded_search_is_not_hidden() -> None:
-    """The reason stands above the tools."""
+    """The reason is above the tools."""
     assert "degraded: no encoder" in printed(views.answer(1, answer(found("a"), degraded="no encoder")))
 
 
@@ -195,7 +195,7 @@ def test_the_summary_of_a_second_run_boasts_no_rate() -> None:
 
 
 def test_commands_to_copy_are_never_broken() -> None:
-    """Each text stands in one line, however long."""
+    """Each text is on one line, however long."""
     command = "/a/very/long/path" * 9
 
     lines = [line.plain for line in views.connections(clients(command))]

@@ -57,7 +57,7 @@ def test_a_prompt_that_goes_on_with_an_earlier_one_costs_its_new_part_in_full() 
 
 
 def test_other_tools_at_the_beginning_spoil_the_cache() -> None:
-    """They stand before all messages."""
+    """They come before all messages."""
     long = [SYSTEM, user("word " * 500)]
 
     found = costs([SentPrompt(0, long, [offered("a")]), SentPrompt(1, long, [offered("b")])])
@@ -66,7 +66,7 @@ def test_other_tools_at_the_beginning_spoil_the_cache() -> None:
 
 
 def test_the_cache_knows_every_earlier_prompt_not_the_last_alone() -> None:
-    """A question of another kind lies between."""
+    """A question of another kind is in between."""
     whole = SentPrompt(0, [SYSTEM, user("word " * 500)])
 
     found = costs([whole, SentPrompt(0, [user("Is this relevant?")]), whole])

@@ -38,7 +38,7 @@ async def judge(database: Database, tenant: Tenant) -> AsyncIterator[tuple[ChatS
 async def test_answers_are_judged_by_what_they_rest_on_and_by_whether_they_help(
     judge: tuple[ChatServer, OpenModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An answer without passages is judged by its help alone; nothing goes to the library's makers."""
+    """An answer without passages is judged by its helpfulness only; nothing is sent to the library's makers."""
     pytest.importorskip("openevals", reason="the extra `judge` is not installed")
     monkeypatch.setenv("LANGSMITH_TRACING", "true")
     service, model = judge
@@ -56,8 +56,8 @@ async def test_answers_are_judged_by_what_they_rest_on_and_by_whether_they_help(
     assert len(service.requests) == 3
 
 
-async def test_a_verdict_that_is_none_is_counted(judge: tuple[ChatServer, OpenModel]) -> None:
-    """And judges nothing."""
+async def test_a_verdict_that_cannot_be_read_is_counted(judge: tuple[ChatServer, OpenModel]) -> None:
+    """It is not a judgement."""
     pytest.importorskip("openevals", reason="the extra `judge` is not installed")
     service, model = judge
     service.model = lambda _: "I would rather not say."

@@ -36,7 +36,7 @@ The end.
 
 
 def span(piece: str) -> TextSpan:
-    """Where a piece stands in the text."""
+    """The span of a piece in the text."""
     return TextSpan(TEXT.index(piece), TEXT.index(piece) + len(piece))
 
 

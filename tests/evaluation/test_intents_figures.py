@@ -44,14 +44,14 @@ def test_lines_with_one_intent_several_and_none_are_counted_apart() -> None:
 
 
 def test_the_best_intent_counts_for_accuracy_whatever_its_threshold() -> None:
-    """Beside it stands the share that also matched."""
+    """Another figure is the share that also matched."""
     figures = intent_figures([told("a", "", best="a", score=0.2)], IntentTiming(0.0), intents=("a",), lines=1)
 
     assert (figures.accuracy, figures.accuracy_at_threshold, figures.macro_f1) == (1.0, 0.0, 1.0)
 
 
 def test_a_figure_without_data_is_none() -> None:
-    """No line out of scope, none with several intents, no time taken."""
+    """No line is out of scope or has several intents, and no time was taken."""
     figures = intent_figures([told("a", "a")], IntentTiming(0.0), intents=("a",), lines=1)
 
     assert (figures.out_of_scope_recall, figures.auroc, figures.exact_match, figures.multi_f1) == (None,) * 4
@@ -75,7 +75,7 @@ def test_an_intent_without_training_lines_is_counted_and_cannot_be_right() -> No
         (told("ab", "a"), "incomplete"),
     ],
 )
-def test_a_wrong_line_is_told_with_its_reason(line: RoutedLine, kind: str) -> None:
+def test_a_wrong_line_has_its_reason(line: RoutedLine, kind: str) -> None:
     """What was best, how far from its threshold, and which training line it was like."""
     (wrong,) = wrong_lines([told("a", "a"), line, told("", "")])
 
@@ -85,7 +85,7 @@ def test_a_wrong_line_is_told_with_its_reason(line: RoutedLine, kind: str) -> No
 
 
 def test_each_fold_holds_out_lines_of_every_intent_that_has_two() -> None:
-    """An intent's only line stays: without it nobody would know the intent."""
+    """An intent's only line stays: without it the intent would be unknown."""
     names = ["a"] * 10 + ["b"] * 3 + ["c"] + [""] * 5
     turns = fold_of([IntentLine("text", (name,) if name else (), row) for row, name in enumerate(names, 1)])
 

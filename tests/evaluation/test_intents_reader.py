@@ -18,7 +18,7 @@ def written(folder: Path, text: str | bytes) -> Path:
 
 
 def test_test_lines_have_one_intent_several_or_none(tmp_path: Path) -> None:
-    """Blank lines and a byte order mark are passed over, fields that nobody knows too."""
+    """Blank lines, a byte order mark and unknown fields are ignored."""
     text = (
         '\ufeff{"text": "where is my card", "intent": "card", "id": 7}\n\n'
         '{"text": "card and pin", "intent": ["card", "pin", "card"]}\r\n'
@@ -36,7 +36,7 @@ def test_test_lines_have_one_intent_several_or_none(tmp_path: Path) -> None:
 
 
 def test_a_separator_inside_a_text_ends_no_line(tmp_path: Path) -> None:
-    """JSON lets U+2028 stand as it is."""
+    """JSON allows U+2028 unescaped."""
     (line,) = read_tests(written(tmp_path, '{"text": "one\u2028two", "intent": "a"}'))
 
     assert line.text == "one\u2028two"

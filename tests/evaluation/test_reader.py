@@ -102,6 +102,6 @@ def test_only_line_breaks_end_a_query(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    """The path stands in the message."""
+    """The message has the path."""
     with pytest.raises(InvalidInput, match="nowhere"):
         read_pool(tmp_path / "nowhere")

@@ -56,7 +56,7 @@ async def leftovers(databases: Databases, name: str) -> int:
 
 
 async def test_an_evaluation_measures_and_leaves_nothing(services: Services, databases: Databases, name: str) -> None:
-    """Figures come out, progress is told, and every tenant's rows are as before."""
+    """Figures are returned, progress is reported, and every tenant's rows are unchanged."""
     stages: list[tuple[str, int, int]] = []
     figures = await evaluate_tools(
         services.database, services.tools, CATALOGUE, QUESTIONS, lambda *stage: stages.append(stage)

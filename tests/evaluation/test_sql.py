@@ -88,14 +88,14 @@ def test_figures_count_what_was_let_through() -> None:
 
 
 def test_a_share_of_nothing_is_none() -> None:
-    """A file of hostile statements says nothing of reads."""
+    """A file of hostile statements has no figure for reads."""
     figures = sql_figures("duckdb", judge_statements(judge, [LabelledStatement("DELETE FROM t", "deny", "", 1)]))
 
     assert (figures.reads_accepted, figures.hostile_accepted, figures.wrong) == (None, 0, ())
 
 
 def test_dialects_have_the_names_that_people_use() -> None:
-    """And a wrong one is told the nearest."""
+    """An unknown one is answered with the nearest."""
     assert [dialect_of(name) for name in ("PostgreSQL", "postgres", "sqlserver", " duckdb ")] == [
         "postgresql", "postgresql", "mssql", "duckdb",
     ]  # fmt: skip

@@ -28,7 +28,7 @@ from thresher.cli.output import (
 )
 
 COMMANDS: Final[Mapping[str, Entry]] = {
-    "demo": Entry("daemon:demo", "Show what Thresher does, on real MCP servers and in a separate folder."),
+    "demo": Entry("installation:demo", "Show what Thresher does, on real MCP servers and in a separate folder."),
     "serve": Entry("daemon:serve", "Run the daemon in the foreground: MCP over HTTP and for local clients."),
     "stdio": Entry("daemon:stdio", "Connect one MCP client, on standard input and output, to the daemon."),
     "hook": Entry(

@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import typer
@@ -29,6 +30,17 @@ def given_path(text: str | Path) -> Path:
     if not str(text).strip():
         raise typer.BadParameter("The path is empty; is a variable not set? Write . for the current folder.")
     return Path(text).expanduser()
+
+
+def path_option(text: str, *names: str, metavar: str = "FILE") -> Any:
+    """An option whose value is a path.
+
+    Args:
+        text: Its help.
+        names: Its names; by default that of the parameter.
+        metavar: What the help shows for its value.
+    """
+    return typer.Option(*names, parser=given_path, metavar=metavar, help=text)
 
 
 def absolute_source(source: str) -> str:

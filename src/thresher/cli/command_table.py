@@ -126,8 +126,8 @@ class _Value:
 
     def __init__(self, parameter: TyperArgument | TyperOption) -> None:
         self._converter = parameter.get_runtime_param
-        self._annotation = parameter.type_descriptor.annotation
-        self._is_text = self._annotation in (str, list[str]) and parameter.type_descriptor.parameter_info.parser is None
+        kind = parameter.type_descriptor
+        self._is_text = kind.annotation in (str, list[str]) and kind.parameter_info.parser is None
 
     def __call__(self) -> Any:
         """Replaces the parameter's `get_runtime_param`."""
@@ -138,6 +138,6 @@ class _Value:
         several = param.multiple or param.nargs == -1
         if value is None:
             return () if several else None
-        if type(value) is self._annotation or (self._is_text and (isinstance(value, str) != several)):
+        if value is param.default or (self._is_text and isinstance(value, str) != several):
             return value
         return self._converter().coerce(value, param=param, ctx=ctx)

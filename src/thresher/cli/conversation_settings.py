@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from thresher.cli.arguments import STANDARD_INPUT, filled, given_path, text_of
@@ -21,7 +20,7 @@ from thresher.cli.client import ask, without_none
 from thresher.cli.command_table import new_group
 from thresher.cli.commands import add_command, writes
 from thresher.cli.output import AsJson, export, note, show
-from thresher.cli.views import Row, moment, removed
+from thresher.cli.views import Row, moment, plain_table, removed
 from thresher.verbs import PROMPTS, SETTINGS
 
 
@@ -29,7 +28,7 @@ def model_list(models: Sequence[Row]) -> RenderableType:
     """One line for each model."""
     if not models:
         return Text("No models yet. Register one: thresher models add NAME --url URL --model MODEL")
-    table = Table("name", "model", "service", "key", "whose", "", box=None, pad_edge=False, header_style="dim")
+    table = plain_table("name", "model", "service", "key", "whose", "")
     for one in models:
         whose = "THRESHER_LLM_URL" if one["configured"] else one["owner"] or "the tenant's"
         state = "disabled" if not one["enabled"] else "the default" if one["chosen"] else ""
@@ -55,7 +54,7 @@ def checked(tried: Row) -> RenderableType:
 
 def settings_table(view: Row) -> RenderableType:
     """One line for each setting."""
-    table = Table("setting", "value", "from", box=None, pad_edge=False, header_style="dim")
+    table = plain_table("setting", "value", "from")
     for name, value in view["settings"].items():
         source = view["sources"][name]
         style = "dim" if source == "default" else "bold"
@@ -214,7 +213,7 @@ _DIFF = {"+": "green", "-": "red", "@": "cyan"}
 
 def prompt_list(prompts: Sequence[Row]) -> RenderableType:
     """One line for each prompt."""
-    table = Table("prompt", "words", "variables", "used", box=None, pad_edge=False, header_style="dim")
+    table = plain_table("prompt", "words", "variables", "used")
     for one in prompts:
         words = Text("shipped" if one["shipped"] else f"your own, version {one['version']}", _style(one))
         table.add_row(Text(one["name"], "bold"), words, " ".join(one["variables"]), Text(one["description"]))
@@ -235,7 +234,7 @@ def prompt_kept(one: Row) -> RenderableType:
 
 def prompt_versions(versions: Sequence[Row]) -> RenderableType:
     """One line for each version, newest first."""
-    table = Table("version", "words", "by", "since", "begins", box=None, pad_edge=False, header_style="dim")
+    table = plain_table("version", "words", "by", "since", "begins")
     for one in versions:
         first = Text(one["text"].partition("\n")[0], overflow="ellipsis", no_wrap=True)
         words = Text("shipped" if one["shipped"] else "your own", _style(one))

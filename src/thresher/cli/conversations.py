@@ -16,14 +16,13 @@ from uuid import uuid4
 
 import typer
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from thresher.cli.client import ask, without_none
 from thresher.cli.command_table import new_group
 from thresher.cli.commands import writes
 from thresher.cli.output import AsJson, dim_note, note, put, show
-from thresher.cli.views import Row, moment
+from thresher.cli.views import Row, moment, plain_table
 from thresher.daemon import DaemonFailure
 
 _SPEAKERS = {"user": ("you", "bold"), "assistant": ("assistant", "bold green"), "tool": ("tool", "dim")}
@@ -44,7 +43,7 @@ def thread_list(page: Row) -> RenderableType:
     """One line for each thread: id, last change, title."""
     if not page["threads"]:
         return Text("No conversations yet. Start one: thresher chat")
-    table = Table("thread", "last change", "title", box=None, pad_edge=False, header_style="dim")
+    table = plain_table("thread", "last change", "title")
     for thread in page["threads"]:
         table.add_row(str(thread["id"]), moment(thread["updated_at"], seconds=True), Text(thread["title"][:_TITLE]))
     return table

@@ -1,18 +1,17 @@
-"""`thresher serve`, `stdio`, `hook`, `stop`, `status` and `demo`: starting, stopping and showing the daemon."""
+"""`thresher serve`, `stdio`, `hook`, `stop` and `status`: starting, stopping and showing the daemon."""
 
 from __future__ import annotations
 
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from thresher.cli.arguments import given_path
+from thresher.cli.arguments import path_option
 from thresher.cli.output import AsJson, show
 from thresher.cli.views import Row, plain_table
 from thresher.daemon import DaemonFailure, Importing, ask, here, run_bridge, run_hook, stop_daemon
@@ -38,43 +37,16 @@ def _plain(value: Any) -> str:
     return ", ".join(f"{name} {item}" for name, item in cast("dict[str, Any]", value).items())
 
 
-class Exposed(StrEnum):
-    """The tools that `tools/list` shows."""
-
-    meta = "meta"
-    own = "own"
-    all = "all"
-
-
 Expose = Annotated[
-    Exposed | None,
+    Literal["meta", "own", "all"] | None,
     typer.Option(
         help="The tools in tools/list: the six meta-tools (meta), those of packs too (own), or every tool (all)."
     ),
 ]
 
 
-class HookClient(StrEnum):
-    """Clients with a documented prompt hook."""
-
-    claude = "claude"
-
-
-def demo(
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start with an empty database.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Show what Thresher does, on real MCP servers and in a separate folder."""
-    from thresher.core import load_settings  # noqa: PLC0415 - `--help` does without
-    from thresher.demo import run  # noqa: PLC0415 - as above
-
-    raise typer.Exit(run(load_settings(), json=as_json, fresh=fresh))
-
-
 def serve(
-    config: Annotated[
-        Path | None, typer.Option(parser=given_path, metavar="FILE", help="Add every server of this mcpServers file.")
-    ] = None,
+    config: Annotated[Path | None, path_option("Add every server of this mcpServers file.")] = None,
     host: Annotated[
         str | None, typer.Option(help="The address to listen on; 127.0.0.1 by default, others need a key.")
     ] = None,
@@ -108,13 +80,13 @@ def _ready_line(ready: Ready, as_json: bool) -> str:
 def stdio(expose: Expose = None, as_json: AsJson = False) -> None:
     """Connect one MCP client, on standard input and output, to the daemon."""
     del as_json  # MCP is JSON already
-    raise typer.Exit(run_bridge(expose=expose.value if expose else ""))
+    raise typer.Exit(run_bridge(expose=expose or ""))
 
 
 def hook(
     timeout: Annotated[float, typer.Option(help="The most seconds that a prompt waits.")] = 2.0,
     settings: Annotated[
-        HookClient | None, typer.Option(help="Print the entry for this client's settings instead.")
+        Literal["claude"] | None, typer.Option(help="Print the entry for this client's settings instead.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

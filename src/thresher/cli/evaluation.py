@@ -5,17 +5,16 @@ Invariant: queries, SQL and names are never markup; a figure without data shows 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from enum import StrEnum
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from thresher.cli.arguments import given_path, read_address
+from thresher.cli.arguments import given_path, path_option, read_address
 from thresher.cli.client import ask
 from thresher.cli.command_table import new_group
 from thresher.cli.output import AsJson, progress_bar, shortened, show
@@ -204,11 +203,10 @@ def _chat_value(value: Any) -> str:
     return "-" if value is None else f"{value:,.3g}" if isinstance(value, float) and value < 100 else f"{value:,.0f}"
 
 
-class DocumentMode(StrEnum):
-    """How answers from documents are made."""
-
-    extractive = "extractive"
-    abstractive = "abstractive"
+def _evaluate(verb: str, arguments: Mapping[str, Any], view: Callable[[Row], RenderableType], as_json: bool) -> None:
+    with progress_bar("Evaluating", as_json) as follow:
+        answer = ask(verb, arguments, progress=follow)
+    show(answer, as_json, view)
 
 
 evaluations = new_group()
@@ -216,20 +214,8 @@ evaluations = new_group()
 
 @evaluations.command("tools")
 def evaluate_tools(
-    pool: Annotated[
-        Path,
-        typer.Option(
-            parser=given_path, metavar="FILE", help='JSON list of {"server", "name", "description", "inputSchema"}.'
-        ),
-    ],
-    queries: Annotated[
-        Path,
-        typer.Option(
-            parser=given_path,
-            metavar="FILE",
-            help='JSON lines {"query", "queries"?, "relevant": ["server/name", ...]}.',
-        ),
-    ],
+    pool: Annotated[Path, path_option('JSON list of {"server", "name", "description", "inputSchema"}.')],
+    queries: Annotated[Path, path_option('JSON lines {"query", "queries"?, "relevant": ["server/name", ...]}.')],
     as_json: AsJson = False,
 ) -> None:
     """Index a pool of tools in a temporary tenant, run every query and print the figures.
@@ -237,35 +223,17 @@ def evaluate_tools(
     Your own catalogue is not touched; docs/reference/evaluation.md defines each figure.
     """
     paths = {"pool": str(pool.absolute()), "queries": str(queries.absolute())}
-    with progress_bar("Evaluating", as_json) as follow:
-        answer = ask("evaluate_tools", paths, progress=follow)
-    show(answer, as_json, tool_figures)
+    _evaluate("evaluate_tools", paths, tool_figures, as_json)
 
 
 @evaluations.command("intents")
 def evaluate_intents(
-    train: Annotated[
-        Path,
-        typer.Option(
-            parser=given_path,
-            metavar="FILE",
-            help='JSON lines {"text", "intent"}; null for a message without an intent.',
-        ),
-    ],
-    test: Annotated[
-        Path | None,
-        typer.Option(
-            parser=given_path, metavar="FILE", help="The same; a list for several intents, null for out of scope."
-        ),
-    ] = None,
+    train: Annotated[Path, path_option('JSON lines {"text", "intent"}; null for a message without an intent.')],
+    test: Annotated[Path | None, path_option("The same; a list for several intents, null for out of scope.")] = None,
     cv: Annotated[bool, typer.Option("--cv", help="Cross-validate on the training lines instead.")] = False,
     encoder: Annotated[
         Path | None,
-        typer.Option(
-            parser=given_path,
-            metavar="PATH",
-            help="Compare with the encoder in this folder: model.onnx and tokenizer.json.",
-        ),
+        path_option("Compare with the encoder in this folder: model.onnx and tokenizer.json.", metavar="PATH"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -277,22 +245,15 @@ def evaluate_intents(
         raise typer.BadParameter("Give --test FILE, or --cv.")
     paths = {"train": train, "test": test, "encoder": encoder}
     given = {name: str(path.absolute()) for name, path in paths.items() if path is not None}
-    with progress_bar("Evaluating", as_json) as follow:
-        answer = ask("evaluate_intents", given | {"cv": cv}, progress=follow)
-    show(answer, as_json, router_figures)
+    _evaluate("evaluate_intents", given | {"cv": cv}, router_figures, as_json)
 
 
 @evaluations.command("documents")
 def evaluate_documents(
-    corpus: Annotated[Path, typer.Option(parser=given_path, metavar="PATH", help="The folder of the documents.")],
-    questions: Annotated[
-        Path,
-        typer.Option(
-            parser=given_path, metavar="FILE", help='JSON lines {"document", "question", "spans": [{"start", "end"}]}.'
-        ),
-    ],
+    corpus: Annotated[Path, path_option("The folder of the documents.", metavar="PATH")],
+    questions: Annotated[Path, path_option('JSON lines {"document", "question", "spans": [{"start", "end"}]}.')],
     budget: Annotated[int, typer.Option(min=1, help="The most tokens of an answer.")] = 8000,
-    mode: Annotated[DocumentMode, typer.Option(help="How answers are made.")] = DocumentMode.extractive,
+    mode: Annotated[Literal["extractive", "abstractive"], typer.Option(help="How answers are made.")] = "extractive",
     rerank: Annotated[bool, typer.Option("--rerank", help="Rerank with the cross-encoder.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -301,22 +262,13 @@ def evaluate_documents(
     Your repositories are not touched; docs/reference/evaluation.md defines each figure.
     """
     paths = {"corpus": str(corpus.absolute()), "questions": str(questions.absolute())}
-    with progress_bar("Evaluating", as_json) as follow:
-        arguments = paths | {"budget": budget, "mode": mode.value, "rerank": rerank}
-        answer = ask("evaluate_documents", arguments, progress=follow)
-    show(answer, as_json, document_figures)
+    arguments = paths | {"budget": budget, "mode": mode, "rerank": rerank}
+    _evaluate("evaluate_documents", arguments, document_figures, as_json)
 
 
 @evaluations.command("sql")
 def evaluate_sql(
-    statements: Annotated[
-        Path,
-        typer.Option(
-            parser=given_path,
-            metavar="FILE",
-            help="Lines: allow or deny, a tab, the SQL; optionally a tab and the reason.",
-        ),
-    ],
+    statements: Annotated[Path, path_option("Lines: allow or deny, a tab, the SQL; optionally a tab and the reason.")],
     dialect: Annotated[str, typer.Option(help="postgresql, mysql, mariadb, sqlite, duckdb, oracle or mssql.")],
     as_json: AsJson = False,
 ) -> None:
@@ -324,10 +276,8 @@ def evaluate_sql(
 
     {{T}} and {{T2}} stand for tables. docs/reference/evaluation.md defines each figure.
     """
-    with progress_bar("Judging", as_json) as follow:
-        arguments = {"statements": str(statements.absolute()), "dialect": dialect}
-        answer = ask("evaluate_sql", arguments, progress=follow)
-    show(answer, as_json, statement_figures)
+    arguments = {"statements": str(statements.absolute()), "dialect": dialect}
+    _evaluate("evaluate_sql", arguments, statement_figures, as_json)
 
 
 @evaluations.command("relations")
@@ -336,10 +286,7 @@ def evaluate_relations(
         str | None,
         typer.Option(help="The address of a database; - reads it from standard input, ${NAME} is a variable."),
     ] = None,
-    schemas: Annotated[
-        Path | None,
-        typer.Option(parser=given_path, metavar="FILE", help="Schemas in the format of Spider's tables.json."),
-    ] = None,
+    schemas: Annotated[Path | None, path_option("Schemas in the format of Spider's tables.json.")] = None,
     no_data: Annotated[bool, typer.Option("--no-data", help="Use names, types and keys only; read no values.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -350,21 +297,13 @@ def evaluate_relations(
     if (database is None) == (schemas is None):
         raise typer.BadParameter("Give --database URL, or --schemas FILE.")
     given = {"schemas": str(schemas.absolute())} if schemas else {"database": read_address(database, "--database")}
-    with progress_bar("Evaluating", as_json) as follow:
-        answer = ask("evaluate_relations", {**given, "no_data": no_data}, progress=follow)
-    show(answer, as_json, relation_figures)
+    _evaluate("evaluate_relations", {**given, "no_data": no_data}, relation_figures, as_json)
 
 
 @evaluations.command("apis")
 def evaluate_apis(
-    spec: Annotated[
-        list[Path],
-        typer.Option(parser=given_path, metavar="FILE", help="An OpenAPI or Swagger description; repeatable."),
-    ],
-    queries: Annotated[
-        Path,
-        typer.Option(parser=given_path, metavar="FILE", help='JSON lines {"query", "relevant": ["GET /path", ...]}.'),
-    ],
+    spec: Annotated[list[Path], path_option("An OpenAPI or Swagger description; repeatable.")],
+    queries: Annotated[Path, path_option('JSON lines {"query", "relevant": ["GET /path", ...]}.')],
     as_json: AsJson = False,
 ) -> None:
     """Index descriptions in a temporary tenant, ask every question, and print the figures and what was not found.
@@ -372,9 +311,7 @@ def evaluate_apis(
     Your own APIs are not touched; docs/reference/evaluation.md defines each figure.
     """
     given = {"specs": [str(path.absolute()) for path in spec], "queries": str(queries.absolute())}
-    with progress_bar("Evaluating", as_json) as follow:
-        answer = ask("evaluate_apis", given, progress=follow)
-    show(answer, as_json, api_figures)
+    _evaluate("evaluate_apis", given, api_figures, as_json)
 
 
 @evaluations.command("chat")
@@ -400,6 +337,4 @@ def evaluate_chat(
     docs/reference/evaluation.md defines each figure.
     """
     given = {"file": str(file.absolute()), "model": model, "url": url, "judge": judge}
-    with progress_bar("Evaluating", as_json) as follow:
-        answer = ask("evaluate_chat", given, progress=follow)
-    show(answer, as_json, chat_figures)
+    _evaluate("evaluate_chat", given, chat_figures, as_json)

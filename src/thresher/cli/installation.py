@@ -1,4 +1,4 @@
-"""`thresher doctor` and `thresher migrate`: checks of the installation, and updates of an external database's schema.
+"""`thresher doctor`, `migrate` and `demo`: checks, updates of an external database's schema, and a demonstration.
 
 They import settings, encoder and store, which takes half a second: this module is loaded only for them.
 
@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import RenderableType
@@ -329,3 +329,13 @@ def migrate(as_json: AsJson = False) -> None:
         checked = ["every migration runs and the application role gets its rights; all of it was rolled back"]
         plans.append({"verb": "migrate", "changes": changes, "checked": checked, "left_out": []})
     show({"changed": ["schema"], "revision": after}, as_json, changed)
+
+
+def demo(
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start with an empty database.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what Thresher does, on real MCP servers and in a separate folder."""
+    from thresher.demo import run  # noqa: PLC0415 - three seconds that the other commands do without
+
+    raise typer.Exit(run(load_settings(), json=as_json, fresh=fresh))

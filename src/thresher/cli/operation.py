@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from thresher.cli.client import ask, follow_job, for_each, without_none
@@ -27,9 +26,7 @@ def job_list(jobs: Sequence[Row]) -> RenderableType:
     """One line for each job: number, task, subject, state, progress, time of the request."""
     if not jobs:
         return Text("No jobs. `thresher index docs` starts one.")
-    table = Table(
-        "job", "task", "about", "state", "progress", "requested", box=None, pad_edge=False, header_style="dim"
-    )
+    table = plain_table("job", "task", "about", "state", "progress", "requested")
     for job in jobs:
         about, asked = str(job["subject"]), moment(job["created_at"], seconds=True)
         table.add_row(str(job["id"]), Text(job["task"]), about, _state(job), Text(_progress(job)), asked)
@@ -188,7 +185,7 @@ def component_list(answer: Mapping[str, Any]) -> RenderableType:
         parts.append(Text(answer["problem"], style="yellow"))
     if not (answer["files"] or answer["problem"] or answer["loading"]):
         parts.append(Text("No components yet. Put a module into tools/, prompts/, resources/ or proxies/."))
-    table = Table("module", "registers", "problem", box=None, pad_edge=False, header_style="dim")
+    table = plain_table("module", "registers", "problem")
     for file in answer["files"]:
         kinds = ("tools", "prompts", "resources", "servers")
         held = [f"{kind}: {', '.join(file[kind])}" for kind in kinds if file[kind]]

@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterable, Sequence
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Group, RenderableType
@@ -232,6 +231,8 @@ def _flat(text: str) -> str:
 
 apis = new_group()
 
+FindingKind = Literal["all", "clarity", "examples", "structure", "errors", "security"]
+Severity = Literal["error", "warning", "info", "hint"]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="An API, as `apis list` names it.")]
 
 Version = Annotated[str | None, typer.Option("--version", help="One of its versions.")]
@@ -240,40 +241,6 @@ Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until everyth
 
 FAILED = 1
 """Exit code if a description could not be read."""
-
-
-class Feedback(StrEnum):
-    """The kind of findings."""
-
-    all = "all"
-    clarity = "clarity"
-    examples = "examples"
-    structure = "structure"
-    errors = "errors"
-    security = "security"
-
-
-class Severity(StrEnum):
-    """The severity of a finding."""
-
-    error = "error"
-    warning = "warning"
-    info = "info"
-    hint = "hint"
-
-
-class PatchForm(StrEnum):
-    """The format of a patch."""
-
-    overlay = "overlay"
-    diff = "diff"
-
-
-class Format(StrEnum):
-    """The format of findings."""
-
-    markdown = "markdown"
-    json = "json"
 
 
 @apis.command("add")
@@ -345,31 +312,29 @@ def improve(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="An API; all by default.")] = None,
     endpoint: Annotated[str | None, typer.Option(help="Only this operation: op_...")] = None,
     version: Version = None,
-    kind: Annotated[Feedback, typer.Option("--type", "-t", help="Only findings of this kind.")] = Feedback.all,
-    severity: Annotated[
-        Severity, typer.Option("--min-severity", "-s", help="The lowest severity to report.")
-    ] = Severity.hint,
+    kind: Annotated[FindingKind, typer.Option("--type", "-t", help="Only findings of this kind.")] = "all",
+    severity: Annotated[Severity, typer.Option("--min-severity", "-s", help="The lowest severity to report.")] = "hint",
     patch: Annotated[
-        PatchForm | None, typer.Option(help="Print a patch that fixes what can be fixed automatically.")
+        Literal["overlay", "diff"] | None, typer.Option(help="Print a patch for what can be fixed automatically.")
     ] = None,
     form: Annotated[
-        Format | None, typer.Option("--format", "-f", help="markdown for a page; json is the same as --json.")
+        Literal["markdown", "json"] | None, typer.Option("--format", "-f", help="markdown for a page; json as --json.")
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", "-n", help="The most findings; 50 by default.")] = None,
     cursor: Annotated[str | None, typer.Option(help="The cursor of the last answer, to get the rest.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the problems of a description, worst first, or a patch that fixes them."""
-    arguments = {"provider": name, "endpoint_id": endpoint, "version": version, "feedback_type": kind.value}
-    more = {"min_severity": severity.value, "limit": limit, "cursor": cursor, "patch": patch.value if patch else None}
-    given = without_none(arguments | more | {"format": form.value if form else None})
+    arguments = {"provider": name, "endpoint_id": endpoint, "version": version, "feedback_type": kind}
+    more = {"min_severity": severity, "limit": limit, "cursor": cursor, "patch": patch}
+    given = without_none(arguments | more | {"format": form})
     with progress_bar("Reading", as_json) as follow:
         answer = ask("suggest_api_improvements", given, progress=follow)
-    if as_json or form is Format.json:
+    if as_json or form == "json":
         show(answer, True, improvements)
     elif patch is not None:
         _export(_patch(answer["patch"], patch))
-    elif form is Format.markdown:
+    elif form == "markdown":
         _export(answer["markdown"])
     else:
         show(answer, False, improvements)
@@ -401,10 +366,10 @@ def _endpoint(words: list[str]) -> dict[str, str]:
     return {"endpoint_id": text} if text.startswith("op_") else {"operation_id": text}
 
 
-def _patch(patch: dict[str, Any] | None, form: PatchForm) -> str:
+def _patch(patch: dict[str, Any] | None, form: str) -> str:
     if patch is None:
         return ""
-    return patch["diff"] if form is PatchForm.diff else json.dumps(patch["overlay"], ensure_ascii=False, indent=2)
+    return patch["diff"] if form == "diff" else json.dumps(patch["overlay"], ensure_ascii=False, indent=2)
 
 
 def _export(text: str) -> None:

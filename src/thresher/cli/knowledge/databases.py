@@ -195,7 +195,7 @@ def activity(page: Row) -> RenderableType:
     """One line for each statement."""
     if not page["entries"]:
         return Text("No statements.")
-    table = Table("id", "at", "who", "where", "outcome", "statement", box=None, pad_edge=False, header_style="dim")
+    table = plain_table("id", "at", "who", "where", "outcome", "statement")
     for entry in page["entries"]:
         attempt = entry["attempt"]
         who = attempt["actor"] or attempt["client"] or "-"

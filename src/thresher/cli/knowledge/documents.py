@@ -14,7 +14,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from thresher.cli.arguments import absolute_source, given_path, text_of
+from thresher.cli.arguments import absolute_source, path_option, text_of
 from thresher.cli.client import ask, follow_job, without_none
 from thresher.cli.command_table import new_group
 from thresher.cli.commands import add_command, writes
@@ -183,12 +183,7 @@ def show_repository(name: Name, as_json: AsJson = False) -> None:
 @writes
 def guide(
     name: Name,
-    file: Annotated[
-        Path | None,
-        typer.Option(
-            "--set", parser=given_path, metavar="FILE", help="Use the text of this file; - is standard input."
-        ),
-    ] = None,
+    file: Annotated[Path | None, path_option("Use the text of this file; - is standard input.", "--set")] = None,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Use the guide that is made from the documents.")] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -21,7 +21,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from thresher.cli.arguments import given_path
+from thresher.cli.arguments import given_path, path_option
 from thresher.cli.client import ask
 from thresher.cli.commands import writes
 from thresher.cli.knowledge.packs import SEVERITIES
@@ -258,9 +258,7 @@ FINDINGS = 1
 @writes_files
 def new(
     name: Annotated[str, typer.Argument(help="1 to 64 of a-z, 0-9 and single hyphens.")],
-    folder: Annotated[
-        Path, typer.Option("--dir", parser=given_path, metavar="PATH", help="The folder for the pack.")
-    ] = Path(".agents/skills"),
+    folder: Annotated[Path, path_option("The folder for the pack.", "--dir", metavar="PATH")] = Path(".agents/skills"),
     description: Annotated[str, typer.Option(help="What it is for, and when to use it.")] = "",
     code: Annotated[bool, typer.Option("--code", help="Add a tools.py for the pack's own tools.")] = False,
     as_json: AsJson = False,
@@ -295,9 +293,7 @@ def lint_packs(
 
 @writes_files
 def export(
-    skills: Annotated[
-        Path, typer.Option("--skills", parser=given_path, metavar="PATH", help="The folder of skills to write to.")
-    ],
+    skills: Annotated[Path, path_option("The folder of skills to write to.", "--skills", metavar="PATH")],
     names: Annotated[
         list[str] | None, typer.Argument(help="Packs by name or folder; by default all outside projects.")
     ] = None,
@@ -319,8 +315,7 @@ def export(
 def install(
     client: Annotated[Literal["copilot", "cursor", "claude", "agents"], typer.Option(help="The client.")],
     project: Annotated[
-        Path | None,
-        typer.Option(parser=given_path, metavar="PATH", help="The folder of the project; the current one by default."),
+        Path | None, path_option("The folder of the project; the current one by default.", metavar="PATH")
     ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the instruction again.")] = False,
     as_json: AsJson = False,
@@ -335,12 +330,7 @@ DIFFERENT = 1
 
 
 def check(
-    folder: Annotated[
-        Path,
-        typer.Option(
-            "--round-trip", parser=given_path, metavar="DIR", help="The folder whose solution files are checked."
-        ),
-    ],
+    folder: Annotated[Path, path_option("The folder whose solution files are checked.", "--round-trip", metavar="DIR")],
     as_json: AsJson = False,
 ) -> None:
     """Check which files would be written back byte for byte; nothing is written."""

@@ -21,7 +21,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from thresher.cli.arguments import filled, given_path, variable_here
+from thresher.cli.arguments import filled, given_path, path_option, variable_here
 from thresher.cli.client import ask, for_each
 from thresher.cli.command_table import new_group
 from thresher.cli.commands import writes
@@ -161,10 +161,7 @@ def add(
     sql_dialect: SqlDialect = None,
     sql_argument: SqlArguments = None,
     sql_tool: SqlTools = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(parser=given_path, metavar="FILE", help="Import every server of this mcpServers file."),
-    ] = None,
+    config: Annotated[Path | None, path_option("Import every server of this mcpServers file.")] = None,
     test: Tested = True,
     as_json: AsJson = False,
 ) -> None:

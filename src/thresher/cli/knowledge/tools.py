@@ -148,7 +148,7 @@ def consent_list(answer: Sequence[Row]) -> RenderableType:
     """The tools that the user has agreed to, and whether the consent still holds."""
     if not answer:
         return Text("No consents. A chat asks before it calls a tool of a server that is not trusted.")
-    table = Table("tool", "definition", "since", "", box=None, pad_edge=False, header_style="dim")
+    table = plain_table("tool", "definition", "since", "")
     for one in answer:
         lapsed = "" if one["holds"] else "lapsed: its definition has changed"
         table.add_row(Text(one["tool"]), one["definition"], one["since"][:16].replace("T", " "), Text(lapsed, "yellow"))
