@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from thresher.cli import run
 from thresher.cli.application import COMMANDS, application
-from thresher.cli.command_table import Entry
+from thresher.cli.command_table import CommandEntry
 
 ROOT = cast("Any", get_command(application))
 
@@ -34,7 +34,7 @@ def test_the_table_says_of_each_command_what_its_help_says(name: str) -> None:
 @pytest.mark.parametrize("group", ["packs", "solutions"])
 def test_commands_of_a_groups_table_have_its_summary(group: str) -> None:
     """Such commands need more than a daemon."""
-    table = cast("dict[str, Entry]", vars(ROOT.commands[group].commands)["_table"])
+    table = cast("dict[str, CommandEntry]", vars(ROOT.commands[group].commands)["_table"])
 
     assert table
     for name, entry in table.items():

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from thresher import __version__
-from thresher.cli.command_table import Entry, table_group
+from thresher.cli.command_table import CommandEntry, table_group
 from thresher.cli.output import (
     BROKEN_PIPE,
     INTERRUPTED,
@@ -27,50 +27,58 @@ from thresher.cli.output import (
     read_any_input,
 )
 
-COMMANDS: Final[Mapping[str, Entry]] = {
-    "demo": Entry("installation:demo", "Show what Thresher does, on real MCP servers and in a separate folder."),
-    "serve": Entry("daemon:serve", "Run the daemon in the foreground: MCP over HTTP and for local clients."),
-    "stdio": Entry("daemon:stdio", "Connect one MCP client, on standard input and output, to the daemon."),
-    "hook": Entry(
+COMMANDS: Final[Mapping[str, CommandEntry]] = {
+    "demo": CommandEntry("installation:demo", "Show what Thresher does, on real MCP servers and in a separate folder."),
+    "serve": CommandEntry("daemon:serve", "Run the daemon in the foreground: MCP over HTTP and for local clients."),
+    "stdio": CommandEntry("daemon:stdio", "Connect one MCP client, on standard input and output, to the daemon."),
+    "hook": CommandEntry(
         "daemon:hook",
         "Read a client's prompt-submit event on standard input and print the rules for its prompt.",
     ),
-    "stop": Entry("daemon:stop", "Stop the daemon, its database and the servers that it started."),
-    "status": Entry("daemon:status", "Show whether a daemon is running, and its state."),
-    "migrate": Entry("installation:migrate", "Update the schema of an external database (THRESHER_MIGRATION_URL)."),
-    "prompt": Entry(
+    "stop": CommandEntry("daemon:stop", "Stop the daemon, its database and the servers that it started."),
+    "status": CommandEntry("daemon:status", "Show whether a daemon is running, and its state."),
+    "migrate": CommandEntry(
+        "installation:migrate", "Update the schema of an external database (THRESHER_MIGRATION_URL)."
+    ),
+    "prompt": CommandEntry(
         "context:prompt",
         "Print the rules for a message, with the tools of their packs, or PASS_THROUGH if none fit.",
     ),
-    "context": Entry("context:context", "Print the rules and tools for a message, within a token budget."),
-    "ask": Entry(
+    "context": CommandEntry("context:context", "Print the rules and tools for a message, within a token budget."),
+    "ask": CommandEntry(
         "context:ask_assistant", "Answer a question from APIs, documents, databases and tools, without a model."
     ),
-    "chat": Entry("conversations:chat", "Talk with the model: one message, or one per line of input."),
-    "tools": Entry("knowledge.tools:tools", "Find and manage tools."),
-    "servers": Entry("knowledge.servers:servers", "Add and manage MCP servers."),
-    "packs": Entry("knowledge.packs:packs", "Write, check, trust and export packs of rules."),
-    "components": Entry("operation:components", "Show and reload drop-in components: your own Python modules."),
-    "intents": Entry("context:intents", "Show which rules a message needs, and why."),
-    "keys": Entry("operation:keys", "Create and revoke keys for callers."),
-    "jobs": Entry("operation:jobs", "Show and cancel background work, such as indexing."),
-    "audit": Entry("knowledge.databases:audit", "Show the log of SQL statements, and verify that it is complete."),
-    "index": Entry("knowledge.documents:index", "Index servers' tools and documents."),
-    "docs": Entry("knowledge.documents:docs", "Search and manage repositories of documents."),
-    "db": Entry("knowledge.databases:db", "Query and manage connections to databases."),
-    "apis": Entry("knowledge.apis:apis", "Search and manage descriptions of APIs."),
-    "solutions": Entry(
+    "chat": CommandEntry("conversations:chat", "Talk with the model: one message, or one per line of input."),
+    "tools": CommandEntry("knowledge.tools:tools", "Find and manage tools."),
+    "servers": CommandEntry("knowledge.servers:servers", "Add and manage MCP servers."),
+    "packs": CommandEntry("knowledge.packs:packs", "Write, check, trust and export packs of rules."),
+    "components": CommandEntry("operation:components", "Show and reload drop-in components: your own Python modules."),
+    "intents": CommandEntry("context:intents", "Show which rules a message needs, and why."),
+    "keys": CommandEntry("operation:keys", "Create and revoke keys for callers."),
+    "jobs": CommandEntry("operation:jobs", "Show and cancel background work, such as indexing."),
+    "audit": CommandEntry(
+        "knowledge.databases:audit", "Show the log of SQL statements, and verify that it is complete."
+    ),
+    "index": CommandEntry("knowledge.documents:index", "Index servers' tools and documents."),
+    "docs": CommandEntry("knowledge.documents:docs", "Search and manage repositories of documents."),
+    "db": CommandEntry("knowledge.databases:db", "Query and manage connections to databases."),
+    "apis": CommandEntry("knowledge.apis:apis", "Search and manage descriptions of APIs."),
+    "solutions": CommandEntry(
         "knowledge.solutions:solutions", "Show and change relations and value lists of Servoy workspaces."
     ),
-    "prompts": Entry("conversation_settings:prompts", "Show and change the prompts of the agent's model."),
-    "models": Entry("conversation_settings:models", "Register, check and switch chat models for conversations."),
-    "settings": Entry("conversation_settings:settings", "Show and change the settings of conversations."),
-    "threads": Entry("conversations:threads", "Show and manage conversations; `thresher chat` continues one."),
-    "eval": Entry(
+    "prompts": CommandEntry("conversation_settings:prompts", "Show and change the prompts of the agent's model."),
+    "models": CommandEntry("conversation_settings:models", "Register, check and switch chat models for conversations."),
+    "settings": CommandEntry("conversation_settings:settings", "Show and change the settings of conversations."),
+    "threads": CommandEntry("conversations:threads", "Show and manage conversations; `thresher chat` continues one."),
+    "eval": CommandEntry(
         "evaluation:evaluations", "Measure search, router, passages, guard and conversations on your own data."
     ),
-    "doctor": Entry("installation:doctor", "Check everything that Thresher needs, and say how to fix what is missing."),
-    "purge": Entry("operation:purge", "Remove old log rows, and embeddings that have not been used for as long."),
+    "doctor": CommandEntry(
+        "installation:doctor", "Check everything that Thresher needs, and say how to fix what is missing."
+    ),
+    "purge": CommandEntry(
+        "operation:purge", "Remove old log rows, and embeddings that have not been used for as long."
+    ),
 }
 """Every command and group, in the order of the help."""
 

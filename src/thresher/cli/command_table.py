@@ -20,7 +20,7 @@ from thresher.daemon import Importing
 Command = TyperCommand | TyperGroup
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """A command or group in a table.
 
     Attributes:
@@ -32,12 +32,12 @@ class Entry(NamedTuple):
     summary: str
 
 
-def new_group(table: Mapping[str, Entry] = MappingProxyType({})) -> typer.Typer:
+def new_group(table: Mapping[str, CommandEntry] = MappingProxyType({})) -> typer.Typer:
     """A group with the commands of a table, to which others can be added."""
     return typer.Typer(cls=table_group(table), no_args_is_help=True, rich_markup_mode=None)
 
 
-def table_group(table: Mapping[str, Entry]) -> type[TyperGroup]:
+def table_group(table: Mapping[str, CommandEntry]) -> type[TyperGroup]:
     """The class of a group that has the commands of a table besides those that are added to it."""
 
     class TableGroup(TyperGroup):
@@ -79,7 +79,7 @@ def table_group(table: Mapping[str, Entry]) -> type[TyperGroup]:
 class _Commands(Mapping[str, "Command"]):
     """Commands by name: the added ones, then those of the table, each imported when it is looked up."""
 
-    def __init__(self, registered: Mapping[str, Command], table: Mapping[str, Entry]) -> None:
+    def __init__(self, registered: Mapping[str, Command], table: Mapping[str, CommandEntry]) -> None:
         self._registered = registered
         self._table = table
 

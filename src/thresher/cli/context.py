@@ -59,8 +59,8 @@ def _unused(pack: Row) -> str:
 
 
 def _problem(problem: Row) -> Text:
-    told = f"{problem['path']}: {problem['message']} {problem['hint']}".rstrip()
-    return Text(told, "red" if problem["severity"] == "error" else "yellow")
+    text = f"{problem['path']}: {problem['message']} {problem['hint']}".rstrip()
+    return Text(text, "red" if problem["severity"] == "error" else "yellow")
 
 
 def _intent_table(intents: Sequence[Row]) -> Table:
@@ -85,8 +85,8 @@ def explained(answer: Row) -> RenderableType:
     scores: Sequence[Row] = answer["scores"]
     matched = [score["intent"] for score in scores if score["matched"]]
     head = f"Rules of: {', '.join(matched)}." if matched else "PASS_THROUGH: no rules fit."
-    told = f" Confidence {answer['confidence']:.2f}, margin to the next {answer['margin']:.2f}."
-    parts: list[RenderableType] = [Text(head, "bold").append(told, style="dim")]
+    confidence = f" Confidence {answer['confidence']:.2f}, margin to the next {answer['margin']:.2f}."
+    parts: list[RenderableType] = [Text(head, "bold").append(confidence, style="dim")]
     if scores:
         parts.append(_score_table(scores, answer["clauses"]))
     if (more := len(scores) - max(_SHOWN, len(matched))) > 0:
@@ -117,14 +117,14 @@ def _score_table(scores: Sequence[Row], clauses: Sequence[str]) -> Table:
 
 
 def _why(score: Row, clauses: int) -> str:
-    said = [_REASONS[score["why"]]] if score["why"] in _REASONS else []
+    reasons = [_REASONS[score["why"]]] if score["why"] in _REASONS else []
     if score["keywords"]:
-        said.append(f"names {', '.join(score['keywords'][:5])}")
+        reasons.append(f"names {', '.join(score['keywords'][:5])}")
     if score["best_line"]:
-        said.append(f"like “{_short(score['best_line'])}”")
+        reasons.append(f"like “{_short(score['best_line'])}”")
     if clauses > 1 and score["clause"] and score["matched"]:
-        said.append(f"in part {score['clause']}")
-    return ", ".join(said)
+        reasons.append(f"in part {score['clause']}")
+    return ", ".join(reasons)
 
 
 def threshold_set(answer: Row) -> RenderableType:

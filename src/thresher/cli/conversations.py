@@ -68,18 +68,18 @@ def thread_card(thread: Row) -> RenderableType:
 
 def thread_page(thread: Row) -> RenderableType:
     """A thread with its messages, the calls that wait, and its states."""
-    said = [_entry(entry) for entry in thread["messages"]]
+    entries = [_entry(entry) for entry in thread["messages"]]
     if thread.get("instruction"):
-        said.insert(0, Text(f"instruction: {thread['instruction']}", "dim"))
+        entries.insert(0, Text(f"instruction: {thread['instruction']}", "dim"))
     states = [_state(state, thread["messages"]) for state in thread["states"]]
-    return Group(thread_card(thread), *said, *(waiting(one) for one in thread["approvals"]), *states)
+    return Group(thread_card(thread), *entries, *(waiting(one) for one in thread["approvals"]), *states)
 
 
 def _state(state: Row, messages: Sequence[Row]) -> Text:
     """A state and the user's last message in it; an `input` state does not have the newest one yet."""
     reached = dt.datetime.fromisoformat(state["at"])
-    said = [one for one in messages if one["kind"] == "user" and one["at"]]
-    before = [one["text"] for one in said if dt.datetime.fromisoformat(one["at"]) <= reached]
+    sent = [one for one in messages if one["kind"] == "user" and one["at"]]
+    before = [one["text"] for one in sent if dt.datetime.fromisoformat(one["at"]) <= reached]
     within = before[:-1] if state["source"] == "input" else before
     follows = f"  after: {_first_words(within[-1])}" if within else ""
     return Text(
@@ -409,12 +409,12 @@ def _decision(approval: Mapping[str, Any]) -> dict[str, Any]:
     always = "[a]lways this tool, " if approval["definition"] else ""
     question = f"Make this call? [y]es, {always}[n]o, [e]dit its arguments"
     while True:
-        said = typer.prompt(question, default="n", err=True).strip().lower()
-        if said.startswith("a") and always:
+        reply = typer.prompt(question, default="n", err=True).strip().lower()
+        if reply.startswith("a") and always:
             return {"id": approval["id"], "approved": True, "remember": True}
-        if said.startswith("y"):
+        if reply.startswith("y"):
             return {"id": approval["id"], "approved": True}
-        if not said.startswith("e"):
+        if not reply.startswith("e"):
             reason = typer.prompt("Why not? The model will see this", default="", show_default=False, err=True)
             return {"id": approval["id"], "approved": False, "reason": reason}
         if (arguments := _edited()) is not None:

@@ -43,9 +43,9 @@ def job_card(job: Row) -> RenderableType:
     if job["hint"]:
         lines.append(Text(job["hint"], style="dim"))
     moments = {"requested": "created_at", "started": "started_at", "updated": "updated_at", "ended": "ended_at"}
-    told = [f"{name} {moment(job[field], seconds=True)}" for name, field in moments.items() if job[field]]
+    times = [f"{name} {moment(job[field], seconds=True)}" for name, field in moments.items() if job[field]]
     again = f", attempt {job['attempts']}" if job["attempts"] > 1 else ""
-    lines.append(Text(", ".join(told) + again, style="dim"))
+    lines.append(Text(", ".join(times) + again, style="dim"))
     return Group(*lines)
 
 
@@ -94,7 +94,7 @@ def key_made(answer: Row) -> RenderableType:
     tenant, user = repr(answer["tenant"]), answer["user"]
     whom = f"the user {user!r} of the tenant" if user else "the tenant"
     own = f", and what the user {user!r} adds" if user else ""
-    told = (
+    lines = (
         f"It speaks for {whom} {tenant}. Store it now: it cannot be shown again.",
         f"With this key: the servers, tools, documents, databases and APIs of the tenant {tenant}{own}.",
         "Without a key: you, as before, with the commands and `thresher stdio` in this data folder.",
@@ -103,7 +103,7 @@ def key_made(answer: Row) -> RenderableType:
     made = (
         [Text(f"The tenant {answer['tenant']!r} is new with this key.", style="yellow")] if answer["new_tenant"] else []
     )
-    return Group(Text(answer["key"], style="bold"), *(Text(line) for line in told), *made)
+    return Group(Text(answer["key"], style="bold"), *(Text(line) for line in lines), *made)
 
 
 def key_list(answer: Sequence[Row]) -> RenderableType:

@@ -47,7 +47,7 @@ class ServerChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _ServerCandidate:
     config: ServerConfig
     module: str = ""
     own: ServerConfig | None = None
@@ -89,7 +89,7 @@ def choose_servers(
 _PROVIDERS = {"git": "git", "npx": "Node.js"}
 
 
-def _candidates(folder: Path) -> tuple[_Candidate, ...]:
+def _candidates(folder: Path) -> tuple[_ServerCandidate, ...]:
     return (
         _python("time", "mcp_server_time", "Time and time zone conversion", "--local-timezone", "UTC", own=("time",)),
         _python(
@@ -113,20 +113,20 @@ def _python(
     *arguments: str,
     own: tuple[str, ...] = (),
     programs: tuple[str, ...] = (),
-) -> _Candidate:
+) -> _ServerCandidate:
     """A reference server in Python; `own` are the arguments of its stand-in, where there is one."""
     config = ServerConfig(name, "stdio", sys.executable, ("-m", module, *arguments), description=description)
     stand_in = replace(config, args=("-P", str(_STAND_INS), *own)) if own else None
-    return _Candidate(config, module, stand_in, programs)
+    return _ServerCandidate(config, module, stand_in, programs)
 
 
-def _npm(name: str, description: str, *arguments: str) -> _Candidate:
+def _npm(name: str, description: str, *arguments: str) -> _ServerCandidate:
     package = f"@modelcontextprotocol/server-{name}@{NPM_VERSION}"
     quick = {"npm_config_fetch_retries": "0", "npm_config_update_notifier": "false", "npm_config_loglevel": "error"}
     config = ServerConfig(
         name, "stdio", "npx", ("--yes", "--prefer-offline", package, *arguments), env=quick, description=description
     )
-    return _Candidate(config, programs=("npx",))
+    return _ServerCandidate(config, programs=("npx",))
 
 
 def prepare_folder(folder: Path) -> None:

@@ -59,17 +59,13 @@ async def call_tool(client: Client[Any], call: LocalCall) -> CallRecord:
     arguments = {"name": f"{call.server}_{call.tool}", "arguments": dict(call.arguments)}
     began = time.perf_counter()
     result = await client.call_tool_mcp("call_tool", arguments)
-    rules, tokens = _rules(result), 0
+    rules: tuple[str, ...] = tuple((result.meta or {}).get(RULES_META) or ())
+    tokens = 0
     if rules:
         tokens, began = count_tokens(_text(result)), time.perf_counter()
         result = await client.call_tool_mcp("call_tool", arguments)
     milliseconds = (time.perf_counter() - began) * 1000
     return CallRecord(call, beginning(_text(result)), result.is_error, milliseconds, rules, tokens)
-
-
-def _rules(result: CallToolResult) -> tuple[str, ...]:
-    """The packs whose rules came in place of an answer, if any."""
-    return tuple((result.meta or {}).get(RULES_META) or ())
 
 
 def _text(result: CallToolResult) -> str:

@@ -40,9 +40,9 @@ from thresher.evaluation.chat_figures import (
 )
 from thresher.evaluation.chat_judge import AnswerQuality, judge_answers, open_judge
 from thresher.evaluation.documents import (
-    DocumentQuestion,
     DocumentResult,
     DocumentTrial,
+    SpanQuestion,
     evaluate_documents,
     read_document_questions,
 )
@@ -79,7 +79,6 @@ __all__ = [
     "ChatRun",
     "ChatTrial",
     "ChatTurn",
-    "DocumentQuestion",
     "DocumentResult",
     "DocumentTrial",
     "EvaluatedSchema",
@@ -94,6 +93,7 @@ __all__ = [
     "ScriptedCall",
     "ScriptedTurn",
     "SentPrompt",
+    "SpanQuestion",
     "SqlFigures",
     "ToolFigures",
     "ToolQuestion",

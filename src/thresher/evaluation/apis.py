@@ -16,7 +16,7 @@ from statistics import median
 from typing import Any, Final, cast
 
 from thresher.core import Caller, InvalidInput, did_you_mean, nearest
-from thresher.evaluation.files import read_objects, wrong
+from thresher.evaluation.files import not_empty, read_objects, wrong
 from thresher.evaluation.metrics import mean, recall_at
 from thresher.evaluation.runs import Progress, temporary_tenant
 from thresher.knowledge.apis import ApiService
@@ -96,10 +96,8 @@ def read_api_questions(path: Path) -> list[ApiQuestion]:
     Raises:
         InvalidInput: The file cannot be read, or a line is wrong.
     """
-    questions = [_question(path, number, fields) for number, fields in read_objects(path, _HINT)]
-    if not questions:
-        raise InvalidInput(f"{path} holds no questions.", hint=_HINT)
-    return questions
+    entries = [_question(path, number, fields) for number, fields in read_objects(path, _HINT)]
+    return not_empty(entries, path, "questions", _HINT)
 
 
 def _question(path: Path, number: int, fields: Mapping[str, Any]) -> ApiQuestion:

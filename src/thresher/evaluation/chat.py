@@ -22,7 +22,6 @@ from thresher.agent import (
     Decision,
     Delta,
     Entry,
-    Event,
     Models,
     Offers,
     Report,
@@ -32,7 +31,7 @@ from thresher.calling import Calling
 from thresher.core import Caller, InvalidInput, NotFound, acting_for
 from thresher.evaluation.chat_figures import READER, ChatRun, ChatTurn, SentPrompt
 from thresher.evaluation.chat_standard import StandardPattern, run_standard
-from thresher.evaluation.files import read_objects, wrong
+from thresher.evaluation.files import not_empty, read_objects, wrong
 from thresher.evaluation.runs import Progress
 from thresher.knowledge.tools import Consents
 from thresher.llm import Message, service_address
@@ -97,9 +96,8 @@ def read_scripts(path: Path) -> list[Script]:
     Raises:
         InvalidInput: The file cannot be read, or a line is wrong.
     """
-    scripts = [_script(path, number, fields) for number, fields in read_objects(path, HINT)]
-    if not scripts:
-        raise InvalidInput(f"{path} holds no conversations.", hint=HINT)
+    entries = [_script(path, number, fields) for number, fields in read_objects(path, HINT)]
+    scripts = not_empty(entries, path, "conversations", HINT)
     names = [script.name for script in scripts]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InvalidInput(f"{path} has two conversations '{twice}'.", hint="Give each a name of its own.")
@@ -286,9 +284,9 @@ async def evaluate_chat(
     answers: list[ChatAnswer] = []
     for number, script in enumerate(scripts):
         progress("Talking", number, len(scripts))
-        conversed, said = await _converse(trial, script)
+        conversed, spoken = await _converse(trial, script)
         done.append(conversed)
-        answers += said
+        answers += spoken
     return done, answers
 
 
@@ -328,13 +326,13 @@ async def _speak(trial: ChatTrial, script: Script, turn: ScriptedTurn, thread: U
     call = ChatCall((Message("user", turn.user),), thread, settings=extra)
     started, first, reports, text = time.perf_counter(), None, list[Report](), ""
     for _ in range(DECISIONS):
-        async with aclosing(_events(trial, call)) as events:
-            async for told in events:
-                if isinstance(told, Delta):
-                    text += told.text
+        async with aclosing(trial.conversations.talk(trial.caller, call)) as events:
+            async for event in events:
+                if isinstance(event, Delta):
+                    text += event.text
                     first = first or time.perf_counter()
-                elif isinstance(told, Report):
-                    reports.append(told)
+                elif isinstance(event, Report):
+                    reports.append(event)
         if not (waiting := reports[-1].approvals):
             break
         declined = tuple(Decision(one.id, approved=False, reason=_DECLINED) for one in waiting)
@@ -356,10 +354,6 @@ async def _speak(trial: ChatTrial, script: Script, turn: ScriptedTurn, thread: U
 
 def _offered(prompts: Sequence[SentPrompt]) -> frozenset[str]:
     return frozenset(tool["function"]["name"] for prompt in prompts for tool in prompt.tools)
-
-
-def _events(trial: ChatTrial, call: ChatCall) -> AsyncGenerator[Event]:
-    return trial.conversations.talk(trial.caller, call)
 
 
 async def _standard(

@@ -114,9 +114,9 @@ def stale_documents(prompts: Sequence[SentPrompt], found: Sequence[Sequence[str]
 def _quotable(prompts: Sequence[SentPrompt]) -> str:
     """The text of models, and the first system prompt."""
     messages = [message for prompt in prompts for message in prompt.messages]
-    said = [message for message in messages if message["role"] == "assistant"]
+    answers = [message for message in messages if message["role"] == "assistant"]
     first = [message for message in messages[:1] if message["role"] == "system"]
-    return "\n".join(dict.fromkeys(map(text_of, (*first, *said))))
+    return "\n".join(dict.fromkeys(map(text_of, (*first, *answers))))
 
 
 def _stale(prompt: SentPrompt, found: Sequence[Sequence[str]], known: str) -> int:

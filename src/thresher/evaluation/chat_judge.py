@@ -57,14 +57,14 @@ async def open_judge(services: Services, caller: Caller, name: str) -> OpenModel
 
 
 async def judge_answers(
-    answers: Sequence[ChatAnswer], model: OpenModel, told: Callable[[int], None] = lambda _: None
+    answers: Sequence[ChatAnswer], model: OpenModel, progress: Callable[[int], None] = lambda _: None
 ) -> AnswerQuality:
     """Judge answers one after the other.
 
     Args:
         answers: The answers, with their questions and passages.
         model: The judge.
-        told: Called with the number of answers judged.
+        progress: Called with the number of answers judged.
 
     Raises:
         ConfigurationError: OpenEvals is not installed.
@@ -74,7 +74,7 @@ async def judge_answers(
     verdicts: dict[str, list[bool | None]] = {"grounded": [], "helpful": []}
     with untraced():
         for number, one in enumerate(answers):
-            told(number)
+            progress(number)
             verdicts["helpful"].append(await _verdict(helpful, inputs=one.question, outputs=one.answer))
             if one.passages:
                 context = "\n\n".join(one.passages)
@@ -121,8 +121,8 @@ def _client(model: OpenModel) -> Any:
     async def create(*, messages: Sequence[dict[str, Any]], response_format: dict[str, Any], **_: Any) -> Any:
         schema = dumps(response_format["json_schema"]["schema"])
         wish = {"role": "user", "content": f"Answer with one JSON object alone, of this JSON schema:\n{schema}"}
-        said = (await model.complete([*messages, wish], temperature=0.0, seconds=_SECONDS)).text
-        text = said[said.find("{") : said.rfind("}") + 1]
+        reply = (await model.complete([*messages, wish], temperature=0.0, seconds=_SECONDS)).text
+        text = reply[reply.find("{") : reply.rfind("}") + 1]
         return SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content=text))])
 
     return SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))

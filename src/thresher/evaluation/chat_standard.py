@@ -38,13 +38,13 @@ class StandardPattern:
 
 
 async def run_standard(
-    bench: StandardPattern, said: Sequence[str], prompts: Sequence[SentPrompt], found: Sequence[Sequence[str]]
+    bench: StandardPattern, questions: Sequence[str], prompts: Sequence[SentPrompt], found: Sequence[Sequence[str]]
 ) -> tuple[list[SentPrompt], list[float]]:
     """Run the same conversation in the standard pattern.
 
     Args:
         bench: The tools, the model and the settings.
-        said: The user's messages.
+        questions: The user's messages.
         prompts: The prompts of the conversation that it is compared with.
         found: The passages in the prompts of each of its turns; a search shows these, if there are any.
 
@@ -57,7 +57,7 @@ async def run_standard(
     sent: list[SentPrompt] = []
     times: list[float] = []
     messages: list[dict[str, Any]] = []
-    for turn, text in enumerate(said):
+    for turn, text in enumerate(questions):
         tools, system = setting_of([prompt for prompt in prompts if prompt.turn == turn])
         messages = [*system, *(one for one in messages if one["role"] != "system"), {"role": "user", "content": text}]
         started = time.perf_counter()
@@ -68,8 +68,8 @@ async def run_standard(
             if not answer.calls:
                 break
             for call in answer.calls:
-                told = await _called(bench, call.name, call.arguments, found[turn])
-                messages.append({"role": "tool", "tool_call_id": call.id, "content": told})
+                result = await _called(bench, call.name, call.arguments, found[turn])
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
         times.append((time.perf_counter() - started) * 1000)
     return sent, times
 
@@ -116,13 +116,13 @@ async def _called(bench: StandardPattern, name: str, arguments: str, found: Sequ
 
 
 def _message(answer: Completion) -> dict[str, Any]:
-    said: dict[str, Any] = {"role": "assistant", "content": answer.text}
+    message: dict[str, Any] = {"role": "assistant", "content": answer.text}
     if answer.calls:
-        said["tool_calls"] = [
+        message["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in answer.calls
         ]
-    return said
+    return message
 
 
 def _function(tool: Mapping[str, Any]) -> Function:

@@ -25,7 +25,7 @@ from thresher.evaluation.document_figures import (
     structure_of,
     summarise,
 )
-from thresher.evaluation.files import read_objects, read_text, wrong
+from thresher.evaluation.files import not_empty, read_objects, read_text, wrong
 from thresher.evaluation.runs import PAUSE_SECONDS, Progress, temporary_tenant
 from thresher.knowledge.documents import DocumentService, Mode, Origin, Retrieval
 from thresher.search import text_vectors
@@ -37,7 +37,7 @@ _HINT = (
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentQuestion:
+class SpanQuestion:
     """A question about a document, and the spans that answer it.
 
     Attributes:
@@ -53,7 +53,7 @@ class DocumentQuestion:
     line: int
 
 
-def read_document_questions(corpus: Path, path: Path) -> tuple[list[DocumentQuestion], Mapping[str, str]]:
+def read_document_questions(corpus: Path, path: Path) -> tuple[list[SpanQuestion], Mapping[str, str]]:
     """Read questions, and the documents that they are about.
 
     Args:
@@ -68,16 +68,14 @@ def read_document_questions(corpus: Path, path: Path) -> tuple[list[DocumentQues
     """
     if not corpus.is_dir():
         raise InvalidInput(f"{corpus} is not a folder.", hint="Give the folder that holds the documents.")
-    questions: list[DocumentQuestion] = []
+    questions: list[SpanQuestion] = []
     texts: dict[str, str] = {}
     for number, fields in read_objects(path, _HINT):
         name = _document(corpus, path, number, fields)
         if name not in texts:
             texts[name] = read_text(corpus / name)
-        questions.append(DocumentQuestion(name, *_asked(path, number, fields, texts[name]), number))
-    if not questions:
-        raise InvalidInput(f"{path} holds no questions.", hint=_HINT)
-    return questions, texts
+        questions.append(SpanQuestion(name, *_asked(path, number, fields, texts[name]), number))
+    return not_empty(questions, path, "questions", _HINT), texts
 
 
 def _document(corpus: Path, path: Path, number: int, fields: Mapping[str, Any]) -> str:
@@ -129,7 +127,7 @@ class DocumentTrial:
 
     corpus: Path
     texts: Mapping[str, str]
-    questions: Sequence[DocumentQuestion]
+    questions: Sequence[SpanQuestion]
     budgets: Sequence[int]
     mode: Mode = "extractive"
     rerank: bool = False
@@ -220,7 +218,7 @@ class _Run:
             await asyncio.sleep(PAUSE_SECONDS)
         return judged, chosen / len(self._trial.questions)
 
-    async def _timed(self, question: DocumentQuestion, budget: int, document: str | None) -> tuple[Retrieval, float]:
+    async def _timed(self, question: SpanQuestion, budget: int, document: str | None) -> tuple[Retrieval, float]:
         started = time.perf_counter()
         answer = await self._documents.retrieve_document(
             self._caller,
@@ -233,14 +231,14 @@ class _Run:
         )
         return answer, (time.perf_counter() - started) * 1000
 
-    def _judged(self, question: DocumentQuestion, budget: int, given: DocumentAnswer) -> Judgement:
+    def _judged(self, question: SpanQuestion, budget: int, given: DocumentAnswer) -> Judgement:
         name = question.document
         return judge(self._trial.texts[name], self._structures[name], question.spans, budget, given)
 
     def _ruled(self, rule: Rule, budget: int) -> list[Judgement]:
         return [self._judged(one, budget, self._extract(one, rule(one, budget))) for one in self._trial.questions]
 
-    def _extract(self, question: DocumentQuestion, spans: Sequence[TextSpan]) -> DocumentAnswer:
+    def _extract(self, question: SpanQuestion, spans: Sequence[TextSpan]) -> DocumentAnswer:
         text = self._trial.texts[question.document]
         content = "".join(text[span.start : span.end] for span in spans)
         return DocumentAnswer(content, count_tokens(content), tuple(spans), len(content) < len(text))
@@ -277,7 +275,7 @@ class _Run:
         return found
 
 
-Rule = Callable[[DocumentQuestion, int], list[TextSpan]]
+Rule = Callable[[SpanQuestion, int], list[TextSpan]]
 """Chooses the spans of a question's document, within a budget."""
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from thresher.core import InvalidInput
+
+T = TypeVar("T")
 
 
 def read_text(path: Path) -> str:
@@ -56,3 +58,20 @@ def _object(path: Path, number: int, line: str, hint: str) -> Mapping[str, Any]:
 def wrong(path: Path, line: int, problem: str, hint: str) -> InvalidInput:
     """An error that names its line."""
     return InvalidInput(f"{path}, line {line}: {problem}.", hint=hint)
+
+
+def not_empty(entries: list[T], path: Path, name: str, hint: str) -> list[T]:
+    """The entries of a file.
+
+    Args:
+        entries: What was read.
+        path: The file.
+        name: What the entries are called, in the plural.
+        hint: The format of the file.
+
+    Raises:
+        InvalidInput: There are none.
+    """
+    if not entries:
+        raise InvalidInput(f"{path} holds no {name}.", hint=hint)
+    return entries

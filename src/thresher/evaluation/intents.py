@@ -18,7 +18,7 @@ import numpy as np
 
 from thresher.core import Caller, InvalidInput
 from thresher.embedding import Encoder, Matrix
-from thresher.evaluation.files import read_objects, wrong
+from thresher.evaluation.files import not_empty, read_objects, wrong
 from thresher.evaluation.metrics import auc, mean, percentile
 from thresher.evaluation.runs import PAUSE_SECONDS, Progress
 from thresher.knowledge.intents import BACKGROUND, IntentScore, Judged, Lines, Pieces, Trial, fit_trial, pieces_of
@@ -73,10 +73,8 @@ def read_tests(path: Path) -> list[IntentLine]:
 
 
 def _lines(path: Path) -> list[IntentLine]:
-    lines = [_line(path, number, fields) for number, fields in read_objects(path, _HINT)]
-    if not lines:
-        raise InvalidInput(f"{path} holds no lines.", hint=_HINT)
-    return lines
+    entries = [_line(path, number, fields) for number, fields in read_objects(path, _HINT)]
+    return not_empty(entries, path, "lines", _HINT)
 
 
 def _line(path: Path, number: int, fields: Mapping[str, Any]) -> IntentLine:
@@ -190,26 +188,26 @@ class IntentFigures:
 
 
 def intent_figures(
-    told: Sequence[RoutedLine], timing: IntentTiming, *, intents: Sequence[str], lines: int
+    routed: Sequence[RoutedLine], timing: IntentTiming, *, intents: Sequence[str], lines: int
 ) -> IntentFigures:
     """Compute the figures.
 
     Args:
-        told: One entry for each test line.
+        routed: One entry for each test line.
         timing: How long it took.
         intents: The names of the trained intents.
         lines: Number of training lines.
     """
-    single = [one for one in told if len(one.expected) == 1]
-    outside = [one for one in told if not one.expected]
-    several = [one for one in told if len(one.expected) > 1]
-    inside = [one for one in told if one.expected] if several else []
+    single = [one for one in routed if len(one.expected) == 1]
+    outside = [one for one in routed if not one.expected]
+    several = [one for one in routed if len(one.expected) > 1]
+    inside = [one for one in routed if one.expected] if several else []
     return IntentFigures(
         accuracy=mean(float(one.judged.best == one.expected[0]) for one in single),
         accuracy_at_threshold=mean(float(one.got == one.expected) for one in single),
         macro_f1=_macro_f1(single),
         out_of_scope_recall=mean(float(not one.got) for one in outside),
-        auroc=auc([one.judged.score for one in told if one.expected], [one.judged.score for one in outside]),
+        auroc=auc([one.judged.score for one in routed if one.expected], [one.judged.score for one in outside]),
         exact_match=mean(float(set(one.got) == set(one.expected)) for one in inside),
         multi_f1=_pair_f1(inside),
         p50_ms=percentile(timing.messages_ms, 0.5),
@@ -217,10 +215,10 @@ def intent_figures(
         fit_seconds=timing.fit_seconds,
         intents=len(intents),
         lines=lines,
-        tests=len(told),
+        tests=len(routed),
         tests_out_of_scope=len(outside),
         tests_with_several=len(several),
-        unknown_intents=len({name for one in told for name in one.expected} - set(intents)),
+        unknown_intents=len({name for one in routed for name in one.expected} - set(intents)),
     )
 
 
@@ -242,9 +240,9 @@ def _pair_f1(inside: Sequence[RoutedLine]) -> float | None:
     return 2 * right / sum(len(one.got) + len(one.expected) for one in inside)
 
 
-def wrong_lines(told: Sequence[RoutedLine]) -> list[WrongLine]:
+def wrong_lines(routed: Sequence[RoutedLine]) -> list[WrongLine]:
     """The lines that were decided wrongly, in order, with the reason."""
-    return [_wrong(one) for one in told if set(one.got) != set(one.expected)]
+    return [_wrong(one) for one in routed if set(one.got) != set(one.expected)]
 
 
 def _wrong(one: RoutedLine) -> WrongLine:
@@ -360,15 +358,15 @@ class IntentTrial:
         trial = await asyncio.to_thread(fit_trial, lines, background)
         seconds = time.perf_counter() - started
         messages_ms = await self._timed(trial, tests[:TIMED])
-        told = await self._told(trial, tests)
-        return _result(model, told, IntentTiming(seconds, messages_ms), train)
+        routed = await self._routed_lines(trial, tests)
+        return _result(model, routed, IntentTiming(seconds, messages_ms), train)
 
     async def cross_validate(self, train: Sequence[IntentLine]) -> IntentResult:
         """Hold out a fifth of the lines in turn, fit on the others, and route those that were held out."""
         model = (await self._encoder.warm()).id
         lines, background = await self._embedded_lines(train)
         turns = fold_of(train)
-        told: list[RoutedLine] = []
+        routed: list[RoutedLine] = []
         seconds: list[float] = []
         messages_ms: tuple[float, ...] = ()
         for fold in range(FOLDS):
@@ -379,9 +377,9 @@ class IntentTrial:
             trial = await asyncio.to_thread(fit_trial, _without(lines, turns != fold), background)
             seconds.append(time.perf_counter() - started)
             messages_ms += await self._timed(trial, held[: TIMED // FOLDS])
-            told += await self._told(trial, held)
-        told.sort(key=lambda one: one.line)
-        return _result(model, told, IntentTiming(sum(seconds) / max(1, len(seconds)), messages_ms), train)
+            routed += await self._routed_lines(trial, held)
+        routed.sort(key=lambda one: one.line)
+        return _result(model, routed, IntentTiming(sum(seconds) / max(1, len(seconds)), messages_ms), train)
 
     async def _embedded_lines(self, train: Sequence[IntentLine]) -> tuple[Lines, Matrix]:
         texts = tuple(line.text for line in train)
@@ -401,17 +399,17 @@ class IntentTrial:
             await asyncio.sleep(PAUSE_SECONDS)
         return tuple(spent)
 
-    async def _told(self, trial: Trial, tests: Sequence[IntentLine]) -> list[RoutedLine]:
+    async def _routed_lines(self, trial: Trial, tests: Sequence[IntentLine]) -> list[RoutedLine]:
         cut = [pieces_of(line.text) for line in tests]
         texts = list(dict.fromkeys(text for pieces in cut for text in pieces.texts))
         vectors = await self._vectors(texts, "Embedding tests")
         place = {text: row for row, text in enumerate(texts)}
-        told: list[RoutedLine] = []
+        routed: list[RoutedLine] = []
         for start in range(0, len(tests), _JUDGED_AT_ONCE):
             batch = list(zip(tests, cut, strict=True))[start : start + _JUDGED_AT_ONCE]
-            told += await asyncio.to_thread(_routed, trial, batch, vectors, place)
-            self._progress("Asking", len(told), len(tests))
-        return told
+            routed += await asyncio.to_thread(_routed, trial, batch, vectors, place)
+            self._progress("Asking", len(routed), len(tests))
+        return routed
 
     async def _vectors(self, texts: Sequence[str], stage: str) -> Matrix:
         parts: list[Matrix] = []
@@ -437,9 +435,11 @@ def _routed(
     ]
 
 
-def _result(model: str, told: Sequence[RoutedLine], timing: IntentTiming, train: Sequence[IntentLine]) -> IntentResult:
+def _result(
+    model: str, routed: Sequence[RoutedLine], timing: IntentTiming, train: Sequence[IntentLine]
+) -> IntentResult:
     names = sorted({name for line in train for name in line.intents})
-    return IntentResult(model, intent_figures(told, timing, intents=names, lines=len(train)), wrong_lines(told))
+    return IntentResult(model, intent_figures(routed, timing, intents=names, lines=len(train)), wrong_lines(routed))
 
 
 def fold_of(train: Sequence[IntentLine]) -> np.ndarray:

@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from thresher.connectors import Column, Family, ForeignKey, Profiles, Table, open_connector
 from thresher.core import InvalidInput
-from thresher.evaluation.files import read_text
+from thresher.evaluation.files import not_empty, read_text
 from thresher.evaluation.metrics import mean
 from thresher.knowledge.databases import THRESHOLD, PotentialRelation, columns_wanted, find_relations
 
@@ -63,9 +63,7 @@ def read_schemas(path: Path) -> list[LabelledSchema]:
         loaded: Any = json.loads(read_text(path))
     except (ValueError, RecursionError):
         raise InvalidInput(f"{path} is not JSON.", hint=_HINT) from None
-    entries = cast("list[Any]", loaded) if isinstance(loaded, list) else [loaded]
-    if not entries:
-        raise InvalidInput(f"{path} holds no schemas.", hint=_HINT)
+    entries = not_empty(cast("list[Any]", loaded) if isinstance(loaded, list) else [loaded], path, "schemas", _HINT)
     return [_schema(path, number, entry) for number, entry in enumerate(entries, 1)]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
 from thresher.core import InvalidInput, did_you_mean, nearest
-from thresher.evaluation.files import read_text, wrong
+from thresher.evaluation.files import not_empty, read_text, wrong
 from thresher.evaluation.metrics import mean, percentile
 from thresher.sqlguard import DIALECTS, Dialect, Verdict
 
@@ -106,10 +106,8 @@ def read_statements(path: Path) -> list[LabelledStatement]:
         InvalidInput: The file cannot be read or a line is wrong; the message names it.
     """
     lines = enumerate(read_text(path).split("\n"), 1)
-    statements = [_statement(path, number, line) for number, line in lines if line.strip() and not _comment(line)]
-    if not statements:
-        raise InvalidInput(f"{path} holds no statements.", hint=_HINT)
-    return statements
+    entries = [_statement(path, number, line) for number, line in lines if line.strip() and not line.startswith("#")]
+    return not_empty(entries, path, "statements", _HINT)
 
 
 def judge_statements(
@@ -141,10 +139,6 @@ def sql_figures(dialect: Dialect, judged: Sequence[tuple[LabelledStatement, Verd
         hostile=len(hostile),
         wrong=tuple(wrongly),
     )
-
-
-def _comment(line: str) -> bool:
-    return line.startswith("#")
 
 
 def _statement(path: Path, number: int, line: str) -> LabelledStatement:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from thresher.core import Caller, InvalidInput, Tool
-from thresher.evaluation.files import read_objects, read_text, wrong
+from thresher.core import Caller, Tool
+from thresher.evaluation.files import not_empty, read_objects, read_text, wrong
 from thresher.evaluation.metrics import all_in, auc, mean, ndcg_at, percentile, precision_at, recall_at
 from thresher.evaluation.runs import PAUSE_SECONDS, Progress, temporary_tenant
 from thresher.knowledge.tools import FindResult, FoundTool, ToolService
@@ -58,9 +58,7 @@ def read_pool(path: Path) -> list[Tool]:
             raise wrong(path, line, f"{tool.key} is already in line {lines[tool.key]}", _POOL_HINT)
         lines[tool.key] = line
         tools.append(tool)
-    if not tools:
-        raise InvalidInput(f"{path} holds no tools.", hint=_POOL_HINT)
-    return tools
+    return not_empty(tools, path, "tools", _POOL_HINT)
 
 
 def read_questions(path: Path) -> list[ToolQuestion]:
@@ -69,10 +67,8 @@ def read_questions(path: Path) -> list[ToolQuestion]:
     Raises:
         InvalidInput: The file cannot be read or a line is wrong; the message names it.
     """
-    questions = [_question(path, line, fields) for line, fields in read_objects(path, _QUERY_HINT)]
-    if not questions:
-        raise InvalidInput(f"{path} holds no queries.", hint=_QUERY_HINT)
-    return questions
+    entries = [_question(path, line, fields) for line, fields in read_objects(path, _QUERY_HINT)]
+    return not_empty(entries, path, "queries", _QUERY_HINT)
 
 
 def _elements(path: Path, text: str) -> Iterator[tuple[int, Any]]:

@@ -82,8 +82,8 @@ def found_endpoints(answer: Row) -> RenderableType:
 
 def endpoint_text(answer: Row) -> RenderableType:
     """The text that a model would read, then its tokens."""
-    told = Text(f"({answer['spent']:,} of {answer['budget']:,} tokens; {answer['endpoint']['id']})", "dim")
-    return Group(Text(answer["content"].strip()), told, *(Text(f"({one})", "dim") for one in answer["left_out"]))
+    summary = Text(f"({answer['spent']:,} of {answer['budget']:,} tokens; {answer['endpoint']['id']})", "dim")
+    return Group(Text(answer["content"].strip()), summary, *(Text(f"({one})", "dim") for one in answer["left_out"]))
 
 
 def usage_report(answer: Row, metrics: Sequence[str] = ()) -> RenderableType:
@@ -220,9 +220,9 @@ def _finding(one: Row) -> list[Text]:
     head = Text(f"{one['severity']:<8}", _SEVERITIES.get(one["severity"], ""))
     head.append(f"{one['rule']}  ", "bold").append(f"{one['operation']}  {place['pointer']}", "dim")
     head.append(f"  line {place['line']}" if place["line"] else "", "dim")
-    said = [one["message"], *([one["fix"]] if one["fix"] else [])]
+    texts = [one["message"], *([one["fix"]] if one["fix"] else [])]
     seen = [Text(f"          seen: {_flat(one['evidence'])}", "dim")] if one["evidence"] else []
-    return [head, Text("          " + " ".join(map(_flat, said))), *seen]
+    return [head, Text("          " + " ".join(map(_flat, texts))), *seen]
 
 
 def _flat(text: str) -> str:

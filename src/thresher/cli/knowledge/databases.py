@@ -77,8 +77,8 @@ def refreshed(one: Row) -> RenderableType:
 
 def schema_text(answer: Row) -> RenderableType:
     """The text that a model would read, then its tokens."""
-    told = f"({answer['token_count']:,} tokens; {len(answer['shown']):,} of {answer['tables']:,} tables)"
-    parts = [Text(answer["content"]), Text(told, "dim"), *_notes(answer)]
+    summary = f"({answer['token_count']:,} tokens; {len(answer['shown']):,} of {answer['tables']:,} tables)"
+    parts = [Text(answer["content"]), Text(summary, "dim"), *_notes(answer)]
     return Group(*parts, *next_page(answer))
 
 
@@ -89,8 +89,8 @@ def table_list(answer: Row) -> RenderableType:
     table = plain_table("table", "kind", "columns", "rows about", "comment")
     for one in answer["tables"]:
         _add_table(table, one)
-    told = f"({len(answer['tables']):,} of {answer['total']:,} tables)"
-    return Group(table, Text(told, "dim"), *_notes(answer), *next_page(answer))
+    summary = f"({len(answer['tables']):,} of {answer['total']:,} tables)"
+    return Group(table, Text(summary, "dim"), *_notes(answer), *next_page(answer))
 
 
 def found_tables(answer: Row) -> RenderableType:
@@ -126,10 +126,10 @@ def rows(answer: Row) -> RenderableType:
     for row in answer["rows"]:
         table.add_row(*(Text(_cell(value)) for value in row))
     first = f" from row {answer['first_row'] + 1:,} on" if answer["first_row"] else ""
-    told = f"({answer['row_count']:,} rows{first}; {answer['ms']:,.0f} ms; audit {answer['audit_id']})"
+    summary = f"({answer['row_count']:,} rows{first}; {answer['ms']:,.0f} ms; audit {answer['audit_id']})"
     why = [Text(f"({answer['reason']})", "yellow")] if answer["truncated"] else []
     shown = [table] if answer["columns"] else []
-    return Group(*shown, Text(told, "dim"), *why, *_notes(answer), *next_page(answer))
+    return Group(*shown, Text(summary, "dim"), *why, *_notes(answer), *next_page(answer))
 
 
 def relations(answer: Row) -> RenderableType:

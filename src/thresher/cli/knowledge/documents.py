@@ -73,9 +73,9 @@ def retrieved(answer: Row) -> RenderableType:
         parts.insert(0, Text(for_command_line(answer["hint"]), "yellow"))
     of = f" of {answer['original_token_count']:,}" if answer["was_compressed"] else ""
     where = f" of {answer['document']}" if answer["document"] else ""
-    told = f"({answer['token_count']:,}{of} tokens{where}; {answer['timings'].get('total', 0):,.0f} ms)"
+    summary = f"({answer['token_count']:,}{of} tokens{where}; {answer['timings'].get('total', 0):,.0f} ms)"
     parts += [Text(f"({answer['degraded']})", "yellow")] if answer["degraded"] else []
-    return Group(*parts, Text(told, "dim"))
+    return Group(*parts, Text(summary, "dim"))
 
 
 def passages(answer: Row) -> RenderableType:
@@ -110,9 +110,9 @@ def _choice(answer: Row) -> list[RenderableType]:
 def page_text(answer: Row) -> RenderableType:
     """Lines of a document, then their location."""
     part = answer["part"]
-    told = f"({part['path']}, lines {part['first_line']}-{part['last_line']} of {answer['total_lines']:,})"
+    summary = f"({part['path']}, lines {part['first_line']}-{part['last_line']} of {answer['total_lines']:,})"
     more = [Text(f"more: --cursor {answer['cursor']}", "dim")] if answer["cursor"] else []
-    return Group(Text(answer["content"].rstrip("\n")), Text(told, "dim"), *more)
+    return Group(Text(answer["content"].rstrip("\n")), Text(summary, "dim"), *more)
 
 
 def _summary(one: Row) -> list[Text]:

@@ -15,7 +15,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from thresher.cli.client import ask
-from thresher.cli.command_table import Entry, new_group
+from thresher.cli.command_table import CommandEntry, new_group
 from thresher.cli.commands import writes
 from thresher.cli.output import AsJson, confirm, shortened, show
 from thresher.cli.views import Row, plain_table
@@ -43,11 +43,11 @@ def pack_list(answer: Row) -> RenderableType:
     else:
         parts.append(Text("No packs yet. Create one: thresher packs new NAME", "bold"))
     for pack in answer["inert"]:
-        told = f"not used: {pack['name']}@{pack['digest'][:_DIGEST]} ({pack['reason']}), {pack['path']}"
-        parts += [Text(told, "yellow"), Text(f"  {pack['hint']}", "dim")]
+        text = f"not used: {pack['name']}@{pack['digest'][:_DIGEST]} ({pack['reason']}), {pack['path']}"
+        parts += [Text(text, "yellow"), Text(f"  {pack['hint']}", "dim")]
     for problem in answer["problems"]:
-        told = f"{problem['path']}: {problem['message']} {problem['hint']}".rstrip()
-        parts.append(Text(told, SEVERITIES[problem.get("severity", "warning")]))
+        text = f"{problem['path']}: {problem['message']} {problem['hint']}".rstrip()
+        parts.append(Text(text, SEVERITIES[problem.get("severity", "warning")]))
     return Group(*parts)
 
 
@@ -64,8 +64,8 @@ def pack_text(pack: Row) -> RenderableType:
         parts.append(Text(f"not used ({pack['reason']}): {pack['hint']}", "yellow"))
     parts.append(Text(pack["description"]))
     for finding in pack["findings"]:
-        told = f"{finding['severity']}: {finding['why']} ({finding['where']})\n  {finding['excerpt']}"
-        parts.append(Text(told, SEVERITIES[finding["severity"]]))
+        text = f"{finding['severity']}: {finding['why']} ({finding['where']})\n  {finding['excerpt']}"
+        parts.append(Text(text, SEVERITIES[finding["severity"]]))
     if pack["code"]:
         parts.append(Text("It has a tools.py, which runs in Thresher once the pack is trusted.", "yellow"))
     parts += [Text(f"\n{pack['rules']}\n")]
@@ -93,12 +93,12 @@ def untrusted(answer: Row) -> RenderableType:
 
 
 _LOCAL = {
-    "new": Entry("knowledge.local_files:new", "Create a pack with every section to fill in."),
-    "lint": Entry(
+    "new": CommandEntry("knowledge.local_files:new", "Create a pack with every section to fill in."),
+    "lint": CommandEntry(
         "knowledge.local_files:lint_packs", "Report what is missing, contradictory, repeated or unknown in packs."
     ),
-    "export": Entry("knowledge.local_files:export", "Write packs as Agent Skills, for clients that read those."),
-    "install": Entry(
+    "export": CommandEntry("knowledge.local_files:export", "Write packs as Agent Skills, for clients that read those."),
+    "install": CommandEntry(
         "knowledge.local_files:install",
         "Add the instruction to call process_prompt first to a client's instructions file.",
     ),

@@ -67,8 +67,8 @@ def signed_in(answer: Row) -> RenderableType:
 
 def signed_out(answer: Row) -> RenderableType:
     """The sign-out, and whether the server was told."""
-    told = "" if answer["revoked"] else " The server was not told, or cannot end sign-ins."
-    return Text(f"Signed out of '{answer['name']}'.{told}")
+    note = "" if answer["revoked"] else " The server was not told, or cannot end sign-ins."
+    return Text(f"Signed out of '{answer['name']}'.{note}")
 
 
 def refreshed(answer: Row) -> RenderableType:

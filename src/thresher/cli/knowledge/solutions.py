@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from thresher.cli.arguments import given_path
-from thresher.cli.command_table import Entry, new_group
+from thresher.cli.command_table import CommandEntry, new_group
 from thresher.cli.commands import add_command
 from thresher.cli.views import Row, plain_table
 from thresher.verbs import SOLUTIONS
@@ -35,7 +35,7 @@ _FLAGS = {
     "duplicate_related": "duplicate related",
 }
 
-_SAID = ("initial_sort", "sort", "fallback", "comment", "deprecated")
+_TEXTS = ("initial_sort", "sort", "fallback", "comment", "deprecated")
 """Texts of a record that are shown if they are set."""
 
 _FILES = 2
@@ -60,7 +60,7 @@ def workspace_list(workspaces: Sequence[Row]) -> RenderableType:
         place = Text(one["path"], "dim")
         servers = Text(", ".join(one["servers"]))
         table.add_row(_bold(one["name"]), one["format"], *(f"{count:,}" for count in counts), servers, place)
-    return Group(table, *(note for one in workspaces for note in _amiss(one, whose=f"{one['name']}: ")))
+    return Group(table, *(note for one in workspaces for note in _problems(one, whose=f"{one['name']}: ")))
 
 
 def workspace_card(one: Row) -> RenderableType:
@@ -68,7 +68,7 @@ def workspace_card(one: Row) -> RenderableType:
     head = Text(one["name"], "bold")
     head.append(f"  {one['path']}", "dim")
     servers = Text(f"columns known from: {', '.join(one['servers']) or 'no server'}")
-    return Group(head, _projects(one["projects"]), servers, *_amiss(one))
+    return Group(head, _projects(one["projects"]), servers, *_problems(one))
 
 
 def forgotten(answer: Row) -> RenderableType:
@@ -101,9 +101,9 @@ def listing(answer: Row) -> RenderableType:
     table = plain_table("name", "in", "what it is")
     for one in answer["objects"]:
         table.add_row(_bold(one["name"]), Text(one["project"], "dim"), Text(one["summary"]))
-    told = f"({len(answer['objects']):,} of {answer['total']:,} {what}; {_where(answer)})"
+    summary = f"({len(answer['objects']):,} of {answer['total']:,} {what}; {_where(answer)})"
     more = [Text(f"more: --cursor {answer['cursor']}", "dim")] if answer["cursor"] else []
-    return Group(table, Text(told, "dim"), *broken, *more)
+    return Group(table, Text(summary, "dim"), *broken, *more)
 
 
 def relation(answer: Row) -> RenderableType:
@@ -115,7 +115,7 @@ def relation(answer: Row) -> RenderableType:
     evidence = [Text(f"  {reason}", "dim") for reason in answer["evidence"]]
     flags = [text for name, text in _FLAGS.items() if one[name]]
     flags += [] if one["allow_parent_delete"] else ["no delete of a parent with related records"]
-    parts = [Text(sides), *items, *_flags(flags, one), *_said(one), *why, *evidence]
+    parts = [Text(sides), *items, *_flags(flags, one), *_texts(one), *why, *evidence]
     return Group(_head(answer, one["name"]), *parts, *_written(answer))
 
 
@@ -130,7 +130,7 @@ def value_list(answer: Row) -> RenderableType:
     values += [Text(f"  and {more:,} more", "dim")] if more > 0 else []
     flags = ["an empty value"] if one["add_empty"] == "always" else []
     flags += ["the table's filter"] if one["use_table_filter"] else []
-    parts = [Text(_source(one)), *values, *_flags(flags, one), *_said(one)]
+    parts = [Text(_source(one)), *values, *_flags(flags, one), *_texts(one)]
     return Group(_head(answer, one["name"]), *parts, *_written(answer))
 
 
@@ -175,7 +175,7 @@ def _projects(projects: Sequence[Row], active: str | None = None) -> Table:
     return table
 
 
-def _amiss(one: Row, whose: str = "") -> Iterator[Text]:
+def _problems(one: Row, whose: str = "") -> Iterator[Text]:
     if not one["readable"]:
         yield Text(f"{whose}{one['path']} cannot be read: it was moved, or you may not read it", "red")
     for entry in one["broken"]:
@@ -230,19 +230,19 @@ def _reference(one: Row) -> str:
 
 
 def _flags(flags: Sequence[str], one: Row) -> list[Text]:
-    said = [*flags, *([] if one["encapsulation"] == "public" else [f"encapsulation: {one['encapsulation']}"])]
-    return [Text(f"  {', '.join(said)}", "dim")] if said else []
+    words = [*flags, *([] if one["encapsulation"] == "public" else [f"encapsulation: {one['encapsulation']}"])]
+    return [Text(f"  {', '.join(words)}", "dim")] if words else []
 
 
-def _said(one: Row) -> list[Text]:
-    texts = [(name.replace("_", " "), one[name]) for name in _SAID if one.get(name)]
+def _texts(one: Row) -> list[Text]:
+    texts = [(name.replace("_", " "), one[name]) for name in _TEXTS if one.get(name)]
     return [Text(f"  {name}: {text}", "dim") for name, text in texts]
 
 
 def _item(item: Row) -> str:
     modifiers = {"ignore_case": "ignore case", "or_null": "or null", "remove_when_null": "left out when null"}
-    said = [text for name, text in modifiers.items() if item[name]]
-    return f"{item['primary']} {item['operator']} {item['foreign']}" + (f"  ({', '.join(said)})" if said else "")
+    words = [text for name, text in modifiers.items() if item[name]]
+    return f"{item['primary']} {item['operator']} {item['foreign']}" + (f"  ({', '.join(words)})" if words else "")
 
 
 def _value(value: Row) -> str:
@@ -257,11 +257,11 @@ def _source(one: Row) -> str:
     separator: str = one["separator"] or " "
     shown = separator.join(columns[place] for place in display)
     stored = ", ".join(columns[place] for place in returns)
-    told = f": shows {shown}, stores {stored}" if columns else ""
+    summary = f": shows {shown}, stores {stored}" if columns else ""
     froms = {
         "custom": f"{len(one['custom_values']):,} values of its own",
-        "table": f"{one['datasource']}{told}",
-        "related": f"{one['relation']}{told}",
+        "table": f"{one['datasource']}{summary}",
+        "related": f"{one['relation']}{summary}",
         "global method": f"method {one['method']}",
     }
     return f"{one['kind']}: {froms[one['kind']]}"
@@ -280,7 +280,7 @@ def _bold(text: str) -> Text:
 
 
 _LOCAL = {
-    "check": Entry(
+    "check": CommandEntry(
         "knowledge.local_files:check",
         "Check which files would be written back byte for byte; nothing is written.",
     )

@@ -85,9 +85,9 @@ def definitions(answer: Row) -> RenderableType:
         parts.append(Text(json.dumps(tool["input_schema"], indent=2, ensure_ascii=False), style="dim"))
         if tool["annotations"]:
             parts.append(Text(f"annotations: {json.dumps(tool['annotations'], ensure_ascii=False)}", style="dim"))
-        for said in entry.get("findings", ()):
-            told = f"{said['severity']} at {said['where']}: {said['why']} ({said['excerpt']})"
-            parts.append(Text(told, style="yellow"))
+        for finding in entry.get("findings", ()):
+            text = f"{finding['severity']} at {finding['where']}: {finding['why']} ({finding['excerpt']})"
+            parts.append(Text(text, style="yellow"))
     for name, near in answer["unknown"].items():
         meant = f"; perhaps {', '.join(near)}" if near else ""
         parts.append(Text(f"There is no tool {name!r}{meant}.", style="yellow"))
