@@ -46,7 +46,7 @@ from thresher.daemon.server.evaluation_verbs import measuring_chat_verbs, measur
 from thresher.daemon.server.packing import pack_verbs
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.trust_verbs import approving_verbs, signing_verbs
-from thresher.evaluation import evaluate, read_pool, read_questions
+from thresher.evaluation import evaluate_tools, read_pool, read_questions
 from thresher.knowledge.tools import Refreshed, total_of
 from thresher.services import Services
 from thresher.upstream import ServerConfig, SignInNeeded, checked_server, parse_servers, read_sql
@@ -274,7 +274,7 @@ class _Verbs:
         def follow(stage: str, done: int, total: int) -> None:
             tell({"stage": stage, "done": done, "total": total})
 
-        return asdict(await evaluate(self._services.database, self._tools, pool, questions, follow))
+        return asdict(await evaluate_tools(self._services.database, self._tools, pool, questions, follow))
 
     async def status(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:
         states = Counter(state.state for state in self._services.upstreams.states())
