@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks import api_reading, machine, product
 from benchmarks.baselines import fastmcp_bm25
 from thresher.core import Caller, Tool
-from thresher.evaluation import ApiQuestion, Asked, figures_of_apis, read_api_questions
+from thresher.evaluation import ApiObservation, ApiQuestion, figures_of_apis, read_api_questions
 from thresher.openapi import read_description
 from thresher.services import Services
 
@@ -46,14 +46,14 @@ def restbench(folder: Path) -> list[ApiQuestion]:
     ]
 
 
-def _figures(asked: Sequence[Asked], operations: int) -> dict[str, Any]:
+def _figures(asked: Sequence[ApiObservation], operations: int) -> dict[str, Any]:
     made = figures_of_apis(asked, operations)
     names = ("hit_at_1", "hit_at_5", "hit_at_10", "recall_at_5", "recall_at_10", "mrr")
     return {"questions": made.questions} | {name: round(getattr(made, name) or 0.0, 3) for name in names}
 
 
-async def _ask(find: Find, questions: Sequence[ApiQuestion]) -> list[Asked]:
-    return [Asked(question, tuple(await find(question.query)), 0.0, 0.0) for question in questions]
+async def _ask(find: Find, questions: Sequence[ApiQuestion]) -> list[ApiObservation]:
+    return [ApiObservation(question, tuple(await find(question.query)), 0.0, 0.0) for question in questions]
 
 
 def _searching(services: Services, caller: Caller, *, rerank: bool = False) -> Find:

@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks import chat, data, machine
 from benchmarks.chat_model import serving_model
 from thresher.embedding import count_tokens
-from thresher.evaluation import Script, ScriptedTurn, Spoken, evaluate_chat, open_trial
+from thresher.evaluation import ChatTurn, Script, ScriptedTurn, evaluate_chat, open_trial
 
 MESSAGES = Path(__file__).with_name("questions") / "chat_messages.jsonl"
 NEEDED: Mapping[str, frozenset[str]] = {
@@ -34,7 +34,7 @@ def missing(row: Mapping[str, Any], offered: frozenset[str]) -> frozenset[str]:
     return frozenset[str]().union(*(NEEDED[need] for need in row["needs"])) - offered
 
 
-def figures_of(rows: Sequence[Mapping[str, Any]], spoken: Sequence[Spoken]) -> dict[str, Any]:
+def figures_of(rows: Sequence[Mapping[str, Any]], spoken: Sequence[ChatTurn]) -> dict[str, Any]:
     """The share of messages with all tools that they need, whole and by kind."""
     right = [not missing(row, turn.offered) for row, turn in zip(rows, spoken, strict=True)]
     kinds = dict.fromkeys(row["kind"] for row in rows)

@@ -1,10 +1,11 @@
-"""Other people's text where it leaves the product: in what a model reads, and on a terminal.
+"""Other people's text on its way out of the product: to a model, and to a terminal.
 
-Names, headings, descriptions and errors of servers, databases, documents, APIs and workspaces are data, whoever wrote
-them. A model reads a name on one line (`one_line`, `named`) and a longer text between lines of ours, which begin with a
-mark that no text of the answer holds (`border_of`). A terminal gets no character that it obeys or hides (`visible`).
+Names, headings, descriptions and errors of servers, databases, documents, APIs and workspaces are data, whatever their
+source. A model reads a name on one line (`one_line`, `named`) and a longer text between lines of ours, which begin with
+a mark that no text of the answer contains (`border_of`). A terminal gets no characters that it obeys or hides
+(`visible`).
 
-Invariant: pure, and the standard library alone.
+Invariant: pure, and uses the standard library alone.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ _BLANK: Final = frozenset({"Cc", "Zl", "Zp", "Zs"})
 _HIDDEN: Final = frozenset({"Cf"})
 _UNKNOWN: Final = frozenset({"Cs", "Co", "Cn"})
 _STRUCTURE: Final = re.compile(r"(?=#{1,6}(?:\s|$)|>|`{3}|~{3}|[-*_=]{3,}\s*$|[-*+]\s|\|)")
-"""What makes a heading, a quotation, a fence, a rule, a list or a table of a line that it begins."""
+"""Beginnings of lines that Markdown reads as a heading, quotation, fence, rule, list or table."""
 _IDENTIFIER: Final = re.compile(r"[\w$.@:/+-]+")
 
 
 def one_line(text: str, most: int = NAME_CHARACTERS) -> str:
-    """Foreign text as a part of a line that a model reads: no break, nothing invisible, bounded.
+    """Foreign text as part of a line for a model: without breaks or invisible characters, and bounded.
 
     A beginning that Markdown reads as structure (a heading, a fence, a list) is escaped with a backslash.
 
     Args:
-        text: Anything.
-        most: Characters at most; of a longer text the beginning and an ellipsis.
+        text: Any text.
+        most: Maximum characters; a longer text is cut and ends with an ellipsis.
     """
     head = text[: 4 * most + 4]
     seen = head if head.isascii() and head.isprintable() else "".join(map(_readable, head))
@@ -50,27 +51,27 @@ def one_line(text: str, most: int = NAME_CHARACTERS) -> str:
 
 
 def named(name: str, most: int = NAME_CHARACTERS) -> str:
-    """A foreign name among our words: an identifier as it is, anything else as a JSON string, which shows its ends."""
+    """A foreign name inside our text: an identifier unchanged, anything else as a JSON string, which shows its ends."""
     short = name if len(name) <= most else f"{name[: most - 1]}…"
     return short if _IDENTIFIER.fullmatch(short) and not _UNSEEN.search(short) else visible_json(short)
 
 
 def border_of(texts: Iterable[str]) -> str:
-    """The mark for an answer that holds these texts, such as `[4f09ac]`: none of them holds it."""
+    """A mark such as `[4f09ac]` for an answer with these texts; none of them contains it."""
     whole = "\n".join(texts).casefold()
     digest = hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()
-    if not whole.isascii():  # full-width digits, or a blank of no width inside the mark, would look the same
+    if not whole.isascii():  # full-width digits, or a zero-width blank inside the mark, would look the same
         whole += _HIDDEN_RUN.sub("", unicodedata.normalize("NFKC", whole)).casefold()
     marks = (digest[start : start + _MARK] for start in range(len(digest) - _MARK))
     return f"[{next((mark for mark in marks if mark not in whole), digest)}]"
 
 
 def visible(text: str, *, breaks: bool = False) -> str:
-    """Foreign text as a terminal may show it: what it would obey or hide is written as `<U+001B>`.
+    """Foreign text for a terminal: characters that it would obey or hide are written as `<U+001B>`.
 
     Args:
-        text: Anything.
-        breaks: Whether line breaks and tabs stay: the text has lines of its own, and is no name.
+        text: Any text.
+        breaks: Whether to keep line breaks and tabs, for a text with several lines.
     """
     whole = text.replace("\r\n", "\n") if breaks else text
     kept = "\n\t" if breaks else ""
@@ -78,11 +79,11 @@ def visible(text: str, *, breaks: bool = False) -> str:
 
 
 def visible_json(value: Any, *, indent: int | None = None) -> str:
-    r"""Exact JSON in which every character can be seen: what a terminal would obey or hide is a `\u` escape.
+    r"""Exact JSON with visible characters alone: those that a terminal would obey or hide are `\u` escapes.
 
     Args:
-        value: What JSON can hold.
-        indent: Blanks for each level; None: one line.
+        value: A JSON value.
+        indent: Blanks for each level; None for one line.
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
     return _ODD.sub(lambda odd: odd[0] if odd[0] == "\n" or _shows(odd[0]) else _escaped(odd[0]), text)
@@ -100,6 +101,6 @@ def _shows(mark: str) -> bool:
 
 
 def _escaped(mark: str) -> str:
-    """A character as JSON escapes it: one unit of UTF-16, or two."""
+    """A character as a JSON escape: one or two UTF-16 units."""
     units = mark.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

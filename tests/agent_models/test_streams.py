@@ -193,7 +193,7 @@ async def test_what_services_do_differently_is_read(connect: Connect, fake: Watc
         ("wrong:[1]", "cannot be read"),
         ('wrong:{"choices": [{"delta": {"content": 7}}]}', "cannot be read"),
         ("huge", "larger than 64 MiB"),
-        ("401", "refused the key: HTTP 401 .model_not_found.. Set it anew there"),
+        ("401", "refused the key: HTTP 401 .model_not_found.. Set a new one there"),
         ("403", "refused the key: HTTP 403"),
         ("307", "refused: HTTP 307"),
     ],

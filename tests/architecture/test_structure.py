@@ -97,7 +97,7 @@ def test_the_command_line_prints_through_one_module() -> None:
     )
     printed = [
         f"{path.relative_to(ROOT)}:{number}"
-        for path in sorted((PACKAGE / "cli").glob("*.py"))
+        for path in sorted((PACKAGE / "cli").rglob("*.py"))
         if path.name != "output.py"
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if printing.search(line) and "_version" not in line and "__version__" not in line and "_ready_line" not in line

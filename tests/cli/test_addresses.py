@@ -1,4 +1,4 @@
-"""Addresses of databases: passwords by reference, files from where one stands."""
+"""Addresses of databases: references to passwords, files relative to the working folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from thresher.cli.addresses import read_address, shows_password
+from thresher.cli.arguments import read_address, shows_password
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from thresher.cli.addresses import read_address, shows_password
     ],
 )
 def test_a_password_on_the_command_line_is_noticed(url: str, shows: bool) -> None:
-    """Not one that stands there by its name."""
+    """A reference to a password is not."""
     assert shows_password(url) == shows
 
 
@@ -44,13 +44,13 @@ def test_the_warning_names_the_option_that_was_given(capsys: pytest.CaptureFixtu
     """Another command has the address under another name."""
     read_address("postgresql://me:hunter2@host/shop", "--database")
 
-    assert "Write --database - and give it on standard input, or '${NAME}'" in capsys.readouterr().err
+    assert "Use --database - and standard input, or '${NAME}'" in capsys.readouterr().err
 
 
 def test_references_are_filled_and_quoted_where_a_password_stands(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A password may hold any character; elsewhere a reference is taken as it is."""
+    """A password may hold any character; elsewhere a reference is replaced as it is."""
     monkeypatch.setenv("SECRET", "p@ss/w:rd?#")
     monkeypatch.setenv("PLACE", "db.example.org:5433/shop")
     monkeypatch.setenv("WHOLE", "mysql://me:x%40y@host/shop")
@@ -70,8 +70,8 @@ def test_a_reference_that_leads_nowhere_is_named(monkeypatch: pytest.MonkeyPatch
         read_address("postgresql://me:${SECRET}@host/shop")
 
 
-def test_files_are_meant_from_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The daemon stands elsewhere; absolute paths and those in memory are left alone."""
+def test_files_are_relative_to_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The daemon has another working folder; absolute paths and in-memory databases are unchanged."""
     monkeypatch.chdir(tmp_path)
 
     assert read_address("sqlite:///music.db") == f"sqlite:///{tmp_path}/music.db"
@@ -90,7 +90,7 @@ def test_an_address_comes_by_standard_input(monkeypatch: pytest.MonkeyPatch) -> 
         read_address("-")
 
 
-def test_where_nobody_can_be_asked_the_option_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_the_option_is_required(monkeypatch: pytest.MonkeyPatch) -> None:
     """A script does not hang at a prompt."""
     monkeypatch.setattr("sys.stdin", io.StringIO("x"))
 

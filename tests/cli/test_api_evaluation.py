@@ -48,7 +48,7 @@ def test_a_wrong_question_is_named_with_its_line(command: Command, tmp_path: Pat
     wrong = [
         ({"query": "who watches"}, '"relevant" must be a list'),
         ({"query": " ", "relevant": ["GET /issues"]}, '"query" must be text'),
-        ({"query": "who watches", "relevant": ["watchers"]}, "'watchers' is no method and path"),
+        ({"query": "who watches", "relevant": ["watchers"]}, "'watchers' is not a method and a path"),
         ({"query": "who watches", "relevant": ["GET /issue"]}, "Did you mean 'GET /issues'"),
     ]
     for line, said in wrong:
@@ -59,8 +59,8 @@ def test_a_wrong_question_is_named_with_its_line(command: Command, tmp_path: Pat
         assert said in failed.err
 
 
-def test_files_that_are_none_are_named(command: Command, tmp_path: Path) -> None:
-    """A description or questions that are missing, and a description that is none."""
+def test_files_that_are_not_valid_are_named(command: Command, tmp_path: Path) -> None:
+    """Missing descriptions or questions, and a description that is not valid."""
     arguments = written(tmp_path, *QUESTIONS)
     (tmp_path / "tracker.yaml").write_text("just: words\n", encoding="utf-8")
     other = command(*arguments)

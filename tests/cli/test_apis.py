@@ -125,7 +125,7 @@ def test_where_every_api_is_switched_off_the_way_out_is_to_enable_one(command: C
 
 
 def test_a_description_without_operations_is_said_to_have_none(command: Command, tmp_path: Path) -> None:
-    """It is taken, for paths may come; that nothing can be found is no riddle."""
+    """It is accepted, as paths may follow; the command says why nothing can be found."""
     path = tmp_path / "bare.yaml"
     path.write_text("openapi: 3.0.3\ninfo: {title: Bare, version: '1'}\npaths: {}\n", encoding="utf-8")
 
@@ -133,7 +133,7 @@ def test_a_description_without_operations_is_said_to_have_none(command: Command,
     command("apis", "remove", "bare")
 
     assert added.code == 0
-    assert "No operation stands in v1" in added.out
+    assert "v1 has no operations" in added.out
 
 
 def test_a_word_too_much_is_refused(command: Command) -> None:

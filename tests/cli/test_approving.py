@@ -9,7 +9,7 @@ from tests.support.product import ListedServer, listed
 
 
 def test_a_changed_tool_is_shown_and_approved_by_its_digest(command: Command, tmp_path: Path) -> None:
-    """From the change to its use; what nobody has seen is not approved unasked."""
+    """From the change to its use; an approval of something that was not shown needs confirmation."""
     box = ListedServer.at(tmp_path, "chest", listed("open_chest", "Opens a chest."), listed("close_chest"))
     program = ("--command", box.config.command, "--", *box.config.args)
     assert command("servers", "add", "chest", *program).code == 0
@@ -54,5 +54,5 @@ def test_a_blanket_approval_leaves_out_what_looks_poisoned(command: Command, tmp
     assert [(tool["name"], tool["reason"]) for tool in waiting] == [("trunk_shake", "rejected")]
     assert "held back" not in refreshed.out
     assert "Decide:" not in shown.out
-    assert "Nothing asks for a decision." in shown.out
+    assert "No decision is needed." in shown.out
     assert command("servers", "remove", "trunk").code == 0

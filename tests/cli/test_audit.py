@@ -34,7 +34,7 @@ async def log(home: Home, database: Database, command: Command) -> AuditLog:
     return AuditLog(database, SecretBox.from_settings(Settings(data_dir=folder, allow_root=True)), folder)
 
 
-async def test_the_log_is_shown_checked_pruned_and_begun_anew(
+async def test_the_log_is_shown_verified_pruned_and_restarted(
     command: Command, database: Database, log: AuditLog
 ) -> None:
     """For people and for programs, with exit codes that scripts can use."""
@@ -66,7 +66,7 @@ async def test_the_log_is_shown_checked_pruned_and_begun_anew(
     assert begun.json == {"link": 5}
 
 
-def test_what_is_no_question_is_an_error_with_a_way_out(command: Command) -> None:
+def test_an_argument_that_is_not_valid_is_an_error_with_a_hint(command: Command) -> None:
     """Limits, cursors, heads, tenants and ages."""
     for arguments, code in (
         (("log", "--limit", "0"), 2),

@@ -25,7 +25,7 @@ COUNT = Said(calls=(("sql_query", {"connection": "shop", "sql": "SELECT count(*)
 
 
 def obedient(body: dict[str, Any]) -> str | Said:
-    """A model that says what it is told to, counts orders where it is asked how many, and repeats what it finds."""
+    """A model that repeats what it is asked to say and what it finds, and counts orders when asked how many."""
     twice = any(text_of(message).startswith("Count orders twice") for message in body["messages"])
     if twice and sum(message["role"] == "tool" for message in body["messages"]) < 2:
         return COUNT
@@ -101,7 +101,7 @@ def shop(command: Command, tmp_path: Path) -> Iterator[None]:
 
 
 def test_a_message_is_answered_and_the_conversation_goes_on(command: Command, llm: ChatServer) -> None:
-    """The words on standard output, how to go on beside them."""
+    """The answer is on standard output; how to continue is on standard error."""
     first = command("chat", "say Hello Ada.")
     thread = first.err.split("--thread ")[1].split(")")[0]
     second = command("chat", "say Again.", "--thread", thread, "--json").json
@@ -130,7 +130,7 @@ def test_lines_are_answered_one_by_one(command: Command, monkeypatch: pytest.Mon
 
 
 def objects(text: str) -> list[dict[str, Any]]:
-    """The JSON objects that stand one after the other in a text."""
+    """The JSON objects of a text, in order."""
     read = list[dict[str, Any]]()
     while text := text.strip():
         one, end = json.JSONDecoder().raw_decode(text)
@@ -167,7 +167,7 @@ def test_lines_end_at_a_call_that_waits(
     assert ended.code == 4
     assert call["id"] in ended.out
     assert "three" not in ended.out
-    assert "were not said" in ended.err
+    assert "were not sent" in ended.err
     assert "Found:" in approved.out
 
 
@@ -203,12 +203,12 @@ def test_what_a_terminal_would_obey_is_written_out(command: Command) -> None:
 
 @pytest.mark.usefixtures("shop")
 def test_a_person_is_asked_before_a_call(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Yes makes it, and the answer goes on."""
+    """With yes the call is made, and the answer continues."""
     monkeypatch.setattr("sys.stdin", Terminal("How many orders are there?\ny\n"))
     ended = command("chat")
 
     assert ended.code == 0, ended.err
-    assert ended.out.count("waits for you: sql_query") == 1
+    assert ended.out.count("waits for your approval: sql_query") == 1
     assert "Waits for your approval" not in ended.out
     assert "SELECT count(*) AS n FROM orders" in ended.out
     assert "Found:" in ended.out
@@ -217,13 +217,13 @@ def test_a_person_is_asked_before_a_call(command: Command, monkeypatch: pytest.M
 
 @pytest.mark.usefixtures("shop")
 def test_a_person_changes_what_a_call_is_made_with(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is no JSON object is asked for again."""
+    """Input that is not a JSON object is asked for again."""
     other = '{"connection": "shop", "sql": "SELECT 70 + 7 AS n"}'
     monkeypatch.setattr("sys.stdin", Terminal(f"How many orders are there?\ne\nnonsense\n[]\n{other}\n"))
     ended = command("chat")
 
     assert "77" in ended.out.rsplit("Found:", 1)[1]
-    assert "no JSON" in ended.err
+    assert "not valid JSON" in ended.err
 
 
 @pytest.mark.usefixtures("shop")
@@ -239,13 +239,13 @@ def test_an_empty_line_in_place_of_arguments_goes_back(command: Command, monkeyp
 
 @pytest.mark.usefixtures("shop")
 def test_who_is_asked_and_leaves_is_told_how_to_go_on(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The call goes on waiting."""
+    """The call still waits."""
     monkeypatch.setattr("sys.stdin", Terminal("How many orders are there?\n"))
     ended = command("chat")
-    thread = ended.err.split("(go on with: --thread ")[1].split(" ")[0]
+    thread = ended.err.split("(continue with: --thread ")[1].split(" ")[0]
 
     assert ended.code == 130
-    assert ended.err.endswith(f"(go on with: --thread {thread} --approve ID, or --decline ID)\n")
+    assert ended.err.endswith(f"(continue with: --thread {thread} --approve ID, or --decline ID)\n")
     assert command("threads", "show", thread, "--json").json["approvals"]
 
 
@@ -260,7 +260,7 @@ def test_a_turn_that_is_broken_off_ends_its_line_and_names_its_thread(
     assert ended.code == 130
     assert shown.getvalue().startswith("Hello")
     assert shown.getvalue().endswith("\n")
-    assert ended.err.startswith("(go on with: --thread ")
+    assert ended.err.startswith("(continue with: --thread ")
 
 
 def test_an_error_in_the_midst_of_an_answer_begins_on_a_new_line(
@@ -276,13 +276,13 @@ def test_an_error_in_the_midst_of_an_answer_begins_on_a_new_line(
 
     assert ended.code == 9
     assert shown.getvalue().endswith("\n")
-    assert ended.err.startswith("(go on with: --thread ")
+    assert ended.err.startswith("(continue with: --thread ")
     assert "thresher: " in ended.err
 
 
 @pytest.mark.usefixtures("shop")
-def test_a_call_waits_where_nobody_is_asked(command: Command) -> None:
-    """Until it is decided with its id; the thread shows it till then."""
+def test_a_call_waits_if_no_user_can_be_asked(command: Command) -> None:
+    """Until it is decided by its id; the thread shows it until then."""
     asked = command("chat", "How many orders are there?", "--json")
     (waiting,) = asked.json["approvals"]
     thread = asked.json["thread"]
@@ -292,7 +292,7 @@ def test_a_call_waits_where_nobody_is_asked(command: Command) -> None:
 
     assert asked.code == 4
     assert waiting["tool"] == "sql_query"
-    assert "waits for you: sql_query" in shown.out
+    assert "waits for your approval: sql_query" in shown.out
     assert declined.code == 0, declined.err
     assert "Found: Declined" in declined.out
     assert again.code == 4
@@ -300,7 +300,7 @@ def test_a_call_waits_where_nobody_is_asked(command: Command) -> None:
 
 
 def test_states_say_what_they_follow(command: Command) -> None:
-    """So that a person knows at which to fork; a state that is none is answered with where they are."""
+    """The user sees where to fork; an unknown state is answered with how to list them."""
     thread = command("chat", "say Hello.", "--json").json["thread"]
     command("chat", f"say Bye. {'x' * 80}", "--thread", thread)
     shown = command("threads", "show", thread, "--states", "50").out
@@ -375,11 +375,11 @@ def test_wrong_arguments_are_refused_with_the_exit_code_for_it(
 
 def test_decisions_without_a_thread_say_what_is_missing(command: Command) -> None:
     """In a sentence."""
-    assert "name the thread with --thread" in " ".join(command("chat", "--approve", "call_1").err.split())
+    assert "name the thread of the call with --thread" in " ".join(command("chat", "--approve", "call_1").err.split())
 
 
 def test_a_model_that_fails_is_told_and_ends_with_its_code(command: Command, llm: ChatServer) -> None:
-    """As an error that names its trace in the log, since nothing was said before it."""
+    """As an error that names its trace in the log, if nothing was said before it."""
     llm.mode = "400"
     ended = command("chat", "say x")
     llm.mode = "good"

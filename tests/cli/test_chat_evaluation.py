@@ -54,7 +54,7 @@ def test_conversations_are_counted_and_leave_no_thread(command: Command, llm: Ch
 
 
 def test_what_is_wrong_is_said_before_anything_is_asked(command: Command, llm: ChatServer, file: Path) -> None:
-    """No model, an address that is none, a line that is none, a model that nobody has."""
+    """No model, an address or a line that is not valid, an unknown model."""
     no_model = command("eval", "chat", str(file))
     no_address = command("eval", "chat", str(file), "--url", "nowhere")
     unknown = command("eval", "chat", str(file), "--model", "nobody")
@@ -63,7 +63,7 @@ def test_what_is_wrong_is_said_before_anything_is_asked(command: Command, llm: C
 
     assert [one.code != 0 for one in (no_model, no_address, unknown, no_turns)] == [True] * 4
     assert "no model" in no_model.err
-    assert "no address" in no_address.err
+    assert "not a valid service address" in no_address.err
     assert "nobody" in unknown.err
     assert "line 1" in no_turns.err
     assert llm.requests == []

@@ -1,4 +1,4 @@
-"""What concerns every command: starts that take a moment, variables without effect, hints, lists in a pipe."""
+"""What all commands share: slow starts, variables without effect, hints, lists in a pipe."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOOLS = re.compile(r"\b(?:sql|list|find|get|search|describe|open|update|delete|r
 def test_variables_of_a_command_that_have_no_effect_are_named(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another value than the daemon's, a mistyped name, a wrong value; programs are not told."""
+    """A value other than the daemon's, a mistyped name, a wrong value; with --json nothing is said."""
     command("db", "list")
     monkeypatch.setenv("THRESHER_FIND_LIMIT", "3")
     monkeypatch.setenv("THRESHER_LLM_KYE", "sk-very-secret")
@@ -74,7 +74,7 @@ def test_a_server_starts_with_the_path_of_the_shell_that_it_was_added_from(
 
 
 def test_tools_are_listed_for_programs_with_descriptions_and_schemas(command: Command) -> None:
-    """A table for people has names alone."""
+    """A table for people has names only."""
     command("servers", "add", "own", "--command", sys.executable, "--", str(FAKE), "good")
     tools = {tool["name"]: tool["tool"] for tool in command("tools", "list", "-s", "own", "--json").json}
     command("servers", "remove", "own")
@@ -101,7 +101,7 @@ def test_a_limit_is_refused_in_the_same_words_everywhere(command: Command) -> No
 
 
 def test_hints_name_commands_in_the_place_of_tools() -> None:
-    """Whoever reads them sits at a command line."""
+    """A user of the command line knows commands, not tools."""
     assert for_command_line("Call find_tools again.") == "Call `thresher tools find` again."
     assert for_command_line("`sql_explain` shows it.") == "`thresher db explain` shows it."
     assert for_command_line("open_relation_of is no tool.") == "open_relation_of is no tool."
@@ -126,7 +126,7 @@ def test_every_tool_that_a_hint_names_has_a_command() -> None:
 
 
 def test_hints_about_solutions_name_options_in_the_place_of_arguments() -> None:
-    """A list of what to say is one of options; no name of an argument is left that the command line does not take."""
+    """Hints list options; no name of an argument is left that the command line does not have."""
     said = for_command_line("Say custom_values, or datasource and display_column, or relation and display_column.")
     group = cast("Any", get_command(application)).commands["solutions"].commands.values()
     options = {option[2:] for command in group for each in command.params for option in each.opts if "--" in option}
@@ -158,8 +158,8 @@ def test_stages_are_lines_where_no_terminal_shows_a_bar(capsys: pytest.CaptureFi
     assert quick == ""
 
 
-def test_what_takes_longer_than_a_moment_is_told_once() -> None:
-    """And nothing is told of what does not."""
+def test_what_takes_longer_than_a_moment_is_reported_once() -> None:
+    """Quicker work is not mentioned."""
     told: list[str] = []
     with later(60.0, lambda: told.append("late")):
         pass

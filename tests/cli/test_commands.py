@@ -296,7 +296,7 @@ def test_doctor_looks_at_what_lies_around_thresher(
         monkeypatch.setenv("PATH", "/nowhere")
         usage = shutil.disk_usage("/")
         monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage._replace(free=1))
-        monkeypatch.setattr("thresher.cli.diagnosis.SLOW_ENCODER_MS", 0.0)
+        monkeypatch.setattr("thresher.cli.installation.SLOW_ENCODER_MS", 0.0)
         ended = command("doctor", "--json")
     notes = {check["name"]: check["fix"] for check in ended.json if check["state"] == "warning"}
 

@@ -66,7 +66,7 @@ def test_bad_questions_are_told_in_one_line(command: Command) -> None:
 
 
 def test_an_answer_is_printed_and_a_conversation_goes_on(command: Command) -> None:
-    """For people the text, and how to go on; for programs the record."""
+    """For people the text, and how to continue; for programs the record."""
     people = command("ask", "how do I add a watcher?")
     programs = command("ask", "how do I add a watcher?", "--context", "we use Jira", "--json")
     session = programs.json["session_id"]
@@ -74,13 +74,13 @@ def test_an_answer_is_printed_and_a_conversation_goes_on(command: Command) -> No
 
     assert people.code == programs.code == on.code == 0
     assert "thresher apis add NAME SOURCE" in people.out
-    assert people.err.startswith("(go on with: --session ")
+    assert people.err.startswith("(continue with: --session ")
     assert set(programs.json) == {"query", "intent", "response", "session_id"}
     assert on.json["session_id"] == session
 
 
-def test_a_question_that_is_none_ends_with_its_code(command: Command) -> None:
-    """Blank, or in a conversation that nobody has."""
+def test_a_question_that_is_not_valid_ends_with_its_code(command: Command) -> None:
+    """A blank question, or an unknown conversation."""
     blank = command("ask", " ")
     unknown = command("ask", "more", "--session", "nobody-has-this")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.cli.test_rendering import text
-from thresher.cli import decisions, trials
+from thresher.cli import context, evaluation
 
 
 def score(intent: str, **changes: Any) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def decision(*scores: dict[str, Any], **changes: Any) -> dict[str, Any]:
 def test_an_explanation_shows_reasons_and_no_markup() -> None:
     """Training lines, keywords, parts, and what the message refuses."""
     shown = text(
-        decisions.explained(
+        context.explained(
             decision(
                 score("git", best_line="[red]commit[/red] it", keywords=["branch"], clause=1),
                 score("mail", matched=False, why="negated", margin=-0.2),
@@ -41,16 +41,16 @@ def test_an_explanation_shows_reasons_and_no_markup() -> None:
 
     for words in ("Rules of: git.", "+0.40", "-0.20", "[red]commit[/red] it", "names branch", "in part 1"):
         assert words in shown
-    assert "the message says that it is not meant" in shown
+    assert "excluded by the message" in shown
     assert "judged as: 0 commit it, no mail | 1 commit it | 2 no mail" in shown
 
 
 def test_a_weak_explanation_says_so() -> None:
     """A question to ask, less than the whole router, a remembered decision, more intents than fit."""
     many = [score(f"intent{number}", matched=False) for number in range(30)]
-    shown = text(decisions.explained(decision(*many, clarify="This or that?", degraded="no encoder", cached=True)))
+    shown = text(context.explained(decision(*many, clarify="This or that?", degraded="no encoder", cached=True)))
 
-    for words in ("PASS_THROUGH", "ask the person: This or that?", "degraded: no encoder", "from the cache", "10 more"):
+    for words in ("PASS_THROUGH", "ask the user: This or that?", "degraded: no encoder", "from the cache", "10 more"):
         assert words in shown
 
 
@@ -58,7 +58,7 @@ def test_an_empty_list_says_what_to_do() -> None:
     """And what is found and not used, and why."""
     held = {"name": "[b]x[/b]", "path": "/x", "reason": "poisoned", "hint": "Read it."}
     problem = {"path": "/y", "message": "It is broken.", "hint": "", "severity": "error"}
-    shown = text(decisions.intent_list({"intents": [], "inert": [held], "problems": [problem]}))
+    shown = text(context.intent_list({"intents": [], "inert": [held], "problems": [problem]}))
 
     for words in ("packs new", "[b]x[/b] (poisoned, /x). Read it.", "/y: It is broken."):
         assert words in shown
@@ -76,7 +76,7 @@ def test_statistics_show_doubts_in_words() -> None:
     times = dict.fromkeys(("latency_p50_ms", "latency_p95_ms", "latency_p99_ms", "embedding_p50_ms"), 1.5)
     counts = {"intents": [{"intent": "git", "count": 1234, "mean_score": 0.9}], "unused": ["mail"], "lost_rows": 7}
     about = {"since": "2026-01-01T00:00:00", "decisions": 1500, "bases": {"head": 1500, "words": 0}}
-    shown = text(decisions.statistics(about | shares | times | counts | {"unsure": unsure, "signals": signals}))
+    shown = text(context.statistics(about | shares | times | counts | {"unsure": unsure, "signals": signals}))
 
     for words in (
         "git 1,234 (score 0.90)",
@@ -100,7 +100,7 @@ def test_an_evaluation_shows_figures_side_by_side_and_what_went_wrong() -> None:
     }  # fmt: skip
     other = {"model": "mine", "accuracy": 0.875, "auroc": None, "wrong": []}
     answer = {"model": "packaged", "accuracy": 0.5, "auroc": None, "tests": 100, "wrong": [wrong] * 50}
-    shown = text(trials.trial(answer | {"compared_with": other | {"tests": 100}}))
+    shown = text(evaluation.router_figures(answer | {"compared_with": other | {"tests": 100}}))
 
     for words in ("packaged", "mine", "0.875", "50 of 100 lines", "line 7 missed [b]where[/b]", "and 10 more"):
         assert words in shown

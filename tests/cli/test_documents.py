@@ -71,10 +71,10 @@ def test_a_search_chooses_the_repository_and_says_which_it_left_out(
     assert "bge-" in printed.out
 
 
-def test_a_relative_path_is_meant_from_where_one_stands(
+def test_a_relative_path_is_relative_to_the_working_folder(
     command: Command, handbook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The daemon stands elsewhere."""
+    """The daemon has another working folder."""
     monkeypatch.chdir(handbook.parent)
     ended = command("index", "docs", "handbook", "handbook", "--json")
 
@@ -83,7 +83,7 @@ def test_a_relative_path_is_meant_from_where_one_stands(
 
 
 def test_a_guide_is_printed_written_and_made_again(command: Command, handbook: Path, tmp_path: Path) -> None:
-    """From a file; what stands in it is printed as it is."""
+    """From a file, whose text is printed unchanged."""
     (tmp_path / "guide.md").write_text("# Ours\n\n[bold]How we work.[/bold]\n", encoding="utf-8")
     made = command("docs", "guide", "handbook", "--json").json
     written = command("docs", "guide", "handbook", "--set", str(tmp_path / "guide.md"))

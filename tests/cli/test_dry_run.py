@@ -173,7 +173,7 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
     return {
         "apis add": (("more", "tracker.yaml"), "+ API more"),
         "apis disable": (("tracker",), "~ API tracker"),
-        "apis enable": (("tracker",), "nothing would be different"),
+        "apis enable": (("tracker",), "nothing would change"),
         "apis remove": (("tracker",), "- API tracker"),
         "apis sync": (("tracker",), "~ API tracker"),
         "audit prune": (("--older-than", "0"), "removed: 0"),
@@ -191,10 +191,10 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "jobs cancel": ((older.job,), "state: waiting -> cancelled"),
         "keys add": (("other", "--tenant", "team"), "+ key other"),
         "keys revoke": (("ci",), "~ key ci"),
-        "migrate": ((), "nothing would be different"),
+        "migrate": ((), "nothing would change"),
         "models add": (("more", "--url", model_url, "--model", "fake"), "+ model more"),
         "models disable": (("mine",), "enabled: true -> false"),
-        "models enable": (("mine",), "nothing would be different"),
+        "models enable": (("mine",), "nothing would change"),
         "models remove": (("mine",), "- model mine"),
         "packs export": (("--skills", "skills", ".agents/skills/links"), "+ file"),
         "packs install": (("--client", "claude"), "CLAUDE.md"),
@@ -206,7 +206,7 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "purge": (("--older-than", "0"), "rows:"),
         "servers add": (("more", "--command", sys.executable), "it was not started"),
         "servers disable": (("own",), "enabled: true -> false"),
-        "servers enable": (("own",), "nothing would be different"),
+        "servers enable": (("own",), "nothing would change"),
         "servers login": (("own",), "signs in by itself"),
         "servers logout": (("own",), "signs in by itself"),
         "servers refresh": ((), "no server was started"),
@@ -233,7 +233,7 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "tools approve": (("--all", "--yes"), "- tool that waits for approval chest_open"),
         "tools core": (("own_echo",), "core: false -> true"),
         "tools disable": (("own_echo",), "enabled: true -> false"),
-        "tools enable": (("own_echo",), "nothing would be different"),
+        "tools enable": (("own_echo",), "nothing would change"),
         "tools refresh": (("own_echo",), "no server was started"),
         "tools forget": (("own_echo",), "- consent own_echo"),
         "tools reject": (("--all", "--yes"), "~ tool that waits for approval chest_open"),
@@ -286,7 +286,7 @@ def test_every_command_either_looks_or_runs_or_has_a_dry_run() -> None:
 
 
 def test_every_verb_is_known_to_look_to_write_or_to_do_neither() -> None:
-    """A verb that nobody has thought of is not run in a dry run."""
+    """A new verb without an entry is not run in a dry run."""
     app = MagicMock()
     app.services.caller = Caller(Tenant(1, "local"))
 
@@ -329,14 +329,14 @@ def planned(command: Command, *line: str) -> list[dict[str, Any]]:
 
 
 def test_a_dry_run_of_a_sync_that_finds_nothing_new_says_so(command: Command, tmp_path: Path) -> None:
-    """Only the moment of the sync would be another, which stands in a list of versions."""
+    """Only the time of the sync would change."""
     (tmp_path / "tracker.yaml").write_text(TRACKER, encoding="utf-8")
     assert command("apis", "add", "same", str(tmp_path / "tracker.yaml")).code == 0
 
     synced = command("apis", "sync", "same", "--dry-run")
 
     assert synced.code == 0
-    assert "nothing would be different" in synced.out
+    assert "nothing would change" in synced.out
     assert command("apis", "remove", "same").code == 0
 
 

@@ -29,7 +29,7 @@ def files(folder: Path, tools: int = 4000, questions: int = 400) -> tuple[str, s
 
 
 async def test_ctrl_c_in_an_evaluation_leaves_nothing_behind(home: Home, tmp_path: Path) -> None:
-    """Exit code 130, the daemon drops the work and the tenant, and goes on."""
+    """The exit code is 130; the daemon drops the work and the tenant, and keeps running."""
     pool, queries = files(tmp_path)
     process = home.start("eval", "tools", "--pool", pool, "--queries", queries)
     await eventually(lambda: home.pid and home.json("status")["clients"]["control"] == 2, seconds=40)
@@ -44,7 +44,7 @@ async def test_ctrl_c_in_an_evaluation_leaves_nothing_behind(home: Home, tmp_pat
 
 
 async def test_ctrl_c_while_documents_are_indexed_says_which_job_goes_on(home: Home, tmp_path: Path) -> None:
-    """And how to watch it and to end it: nobody waits for it any more, and it is not over."""
+    """The message says how to follow and to cancel the job."""
     folder = tmp_path / "docs"
     folder.mkdir()
     for number in range(400):
@@ -58,7 +58,7 @@ async def test_ctrl_c_while_documents_are_indexed_says_which_job_goes_on(home: H
     home.json("jobs", "cancel", str(job["id"]))
 
     assert (process.returncode, out) == (130, b"")
-    assert f"job {job['id']} goes on" in err.decode()
+    assert f"job {job['id']} continues" in err.decode()
     assert f"thresher jobs cancel {job['id']}" in err.decode()
 
 
@@ -91,14 +91,14 @@ def test_errors_are_one_line_and_a_hint(capsys: pytest.CaptureFixture[str]) -> N
         "thresher: It is away.",
         "  Start it.",
         "thresher: Something unexpected went wrong: RuntimeError: boom",
-        "  Please report it, with what you did.",
+        "  Please report it, with the command that you ran.",
     ]
     assert complain(StoreUnavailable("It is away."), as_json=True) == 6
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "store_unavailable"
 
 
 def test_help_imports_nothing_heavy() -> None:
-    """`thresher --help` is quick because of what it leaves alone."""
+    """`thresher --help` is quick because of what it does not import."""
     code = "import sys; from thresher.cli import run; run(['--help']); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

@@ -60,14 +60,14 @@ def test_the_figures_have_their_names_and_bounds(command: Command, tmp_path: Pat
 
 
 def test_without_messages_that_no_tool_fits_abstention_is_null(command: Command, tmp_path: Path) -> None:
-    """Null where there is no data."""
+    """Figures without data are null."""
     figures = command(*written(tmp_path, POOL[:2], [QUERIES[0]]), "--json").json
 
     assert (figures["abstention_auc"], figures["abstention_accuracy"]) == (None, None)
 
 
 def test_the_users_own_catalogue_is_left_alone(command: Command, tmp_path: Path) -> None:
-    """Nothing of the pool shows up there, before or after."""
+    """It contains nothing of the pool, before or after."""
     before = command("servers", "list", "--json").json, command("tools", "list", "--json").json
     assert command(*written(tmp_path, POOL, [*QUERIES]), "--json").code == 0
 
@@ -133,7 +133,7 @@ def test_a_database_is_looked_at_with_and_without_its_data(command: Command, tmp
 
 
 def test_one_of_both_must_be_given(command: Command, tmp_path: Path) -> None:
-    """Neither, both, and an address that is none."""
+    """Neither, both, and an address that is not valid."""
     both = command("eval", "relations", "--database", "sqlite:////x.db", "--schemas", str(tmp_path))
     unknown = command("eval", "relations", "--database", "mongo://here/x", "--json")
 

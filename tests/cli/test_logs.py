@@ -10,7 +10,7 @@ from tests.cli.conftest import Command
 from tests.cli.test_rendering import text
 from tests.daemon.home import fake_server
 from tests.support import eventually
-from thresher.cli import logs
+from thresher.cli.knowledge import tools
 
 
 def figures(**changes: Any) -> dict[str, Any]:
@@ -59,9 +59,9 @@ def test_a_wrong_period_is_told_in_one_line(command: Command) -> None:
         assert ended.err.startswith("thresher: ")
 
 
-def test_what_nothing_was_counted_for_is_no_number() -> None:
-    """A dash."""
-    shown = text(logs.figures(figures()))
+def test_a_figure_without_data_is_a_dash() -> None:
+    """It is not a number."""
+    shown = text(tools.figures(figures()))
 
     assert "- / - / -" in shown
     assert "never chosen            0 of 0 tools" in shown
@@ -69,11 +69,11 @@ def test_what_nothing_was_counted_for_is_no_number() -> None:
 
 
 def test_what_needs_a_look_is_said() -> None:
-    """Fallbacks above the aim, rows that were lost, names that found no room."""
+    """Fallbacks above the target, rows that were lost, names that found no room."""
     names = [f"tool{number}" for number in range(25)]
     counted = [{"name": "a_b", "count": 1234}]
     shown = text(
-        logs.figures(
+        tools.figures(
             figures(
                 fallback_rate=0.002,
                 lost_rows=7,
@@ -90,7 +90,7 @@ def test_what_needs_a_look_is_said() -> None:
     )
 
     for words in (
-        "0.20 % - above the aim",
+        "0.20 % - above the target",
         "7: the database did not take them",
         "25 of 30 tools",
         "and 5 more",

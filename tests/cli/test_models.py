@@ -53,7 +53,7 @@ def test_a_key_on_the_command_line_is_warned_of(command: Command, fake: ChatServ
     added = command("models", "add", "big", "--url", fake.url, "--model", "fake", "--key", KEY)
     command("models", "remove", "big")
 
-    assert "can be seen" in added.err
+    assert "is visible" in added.err
 
 
 def test_models_are_listed_checked_and_switched(command: Command, model: str, fake: ChatServer) -> None:
@@ -66,7 +66,7 @@ def test_models_are_listed_checked_and_switched(command: Command, model: str, fa
     failed = command("models", "check", model)
 
     assert listed[1].split()[:2] == ["mine", "fake"]
-    assert "answers where none is named" in listed[1]
+    assert "the default" in listed[1]
     assert checked.code == 0
     assert "disabled" in disabled.out
     assert enabled[0]["enabled"] is True
@@ -86,8 +86,8 @@ def test_a_chosen_model_answers_and_a_disabled_one_cannot_be_chosen(
     refused = command("settings", "set", "model=second")
     command("models", "remove", "second")
 
-    assert "answers where none is named" in listed["second"]
-    assert "answers where none is named" not in listed[model]
+    assert "the default" in listed["second"]
+    assert "the default" not in listed[model]
     assert refused.code == 2
     assert "thresher models enable second" in refused.err
 

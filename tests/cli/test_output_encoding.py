@@ -52,7 +52,7 @@ def test_json_in_a_narrow_encoding_is_still_exact(command: Command, monkeypatch:
 
 
 def test_a_chosen_error_handler_is_kept(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever sets one with PYTHONIOENCODING has said what they want."""
+    """PYTHONIOENCODING overrides the default."""
     output = Narrow("replace")
     monkeypatch.setattr(sys, "stdout", output)
 

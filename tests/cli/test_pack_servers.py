@@ -15,7 +15,7 @@ SERVER = "apis:pack"
 def test_a_server_that_is_listed_can_be_switched_in_any_folder(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder that no command has worked in before is no exception; what has no meaning for it is refused."""
+    """Also in a folder that no command has used before; other changes of it are refused."""
     (tmp_path / "tracker.yaml").write_text(TRACKER, encoding="utf-8")
     assert command("apis", "add", "tracker", str(tmp_path / "tracker.yaml")).code == 0
     names = ("list", "disable", "enable", "refresh", "set", "login", "logout", "remove")

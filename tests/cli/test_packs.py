@@ -37,7 +37,7 @@ def test_a_new_pack_is_made_and_linted_without_a_daemon(alone: Path, capsys: pyt
     assert str(alone / ".agents" / "skills" / "links") in made
     assert (code, strict) == (0, 1)
     assert (answer["packs"], answer["errors"], answer["warnings"]) == (["links"], 0, len(SECTIONS) + 1)
-    assert answer["not_checked"] == ["names of tools: no daemon runs"]
+    assert answer["not_checked"] == ["names of tools: no daemon is running"]
     assert "warning SKILL.md: The section 'Goal' is empty. [empty-section]" in shown
     assert not (alone.parent / "data").exists()
 
@@ -113,7 +113,7 @@ def test_a_pack_of_the_project_is_exported_by_its_name(alone: Path, capsys: pyte
 
 
 def test_lines_for_a_client_come_and_go(alone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In the working folder unless told otherwise."""
+    """In the working folder by default."""
     assert run(["packs", "install", "--client", "copilot"]) == 0
     path = alone / ".github" / "copilot-instructions.md"
     there = path.exists()
@@ -182,6 +182,6 @@ def test_lint_asks_a_daemon_that_runs_for_the_tools(
 
 def test_the_gateways_own_tools_are_known_to_lint() -> None:
     """All of them, by their names."""
-    from thresher.cli.linting import OWN_TOOLS
+    from thresher.cli.knowledge.local_files import OWN_TOOLS
 
     assert set(SCHEMAS) <= set(OWN_TOOLS)

@@ -10,8 +10,8 @@ import pytest
 
 from tests.cli.conftest import Command
 from thresher.agent.prompts import SHIPPED
+from thresher.cli.conversation_settings import prompt_card
 from thresher.cli.output import show
-from thresher.cli.prompts import prompt_card
 
 OWN = "Answer like a pirate.\nBe brief."
 
@@ -33,7 +33,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_prompts_are_listed_and_shown(command: Command) -> None:
-    """In a pipe a prompt is its text alone."""
+    """In a pipe only the text of a prompt is printed."""
     listed = command("prompts", "list")
     rows = command("prompts", "list", "--json").json
     shown = command("prompts", "show", "grade")
@@ -57,11 +57,11 @@ def test_own_words_are_set_compared_listed_and_reset(command: Command, file: Pat
     former = command("prompts", "show", "basic", "--version", str(before + 1))
     nothing = command("prompts", "diff", "basic")
 
-    assert kept.out == f"basic: version {before + 1} (your own words) is in force.\n"
+    assert kept.out == f"basic: version {before + 1} (your own text) is in force.\n"
     assert shown.out == former.out == OWN + "\n"
     assert "+Answer like a pirate." in difference.out.splitlines()
     assert f"your own, version {before + 1}" in listed.out
-    assert reset.out == f"basic: version {before + 2} (shipped words again) is in force.\n"
+    assert reset.out == f"basic: version {before + 2} (the shipped text again) is in force.\n"
     assert versions[1].startswith(f"{before + 2}")
     assert "your own" in versions[2]
     assert versions[-1].startswith("0")
@@ -99,4 +99,4 @@ def test_a_terminal_shows_whose_words_they_are(capsys: pytest.CaptureFixture[str
 
     show(prompt, as_json=False, render=prompt_card)
 
-    assert capsys.readouterr().out == "basic  version 3 (your own words)\nFirst words.\nBe <U+001B>[31mred.\n"
+    assert capsys.readouterr().out == "basic  version 3 (your own text)\nFirst words.\nBe <U+001B>[31mred.\n"

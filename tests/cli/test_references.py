@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import typer
 
-from thresher.cli.references import filled
+from thresher.cli.arguments import filled
 
 
 def test_variables_and_files_take_the_place_of_references(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Anywhere in the value; the line end of a file is no part of the secret."""
+    """Anywhere in the value; the line end of a file is not part of the secret."""
     monkeypatch.setenv("TOKEN", "s3cret$")
     secret = tmp_path / "token"
     secret.write_text("from file\n")

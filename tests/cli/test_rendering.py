@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
-from thresher.cli import rendering
+from thresher.cli import daemon, evaluation, installation
+from thresher.cli.knowledge import servers, tools
 from thresher.cli.output import progress_bar
 
 
@@ -36,7 +37,7 @@ def answer(**changes: Any) -> dict[str, Any]:
 
 def test_found_tools_show_their_reasons() -> None:
     """Name, probability, arms and terms; brackets of a description stay brackets."""
-    shown = text(rendering.found(answer()))
+    shown = text(tools.found(answer()))
 
     assert "mail_send" in shown
     assert "0.91" in shown
@@ -48,7 +49,7 @@ def test_found_tools_show_their_reasons() -> None:
 def test_an_answer_that_is_less_than_usual_says_so() -> None:
     """Abstained, degraded, fallback, several clauses."""
     shown = text(
-        rendering.found(answer(tools=[], abstained=True, degraded="no encoder", fallback=True, clauses=["one", "two"]))
+        tools.found(answer(tools=[], abstained=True, degraded="no encoder", fallback=True, clauses=["one", "two"]))
     )
 
     for words in ("No tool fits", "degraded: no encoder", "fallback", "one | two"):
@@ -57,16 +58,16 @@ def test_an_answer_that_is_less_than_usual_says_so() -> None:
 
 def test_empty_catalogues_say_what_to_do() -> None:
     """No tools, no servers, no daemon."""
-    assert "servers add" in text(rendering.tool_list([]))
-    assert "servers add" in text(rendering.server_list([]))
-    assert "No daemon" in text(rendering.status({"running": False, "data_dir": "/x"}))
+    assert "servers add" in text(tools.tool_list([]))
+    assert "servers add" in text(servers.server_list([]))
+    assert "No daemon" in text(daemon.status_table({"running": False, "data_dir": "/x"}))
 
 
 def test_definitions_show_schema_and_annotations() -> None:
     """And what was perhaps meant by an unknown name."""
     tool = {"description": "Sends.", "input_schema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
     shown = text(
-        rendering.definitions(
+        tools.definitions(
             {"tools": [{"name": "mail_send", "tool": tool}], "unknown": {"mail_sent": ["mail_send"], "x": []}}
         )
     )
@@ -78,7 +79,7 @@ def test_definitions_show_schema_and_annotations() -> None:
 def test_a_refresh_names_its_failures() -> None:
     """With the reason of each."""
     shown = text(
-        rendering.refreshed(
+        servers.refreshed(
             {"embedded": 1, "kept": 2, "removed": 3, "failures": {"far": "timed out"}, "held": ["near_a"]}
         )
     )
@@ -92,9 +93,9 @@ def test_checks_and_figures_and_status_have_a_line_each() -> None:
     """Failures carry their fix; a figure without data is a dash."""
     check = {"name": "port", "state": "failed", "detail": "taken", "fix": "take another"}
 
-    assert "take another" in text(rendering.checks([check]))
-    assert "-" in text(rendering.figures({"auc": None, "recall": 0.5, "tools": 3}))
-    assert "mcp 2" in text(rendering.status({"running": True, "clients": {"mcp": 2}, "pid": 7}))
+    assert "take another" in text(installation.checks([check]))
+    assert "-" in text(evaluation.tool_figures({"auc": None, "recall": 0.5, "tools": 3}))
+    assert "mcp 2" in text(daemon.status_table({"running": True, "clients": {"mcp": 2}, "pid": 7}))
 
 
 def test_long_texts_are_shortened_visibly_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,9 +103,9 @@ def test_long_texts_are_shortened_visibly_on_a_terminal(monkeypatch: pytest.Monk
     server = {"name": "s", "transport": "stdio", "target": "x" * 200, "enabled": True, "state": "ready"}
     rows = [server | {"tools": 1, "error": "q" * 500}]
     monkeypatch.setattr("sys.stdout", io.StringIO())
-    piped = text(rendering.server_list(rows))
+    piped = text(servers.server_list(rows))
     monkeypatch.setattr("sys.stdout", Terminal())
-    shown = text(rendering.server_list(rows))
+    shown = text(servers.server_list(rows))
 
     assert piped.count("q") == 500
     assert "x" * 59 + "…" in shown

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher import servoy
-from thresher.cli.solutions import items_of
+from thresher.cli.knowledge.solutions import items_of
 from thresher.verbs.solutions import relations, value_lists, workspaces
 
 OPERATORS = ("=", ">", "<", ">=", "<=", "!=", "in", "like", "not in", "not like")
@@ -63,8 +63,8 @@ def test_every_operator_divides_any_names(left: str, operator: str, right: str) 
 
 
 @pytest.mark.parametrize("text", ["", "a", "a =", "= b", "a == b c", "a = b [sometimes]", "{", "a b"])
-def test_what_is_no_pair_is_refused(text: str) -> None:
-    """With what can be written."""
+def test_a_text_that_is_not_a_pair_is_refused(text: str) -> None:
+    """The message shows what is valid."""
     with pytest.raises(typer.BadParameter):
         items_of([text])
 

@@ -50,12 +50,12 @@ def test_a_workspace_is_known_shown_and_forgotten(
     assert all(word in shown.out for word in ("bookshop", "shop_data", "missing: reports", "notes_db"))
     assert "bookshop  in shop  (chosen)" in context.out
     assert [(one["name"], one["path"]) for one in data] == [("shop", str(folder))]
-    assert "its files are as they were" in removed.out
+    assert "its files are unchanged" in removed.out
     assert bytes_of(folder) == before
 
 
 def test_a_relation_is_made_changed_renamed_deleted_and_brought_back(command: Command, folder: Path) -> None:
-    """With columns that nobody gave, and why; each change can be taken back."""
+    """Columns that were not given are found, with reasons; each change can be undone."""
     before = bytes_of(folder)
     made = command("solutions", "open-relation", "-p", "shop/books", "-f", "shop/authors", "--allow-creation")
     data = command("solutions", "open-relation", "books_to_authors", "--json").json
@@ -163,7 +163,7 @@ def test_what_is_wrong_ends_with_a_code_and_writes_nothing(command: Command, fol
 
 
 def test_a_live_server_stands_before_column_information(command: Command, folder: Path) -> None:
-    """For as long as it is connected under the server's name; then the workspace's own is there again."""
+    """While it is connected under the server's name; afterwards the workspace's own information is used again."""
     live = folder.parent / "live.sqlite"
     connection = sqlite3.connect(live)
     connection.executescript(
@@ -218,7 +218,7 @@ def test_a_person_is_asked_before_another_solution_is_changed(
 
 
 def test_a_broken_file_is_named_and_left_alone(command: Command, folder: Path) -> None:
-    """In lists, by the doctor, and where it is meant itself."""
+    """In lists, by the doctor, and when it is named."""
     file = folder / "bookshop" / "relations" / "books$wanted.rel"
     file.write_bytes(b"<<<<<<< HEAD\n" + file.read_bytes() + b"\n=======\n>>>>>>> theirs\n")
     broken = file.read_bytes()

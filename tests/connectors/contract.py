@@ -1,4 +1,4 @@
-"""What every connector must do, whatever its engine: the same tests, over a database with the same few tables.
+"""What every connector must do for any engine: the same tests, with a database of the same few tables.
 
 A module of tests subclasses `ConnectorContract` and gives the fixture `subject`.
 """
@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from tests.support import eventually
-from thresher.connectors import Caps, Connector, ConnectorOptions, ForeignKey, Rows, Tag, open_connector, pool
+from thresher.connectors import Caps, Connector, ConnectorOptions, ForeignKey, Rows, SessionTag, open_connector, pool
 from thresher.core import DatabaseUnavailable, QueryFailed, QueryTimeout, ThresherError
 
-TAG = Tag(client="desk 'top'; --", thread="chat/7", audit_id=4711)
+TAG = SessionTag(client="desk 'top'; --", thread="chat/7", audit_id=4711)
 SECRET = "correct-horse"
 """The password of every role: no message may hold it."""
 
@@ -118,7 +118,7 @@ class ConnectorContract:
         assert (await ask(subject, "select name from customer where id = 2")).rows == (("Böb",),)
 
     async def test_an_empty_answer_has_columns(self, subject: Subject) -> None:
-        """Nothing found is no error."""
+        """An empty result is not an error."""
         answer = await ask(subject, "select id, name from customer where id = 999")
 
         assert ([column.name for column in answer.columns], answer.rows, answer.more) == (["id", "name"], (), False)
@@ -174,7 +174,7 @@ class ConnectorContract:
                 assert (await connector.run("select 1", TAG, Caps())).rows == ((1,),)
 
     async def test_closing_stops_what_runs(self, subject: Subject) -> None:
-        """Nobody waits for a statement after the connector was closed, and closing again is fine."""
+        """No caller waits for a statement after the connector was closed, and closing again has no effect."""
         async with connector_of(subject.url) as connector:
             await connector.run("select 1", TAG, Caps())
             asking = await begun(connector, subject)
@@ -207,7 +207,7 @@ class ConnectorContract:
         assert [answer.rows[0][0] for answer in answers] == list(range(12))
 
     async def test_who_finds_no_session_is_told(self, subject: Subject) -> None:
-        """A question does not wait for ever behind another."""
+        """A request does not wait forever for another."""
         async with connector_of(subject.url, sessions=1, connect_seconds=2) as connector:
             asking = await begun(connector, subject)
             with pytest.raises(DatabaseUnavailable, match="busy"):
@@ -235,7 +235,7 @@ class ConnectorContract:
         assert (schema.dialect, schema.left_out) == (subject.connector.dialect, 0)
 
     async def test_a_large_schema_is_cut_and_says_so(self, subject: Subject) -> None:
-        """What is beyond the limit is counted."""
+        """Tables beyond the limit are counted."""
         schema = await subject.connector.reflect(2)
 
         assert len(schema.tables) == 2

@@ -88,7 +88,7 @@ def test_a_file_is_read_as_a_whole_path(scheme: str, tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_address_is_refused_without_being_repeated(url: str) -> None:
-    """The message says what to write, and never holds the password."""
+    """The message explains what to write, and never holds the password."""
     with pytest.raises(InvalidInput) as caught:
         read_address(url)
 
@@ -102,17 +102,17 @@ def test_what_is_shown_of_an_address_has_no_password() -> None:
 
 
 def test_a_file_must_exist(tmp_path: Path) -> None:
-    """A connection never makes a file, and says which one it missed."""
+    """A connection never creates a file, and its error names the missing one."""
     with pytest.raises(NotFound, match=r"gone\.db"):
         open_connector(f"sqlite:///{tmp_path}/gone.db")
-    with pytest.raises(InvalidInput, match="no file"):
+    with pytest.raises(InvalidInput, match="is not a file"):
         open_connector(f"sqlite:///{tmp_path}")
 
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_driver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SQL Server's driver is left to the user, who is told how to get it."""
+    """The user installs SQL Server's driver, and the error explains how."""
     monkeypatch.setitem(__import__("sys").modules, "pyodbc", None)
     monkeypatch.delitem(__import__("sys").modules, "thresher.connectors.mssql", raising=False)
 

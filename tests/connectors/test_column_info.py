@@ -1,4 +1,4 @@
-"""What a workspace's files say of tables: types, keys, and a connection without a server."""
+"""Tables as a workspace's files describe them: types, keys, and a connection without a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from thresher.connectors import (
     Caps,
     ForeignKey,
     Profiles,
-    Tag,
+    SessionTag,
     folder_url,
     open_connector,
     read_address,
@@ -23,7 +23,7 @@ from thresher.connectors.column_info import type_of
 from thresher.core import DatabaseUnavailable, InvalidInput, NotFound
 from thresher.servoy import ColumnFacts, Dialect, TableFacts
 
-TAG = Tag("desk", "chat", 1)
+TAG = SessionTag("desk", "chat", 1)
 
 
 def column(name: str, to: str = "", flags: int = 0, data_type: int = INTEGER, **more: object) -> ColumnFacts:
@@ -169,7 +169,7 @@ async def test_a_folder_that_became_a_link_out_of_its_workspace_is_not_followed(
 
 
 async def test_the_stamp_changes_with_the_files(tmp_path: Path) -> None:
-    """A table that comes, changes or goes; what is no table does not count."""
+    """It changes with added, changed and removed tables, and with no other files."""
     builder = WorkspaceBuilder(tmp_path)
     file = builder.table("s", "a", [Column("id", key=True)])
     connector = open_connector(folder_url(file.parent))
@@ -187,7 +187,7 @@ async def test_the_stamp_changes_with_the_files(tmp_path: Path) -> None:
 
 
 async def test_no_statement_runs_and_the_way_out_is_told(tmp_path: Path) -> None:
-    """There is no server; the error says how to name one."""
+    """There is no server; the error explains how to name one."""
     file = WorkspaceBuilder(tmp_path).table("crm", "a", [Column("id", key=True), Column("code", CHAR)])
     connector = open_connector(folder_url(file.parent))
 

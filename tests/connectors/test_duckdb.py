@@ -13,12 +13,12 @@ from typing import Any
 import duckdb
 import pytest
 
-from thresher.connectors import Caps, ConnectorOptions, ForeignKey, Tag
-from thresher.connectors.connector import Engine, Session
+from thresher.connectors import Caps, ConnectorOptions, ForeignKey, SessionTag
+from thresher.connectors.connector import DatabaseEngine, DatabaseSession
 from thresher.connectors.duckdb.engine import DuckdbEngine
 from thresher.core import DatabaseUnavailable, InvalidInput, QueryFailed, QueryTimeout, ThresherError
 
-TAG = Tag("test", "thread", 7)
+TAG = SessionTag("test", "thread", 7)
 SHOP = """
 CREATE TABLE customer (id INTEGER PRIMARY KEY, email VARCHAR UNIQUE, born DATE);
 CREATE TABLE orders (
@@ -38,21 +38,21 @@ ENDLESS = "select sum(a.range * b.range % 7) from range(1000000) a, range(100000
 
 
 @contextmanager
-def engine_of(file: Path) -> Generator[Engine]:
+def engine_of(file: Path) -> Generator[DatabaseEngine]:
     """An engine that reads a file, as the pool would have it."""
     engine = DuckdbEngine(file, ConnectorOptions(memory_mb=256))
     yield engine
     engine.close()
 
 
-def problem_of(session: Session, sql: str) -> ThresherError:
+def problem_of(session: DatabaseSession, sql: str) -> ThresherError:
     """The error of a statement."""
     with pytest.raises(ThresherError) as caught:
         session.run(sql, TAG, Caps())
     return caught.value
 
 
-def value_of(session: Session, expression: str) -> Any:
+def value_of(session: DatabaseSession, expression: str) -> Any:
     """The value of an expression, as JSON."""
     return session.run(f"SELECT {expression}", TAG, Caps()).rows[0][0]
 
@@ -64,7 +64,7 @@ def look_of(folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with tables of every sort; nobody writes it."""
+    """A file with tables of every kind, without a writer."""
     file = tmp_path_factory.mktemp("duck") / "shop.duckdb"
     with duckdb.connect(str(file)) as database:
         database.execute(SHOP)
@@ -72,14 +72,14 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def engine(shop: Path) -> Iterator[Engine]:
+def engine(shop: Path) -> Iterator[DatabaseEngine]:
     """An engine that reads it."""
     with engine_of(shop) as engine:
         yield engine
 
 
 @pytest.fixture
-def session(engine: Engine) -> Iterator[Session]:
+def session(engine: DatabaseEngine) -> Iterator[DatabaseSession]:
     """A session with it."""
     session = engine.open()
     yield session
@@ -119,12 +119,12 @@ VALUES: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("expression", "expected"), VALUES, ids=[expression[:40] for expression, _ in VALUES])
-def test_a_value_keeps_what_the_driver_would_round(session: Session, expression: str, expected: Any) -> None:
+def test_a_value_keeps_what_the_driver_would_round(session: DatabaseSession, expression: str, expected: Any) -> None:
     """Months stay months, infinity stays infinity, nanoseconds stay."""
     assert value_of(session, expression) == expected
 
 
-def test_columns_bear_their_own_names_and_types(session: Session) -> None:
+def test_columns_bear_their_own_names_and_types(session: DatabaseSession) -> None:
     """Also where two are named alike, and behind a semicolon with a comment."""
     answer = session.run("SELECT 1 AS a, INTERVAL '1 day' AS a; -- that is all", TAG, Caps())
 
@@ -132,14 +132,14 @@ def test_columns_bear_their_own_names_and_types(session: Session) -> None:
     assert answer.rows == ((1, "P1D"),)
 
 
-def test_rows_keep_their_order_up_to_the_caps(session: Session) -> None:
+def test_rows_keep_their_order_up_to_the_caps(session: DatabaseSession) -> None:
     """The engine makes no more rows than are read; an order holds."""
     answer = session.run("SELECT range AS n FROM range(100000) ORDER BY n DESC", TAG, Caps(rows=2, skip=3))
 
     assert (answer.rows, answer.truncated) == (((99996,), (99995,)), "rows")
 
 
-def test_reads_of_every_sort_are_let_through(session: Session) -> None:
+def test_reads_of_every_sort_are_let_through(session: DatabaseSession) -> None:
     """Bare FROM, VALUES, pivots, descriptions, plans, bound values."""
     reads = {
         "FROM orders ORDER BY id": 10,
@@ -198,7 +198,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("sql", REFUSED)
 def test_what_is_no_read_is_refused_by_the_session_itself(
-    session: Session, shop: Path, tmp_path: Path, sql: str
+    session: DatabaseSession, shop: Path, tmp_path: Path, sql: str
 ) -> None:
     """Without any guard before it: no file is read or written, nothing changes, and the session goes on."""
     (tmp_path / "secret.csv").write_text("a\nhidden\n")
@@ -212,7 +212,7 @@ def test_what_is_no_read_is_refused_by_the_session_itself(
     assert session.run("SELECT count(*) FROM orders", TAG, Caps()).rows == ((3,),)
 
 
-def test_a_place_is_told_in_the_statement_as_it_was_given(session: Session) -> None:
+def test_a_place_is_told_in_the_statement_as_it_was_given(session: DatabaseSession) -> None:
     """Not in what is sent around it."""
     first = problem_of(session, "SELECT id, gone FROM orders")
     second = problem_of(session, "SELECT id,\n  'x'::INTEGER FROM orders")
@@ -221,7 +221,7 @@ def test_a_place_is_told_in_the_statement_as_it_was_given(session: Session) -> N
     assert second.message.endswith("(line 2, column 6)")
 
 
-def test_a_statement_is_cancelled_from_another_thread(session: Session) -> None:
+def test_a_statement_is_cancelled_from_another_thread(session: DatabaseSession) -> None:
     """As the pool does when the time is up; a cancel when nothing runs harms nothing."""
     session.cancel()
     timer = threading.Timer(0.05, session.cancel)
@@ -250,7 +250,7 @@ def test_a_session_that_is_closed_under_a_statement_ends_it(shop: Path) -> None:
             session.health()
 
 
-def test_memory_has_an_end(session: Session) -> None:
+def test_memory_has_an_end(session: DatabaseSession) -> None:
     """Nothing is put off to disk instead."""
     problem = problem_of(session, "SELECT length(list(range)) FROM range(100000000)")
 
@@ -258,7 +258,7 @@ def test_memory_has_an_end(session: Session) -> None:
     assert "memory" in problem.message
 
 
-def test_the_schema_tells_keys_comments_and_views(session: Session) -> None:
+def test_the_schema_tells_keys_comments_and_views(session: DatabaseSession) -> None:
     """Composite keys, generated columns, other schemas, comments."""
     tables = {f"{table.schema}.{table.name}": table for table in session.reflect(100).tables}
 
@@ -274,14 +274,14 @@ def test_the_schema_tells_keys_comments_and_views(session: Session) -> None:
     assert (tables["main.big"].kind, tables["main.orders"].rows) == ("view", 3)
 
 
-def test_a_schema_beyond_the_limit_says_so(session: Session) -> None:
+def test_a_schema_beyond_the_limit_says_so(session: DatabaseSession) -> None:
     """The first tables are there, and how many are not."""
     schema = session.reflect(2)
 
     assert (len(schema.tables), schema.left_out) == (2, 3)
 
 
-def test_profiles_tell_values_of_base_tables(session: Session) -> None:
+def test_profiles_tell_values_of_base_tables(session: DatabaseSession) -> None:
     """Counts, bounds and values; a view is not looked at."""
     schema = session.reflect(100)
 
@@ -328,7 +328,7 @@ def test_what_is_no_database_is_said(tmp_path: Path) -> None:
     assert not any(str(tmp_path) in problem for problem in problems)
 
 
-def test_a_session_describes_itself(session: Session) -> None:
+def test_a_session_describes_itself(session: DatabaseSession) -> None:
     """The tag and what the session is set to."""
     told = dict(session.describe(TAG).rows)
 
@@ -338,7 +338,7 @@ def test_a_session_describes_itself(session: Session) -> None:
     assert session.knowledge().version[0] == 2
 
 
-def test_sessions_beside_each_other_share_their_settings(engine: Engine, session: Session) -> None:
+def test_sessions_beside_each_other_share_their_settings(engine: DatabaseEngine, session: DatabaseSession) -> None:
     """The second finds them locked, and is as safe as the first."""
     busy = threading.Thread(target=problem_of, args=(session, ENDLESS))
     busy.start()
@@ -352,7 +352,7 @@ def test_sessions_beside_each_other_share_their_settings(engine: Engine, session
     assert isinstance(problem, InvalidInput)
 
 
-def test_a_plan_is_told_without_running(session: Session) -> None:
+def test_a_plan_is_told_without_running(session: DatabaseSession) -> None:
     """A line a row."""
     plan = session.explain(ENDLESS, TAG, 1.0)
 

@@ -1,4 +1,4 @@
-"""The process that reads a DuckDB file: what it may take, and that nobody else notices when it ends."""
+"""The process that reads a DuckDB file: its limits, and that other callers do not notice when it ends."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from thresher.connectors import (
     Profiles,
     Rows,
     Schema,
+    SessionTag,
     Table,
-    Tag,
     pool,
     read_address,
 )
@@ -38,7 +38,7 @@ from thresher.connectors.duckdb.engine import DuckdbEngine
 from thresher.connectors.pool import PooledConnector
 from thresher.core import DatabaseUnavailable, QueryFailed
 
-TAG = Tag("test", "thread", 7)
+TAG = SessionTag("test", "thread", 7)
 ENDLESS = "select sum(a.range * b.range % 7) from range(1000000) a, range(1000000) b"
 LONG = f"select max(length({'||'.join(['x'] * 50)})) from t"
 """2 GB of strings that DuckDB's own limit does not count; no number in it says so."""
@@ -102,7 +102,7 @@ def readers_of(program: str = MODULE) -> list[int]:
 
 
 async def test_a_statement_that_takes_too_much_memory_fails_alone(file: Path) -> None:
-    """It says why; others' questions beside it are answered, and this process takes none of the memory."""
+    """The error says why; concurrent requests are answered, and this process uses none of the memory."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     async with asked(file) as (connector, engine):
         greedy = asyncio.gather(*(run(connector, LONG) for _ in range(2)), return_exceptions=True)
@@ -148,7 +148,7 @@ async def test_the_process_never_has_more_than_its_limit(file: Path) -> None:
 
 
 async def test_a_killed_process_ends_its_statement_and_is_replaced(file: Path) -> None:
-    """The statement's error says what happened; the next question has a new process."""
+    """The statement's error says what happened; the next request has a new process."""
     async with asked(file) as (connector, engine):
         asking = await begun(engine, connector)
         old = engine.pid
@@ -163,7 +163,7 @@ async def test_a_killed_process_ends_its_statement_and_is_replaced(file: Path) -
 
 
 async def test_a_process_that_is_killed_under_several_statements_costs_none_of_them(file: Path) -> None:
-    """Nobody knows whose statement it was: each is tried again in a process of its own."""
+    """The cause is unknown, so each statement is retried in a process of its own."""
     slow = "select sum(a.range * b.range % 7) from range(20000) a, range(20000) b"
     async with asked(file) as (connector, engine):
         asking = [await begun(engine, connector, slow), asyncio.create_task(run(connector, slow))]
@@ -176,7 +176,7 @@ async def test_a_process_that_is_killed_under_several_statements_costs_none_of_t
 
 
 async def test_sessions_at_once_share_a_process(file: Path) -> None:
-    """A slow statement keeps nobody waiting."""
+    """A slow statement does not delay others."""
     async with asked(file, sessions=2) as (connector, engine):
         asking = await begun(engine, connector)
         first = engine.pid
@@ -246,13 +246,13 @@ async def test_the_process_ends_when_nobody_asks(file: Path) -> None:
 _PARENT = """
 import asyncio, sys
 from pathlib import Path
-from thresher.connectors import Caps, ConnectorOptions, Tag
+from thresher.connectors import Caps, ConnectorOptions, SessionTag
 from thresher.connectors.duckdb.engine import DuckdbEngine
 
 engine = DuckdbEngine(Path(sys.argv[1]), ConnectorOptions())
 engine.open().health()
 print(engine.pid, flush=True)
-engine.open().run(sys.argv[2], Tag("", "", 1), Caps(seconds=60))
+engine.open().run(sys.argv[2], SessionTag("", "", 1), Caps(seconds=60))
 """
 
 

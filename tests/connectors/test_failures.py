@@ -1,4 +1,4 @@
-"""Errors of drivers: told apart, in the database's words, without what nobody may see."""
+"""Driver errors: classified, with the database's message, without secrets."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Told(Exception):
 
 
 def postgresql(code: str, message: str, *, hint: str | None = None, position: str | None = None) -> Told:
-    """What psycopg raises when the server answers."""
+    """An error of psycopg from the server."""
     told = SimpleNamespace(message_primary=message, message_detail=None, message_hint=hint, statement_position=position)
     return Told(message, sqlstate=code, diag=told)
 
 
 def oracle(code: str, message: str, offset: int = 0) -> Told:
-    """What oracledb raises."""
+    """An error of oracledb."""
     return Told(SimpleNamespace(full_code=code, message=f"{code}: {message}\nHelp: https://example.org", offset=offset))
 
 
@@ -63,7 +63,7 @@ SORTS: list[tuple[str, BaseException, type[ThresherError]]] = [
 
 @pytest.mark.parametrize(("dialect", "error", "kind"), SORTS, ids=[f"{case[0]} {case[1]}"[:60] for case in SORTS])
 def test_an_error_is_told_apart_by_its_number(dialect: str, error: BaseException, kind: type[ThresherError]) -> None:
-    """What can be tried again, what took too long, and what is wrong with the statement."""
+    """Errors that allow a retry, time-outs, and errors in the statement."""
     assert type(failed(dialect, error)) is kind
 
 
@@ -104,7 +104,7 @@ def test_a_wrapper_is_taken_off() -> None:
 
 
 def test_numbers_and_trimmings_of_a_driver_are_left_out() -> None:
-    """What remains is a sentence."""
+    """The rest is a sentence."""
     told = Told(
         "42S22",
         "[42S22] [Microsoft][ODBC Driver 18 for SQL Server][SQL Server]Invalid column name 'x'. (207) (SQLExecDirectW)",
@@ -118,7 +118,7 @@ def test_numbers_and_trimmings_of_a_driver_are_left_out() -> None:
 
 @pytest.mark.parametrize("dialect", ["postgresql", "mysql", "oracle", "mssql", "sqlite", "duckdb"])
 def test_no_credential_and_no_host_is_shown(dialect: str) -> None:
-    """An address in a message loses its password; a failed sign-in tells neither host nor user."""
+    """An address in a message loses its password; a failed sign-in shows neither host nor user."""
     shown = str(failed(dialect, Told("bad: postgresql://ann:hunter2@db/x password=hunter2")))
     refused = str(failed("postgresql", Told('connection to server at "db7" failed: authentication failed for "ann"')))
 
@@ -128,7 +128,7 @@ def test_no_credential_and_no_host_is_shown(dialect: str) -> None:
 
 
 def test_sqlite_finds_the_word_that_it_names() -> None:
-    """The place counts where the word stands once; where it stands twice none is told."""
+    """The position is reported if the word occurs once, and not if it occurs twice."""
     database = sqlite3.connect(":memory:")
     said: list[str] = []
     for sql in ("select 1,\n abc", "select abc, abc", "select 1 frm t"):
@@ -183,7 +183,7 @@ def test_a_message_without_end_is_cut() -> None:
     ],
 )
 def test_a_file_is_not_told_of_as_a_server(dialect: str, error: BaseException) -> None:
-    """Whoever named a wrong file is not sent to look at hosts and ports."""
+    """The hint for a wrong file does not mention hosts and ports."""
     told = failed(dialect, error)
 
     assert isinstance(told, DatabaseUnavailable)

@@ -14,12 +14,12 @@ import pytest
 import sqlglot
 
 from tests.fakes.drivers import Error, Recorder
-from thresher.connectors import Caps, Tag, mssql_catalog, read_address
+from thresher.connectors import Caps, SessionTag, mssql_catalog, read_address
 from thresher.connectors.connector import ConnectorOptions
 from thresher.connectors.mssql_catalog import beginning, connection_text, moment
 from thresher.core import InvalidInput, StatementRefused
 
-TAG = Tag("Claude Desktop", "t", 4711)
+TAG = SessionTag("Claude Desktop", "t", 4711)
 _PARSED = ("TABLES", "COLUMNS", "KEYS", "FOREIGN_KEYS", "STAMP", "WHO", "WRITABLE", "SESSION")
 
 
@@ -124,7 +124,7 @@ def test_what_the_server_holds_too_dear_is_refused(session: Any) -> None:
 
 
 def test_schema_and_health_are_read(session: Any) -> None:
-    """Rows of the catalog become tables; rights are told."""
+    """Rows of the catalog become tables; rights are reported."""
     schema, health = session.reflect(10), session.health()
 
     assert (schema.default_schema, schema.stamp, schema.version) == ("dbo", "5-2026", "Microsoft SQL Server 2022")
@@ -138,7 +138,7 @@ def test_knowledge_tells_how_quotes_are_read(session: Any) -> None:
 
 
 def test_an_address_needs_a_user(odbc: Odbc) -> None:
-    """Nobody signs in as whoever runs this process."""
+    """The account that runs this process is never used to sign in."""
     with pytest.raises(InvalidInput):
         import_module("thresher.connectors.mssql").open_mssql(read_address("mssql://h/shop"), ConnectorOptions())
     sys.modules.pop("thresher.connectors.mssql", None)

@@ -15,8 +15,7 @@ from tests.support.waiting import eventually
 from thresher.connectors import Caps, open_connector
 from thresher.connectors.addresses import read_address
 from thresher.connectors.connector import ConnectorOptions
-from thresher.connectors.mysql import MySQLEngine, MySQLSession, open_mysql
-from thresher.connectors.mysql_catalog import writable_rights
+from thresher.connectors.mysql import MySQLEngine, MySQLSession, open_mysql, writable_rights
 from thresher.core import InvalidInput, QueryFailed, QueryTimeout, StatementRefused
 from thresher.sqlguard import judge
 
@@ -66,7 +65,7 @@ class TestContract(ConnectorContract):
 
 
 async def test_rights_that_could_write_are_reported(subject: Subject, mariadb: MariaServer) -> None:
-    """A role with more than reading rights is told so."""
+    """Rights beyond reading are reported."""
     async with connector_of(mariadb.url()) as connector:
         health = await connector.test()
 
@@ -167,13 +166,13 @@ async def test_another_engine_at_the_address_is_named(subject: Subject) -> None:
 
 
 def test_an_address_needs_a_user() -> None:
-    """Nobody signs in as whoever runs this process."""
+    """The account that runs this process is never used to sign in."""
     with pytest.raises(InvalidInput, match="user"):
         open_connector("mysql://db.example.org/shop")
 
 
 def test_files_for_tls_that_cannot_be_read_are_named(tmp_path: Path) -> None:
-    """The driver would say that there is no such file, and not which."""
+    """The driver's own error does not name the file."""
     address = read_address(f"mysql://u:p@h/d?ssl_ca={tmp_path}/gone.pem")
 
     with pytest.raises(InvalidInput, match="TLS"):
@@ -207,7 +206,7 @@ def test_mysql_is_told_its_own_time_limit() -> None:
     ],
 )
 async def test_values_that_python_would_lose_are_kept(subject: Subject, sql: str, value: object) -> None:
-    """What MariaDB knows and Python does not comes as MariaDB writes it."""
+    """Values without a Python equivalent are shown in MariaDB's notation."""
     assert (await ask(subject, sql)).rows[0][0] == value
 
 
@@ -216,7 +215,7 @@ async def test_values_that_python_would_lose_are_kept(subject: Subject, sql: str
     [("tinyint(1)", "boolean"), ("enum('a','b')", "text"), ("double", "float"), ("bigint unsigned", "integer")],
 )
 async def test_types_have_families(subject: Subject, written: str, family: str) -> None:
-    """Types are told apart by what they hold."""
+    """Types are classified by the values that they hold."""
     await subject.admin("drop table if exists typed", f"create table typed (a {written} comment 'what it is')")
     tables = {table.name: table for table in (await subject.connector.reflect()).tables}
     await subject.admin("drop table typed")

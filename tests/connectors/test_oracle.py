@@ -10,12 +10,12 @@ import pytest
 import sqlglot
 
 from tests.fakes.drivers import Recorder
-from thresher.connectors import Caps, Tag, oracle_catalog, read_address
+from thresher.connectors import Caps, SessionTag, oracle, read_address
 from thresher.connectors.connector import ConnectorOptions
 from thresher.connectors.oracle import OracleSession, arguments, open_oracle, without_semicolon
 from thresher.core import InvalidInput, StatementRefused
 
-TAG = Tag("Claude Desktop", "thread/" + "x" * 60, 4711)
+TAG = SessionTag("Claude Desktop", "thread/" + "x" * 60, 4711)
 _PARSED = (
     "TABLES",
     "COLUMNS",
@@ -33,15 +33,15 @@ _PARSED = (
 def answer(statement: str) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
     """A small database that expects little of every statement."""
     known: dict[str, tuple[Sequence[str], Sequence[Sequence[Any]]]] = {
-        oracle_catalog.ESTIMATE: (("COST", "ROWS"), [(12, 5)]),
-        oracle_catalog.STAMP: (("S",), [("3-20260101000000-99",)]),
-        oracle_catalog.DEFAULT_SCHEMA: (("S",), [("HR",)]),
-        oracle_catalog.TABLES: (("A",), [("HR", "EMP", "table", "people", 14)]),
-        oracle_catalog.COLUMNS: (("A",), [("HR", "EMP", "ID", "NUMBER(6,0)", None, 0, "identity", None)]),
-        oracle_catalog.KEYS: (("A",), [("HR", "EMP", "PK", 1, "ID")]),
-        oracle_catalog.WHO: (("A", "B"), [("HR", "XE")]),
-        oracle_catalog.WRITABLE: (("A",), [("CREATE TABLE",)]),
-        oracle_catalog.PLAN: (("PLAN_TABLE_OUTPUT",), [("| 0 | SELECT STATEMENT |",)]),
+        oracle.ESTIMATE: (("COST", "ROWS"), [(12, 5)]),
+        oracle.STAMP: (("S",), [("3-20260101000000-99",)]),
+        oracle.DEFAULT_SCHEMA: (("S",), [("HR",)]),
+        oracle.TABLES: (("A",), [("HR", "EMP", "table", "people", 14)]),
+        oracle.COLUMNS: (("A",), [("HR", "EMP", "ID", "NUMBER(6,0)", None, 0, "identity", None)]),
+        oracle.KEYS: (("A",), [("HR", "EMP", "PK", 1, "ID")]),
+        oracle.WHO: (("A", "B"), [("HR", "XE")]),
+        oracle.WRITABLE: (("A",), [("CREATE TABLE",)]),
+        oracle.PLAN: (("PLAN_TABLE_OUTPUT",), [("| 0 | SELECT STATEMENT |",)]),
     }
     if statement.startswith("select id"):
         return ("ID",), [(number,) for number in range(5)]
@@ -56,7 +56,7 @@ def session_over(recorder: Recorder, **options: Any) -> OracleSession:
 @pytest.mark.parametrize("name", _PARSED)
 def test_statements_over_the_catalog_are_oracle(name: str) -> None:
     """Each is one statement of Oracle's dialect that only reads."""
-    parsed = sqlglot.parse(getattr(oracle_catalog, name), dialect="oracle")
+    parsed = sqlglot.parse(getattr(oracle, name), dialect="oracle")
 
     assert len(parsed) == 1
     assert isinstance(parsed[0], sqlglot.exp.Query)
@@ -69,7 +69,7 @@ def test_a_statement_runs_in_a_transaction_that_only_reads() -> None:
 
     assert recorder.log == [
         "explain plan set statement_id = 'thresher_4711' for select id from emp",
-        oracle_catalog.ESTIMATE,
+        oracle.ESTIMATE,
         "rollback",
         "set transaction read only",
         "select id from emp",
@@ -98,7 +98,7 @@ def test_what_is_too_dear_is_refused_before_it_runs() -> None:
 
 
 def test_a_statement_without_a_plan_says_itself_what_is_wrong() -> None:
-    """A failing EXPLAIN PLAN is no answer: the statement's own error is."""
+    """If EXPLAIN PLAN fails, the answer is the statement's own error."""
 
     def broken(statement: str) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
         if statement.startswith(("explain", "selec ")):
@@ -132,14 +132,14 @@ def test_the_schema_is_put_together() -> None:
 
 
 def test_health_and_reset() -> None:
-    """Rights are told; a package's memory is taken away between questions."""
+    """Rights are reported; the state of packages is removed between requests."""
     recorder = Recorder(answer)
     session = session_over(recorder)
     health = session.health()
 
     assert (health.ok, health.user, health.writable) == (True, "HR", ("CREATE TABLE",))
     assert session.reset()
-    assert recorder.log[-1] == oracle_catalog.FORGET
+    assert recorder.log[-1] == oracle.FORGET
     assert session.knowledge().version == (19, 3, 0, 0, 0)
 
 

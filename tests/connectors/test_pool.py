@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from tests.fakes.engine import DriverError, Engine
-from thresher.connectors import Caps, Tag, pool, read_address
+from thresher.connectors import Caps, SessionTag, pool, read_address
 from thresher.connectors.connector import ConnectorOptions
 from thresher.connectors.pool import PooledConnector
 from thresher.core import DatabaseUnavailable, QueryFailed, QueryTimeout
 
-TAG = Tag("", "", 0)
+TAG = SessionTag("", "", 0)
 
 
 @asynccontextmanager
@@ -65,7 +65,7 @@ async def test_a_session_that_cannot_be_made_new_is_closed(reset: str) -> None:
 
 
 async def test_a_failed_statement_costs_its_session() -> None:
-    """Nobody knows what state it is in; the driver's error does not leave."""
+    """Its state is unknown; the driver's error does not leave the connector."""
     engine = Engine()
     async with pool_of(engine, sessions=1) as connector:
         with pytest.raises(QueryFailed, match="wrong: syntax") as caught:
@@ -91,7 +91,7 @@ async def test_old_sessions_that_died_are_replaced_at_once() -> None:
 
 
 async def test_a_new_session_that_dies_is_told() -> None:
-    """There is no second try where the database is away."""
+    """There is no second attempt if the database is unavailable."""
     engine = Engine()
     engine.refuses = True
     async with pool_of(engine, sessions=1) as connector:
@@ -105,7 +105,7 @@ async def test_a_new_session_that_dies_is_told() -> None:
 
 
 async def test_a_sign_in_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The caller is told in time, and the session that comes after all is closed."""
+    """The caller gets an error in time, and a session that opens later is closed."""
     monkeypatch.setattr(pool, "_STOPPING", 0.05)
     engine = Engine()
     engine.may_open.clear()
@@ -119,7 +119,7 @@ async def test_a_sign_in_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyP
 
 
 async def test_a_statement_that_cannot_be_stopped_loses_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its session is closed under it, the caller is told in time, and its place is free when it has ended."""
+    """Its session is closed, the caller gets an error in time, and its slot is free when it has ended."""
     monkeypatch.setattr(pool, "_STOPPING", 0.05)
     monkeypatch.setattr(pool, "_GRACE", 0.0)
     engine = Engine()
@@ -164,7 +164,7 @@ async def test_what_the_guard_must_know_is_asked_again_after_a_change(monkeypatc
 
 
 async def test_a_statement_that_is_cut_off_says_why() -> None:
-    """Whoever removes a connection ends what runs there, and it did not take too long."""
+    """Removing a connection ends its statements, and their error is not a time-out."""
     engine = Engine()
     async with pool_of(engine) as connector:
         asking = asyncio.create_task(connector.run("slow", TAG, Caps()))
@@ -176,7 +176,7 @@ async def test_a_statement_that_is_cut_off_says_why() -> None:
 
 
 async def test_a_closed_connector_closes_its_engine() -> None:
-    """What sessions share ends with the last of them."""
+    """Shared resources are released with the last session."""
     engine = Engine()
     async with pool_of(engine) as connector:
         await connector.run("x", TAG, Caps())

@@ -38,8 +38,8 @@ WRITES = (
 
 _ASKS = """
 import asyncio, sys
-from thresher.connectors import Caps, Tag, open_connector
-asyncio.run(open_connector(sys.argv[1]).run("select pg_sleep(62)", Tag("", "", 1), Caps(seconds=60)))
+from thresher.connectors import Caps, SessionTag, open_connector
+asyncio.run(open_connector(sys.argv[1]).run("select pg_sleep(62)", SessionTag("", "", 1), Caps(seconds=60)))
 """
 
 
@@ -129,7 +129,7 @@ async def test_a_statement_is_stopped_on_the_server(subject: Subject) -> None:
 
 
 async def test_a_process_that_is_killed_leaves_nothing_running(subject: Subject) -> None:
-    """The server looks whether its client is still there, and stops what nobody will read."""
+    """The server notices that its client is gone, and stops the statement."""
     running = "select count(*) from pg_stat_activity where state = 'active' and query = 'select pg_sleep(62)'"
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", _ASKS, subject.url)
     async with asyncio.timeout(30):
@@ -166,7 +166,7 @@ async def test_what_a_planner_holds_too_dear_is_refused(subject: Subject) -> Non
 
 
 async def test_a_session_that_died_is_replaced(subject: Subject) -> None:
-    """A server that was restarted costs nobody an error."""
+    """A restart of the server causes no errors."""
     async with connector_of(subject.url) as connector:
         pid = (await connector.run("select pg_backend_pid()", TAG, Caps())).rows[0][0]
         await subject.admin(f"select pg_terminate_backend({pid}, 5000)")
@@ -175,7 +175,7 @@ async def test_a_session_that_died_is_replaced(subject: Subject) -> None:
 
 
 async def test_idle_sessions_are_closed(subject: Subject) -> None:
-    """Nothing is kept open that nobody uses."""
+    """Unused sessions are not kept open."""
     async with connector_of(subject.url, idle_seconds=0.05) as connector:
         pid = (await connector.run("select pg_backend_pid()", TAG, Caps())).rows[0][0]
         async with asyncio.timeout(30):
@@ -203,7 +203,7 @@ async def test_idle_sessions_are_closed(subject: Subject) -> None:
     ],
 )
 async def test_values_that_python_would_lose_are_kept(subject: Subject, sql: str, value: object) -> None:
-    """What PostgreSQL knows and Python does not comes as PostgreSQL writes it."""
+    """Values without a Python equivalent are shown in PostgreSQL's notation."""
     found = (await ask(subject, sql)).rows[0][0]
 
     assert found == value or (sql.startswith("select row") and found == ["1", "x"])
@@ -227,7 +227,7 @@ async def test_texts_are_read_as_the_guard_reads_them(subject: Subject) -> None:
 
 
 async def test_keeping_house_changes_no_stamp(subject: Subject) -> None:
-    """ANALYZE and VACUUM are no change of the schema; a comment, a key and a function are."""
+    """ANALYZE and VACUUM do not change the schema; a comment, a key and a function do."""
     stamps = [await subject.connector.stamp()]
     for statement in (
         "analyze",

@@ -54,7 +54,7 @@ def test_statements_are_of_their_engine(dialect: str) -> None:
 
 
 def test_small_tables_come_first_and_views_never() -> None:
-    """What is not read in time is the largest."""
+    """If time runs out, the largest tables are missing."""
     view = Table("s", "v", "view", (Column("id", "integer", "integer", True),))
     schema = schema_of(
         table("unknown", None, id="integer"), table("big", 9, id="integer"), table("small", 1, id="integer"), view

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from thresher.connectors import Caps, ConnectorOptions, ForeignKey, Tag
-from thresher.connectors.addresses import Address
+from thresher.connectors import Caps, ConnectorOptions, ForeignKey, SessionTag
+from thresher.connectors.addresses import DatabaseAddress
 from thresher.connectors.failures import failed
-from thresher.connectors.sqlite import SqliteSession, open_sqlite
+from thresher.connectors.sqlite.engine import SqliteSession, open_sqlite
 from thresher.core import DatabaseUnavailable, QueryFailed, QueryTimeout, ThresherError
 
-TAG = Tag("test", "thread", 7)
+TAG = SessionTag("test", "thread", 7)
 OPTIONS = ConnectorOptions(lock_seconds=0.05)
 SHOP = """
 CREATE TABLE Customer (Id INTEGER PRIMARY KEY, Email NVARCHAR(60) NOT NULL UNIQUE, Born DATE, Note TEXT DEFAULT 'x');
@@ -43,7 +43,7 @@ INSERT INTO "Order" (Id, CustomerId, Total) VALUES (10, 1, 5.5), (11, 1, 20), (1
 
 def session_of(file: Path, options: ConnectorOptions = OPTIONS) -> SqliteSession:
     """A session with a file, as the pool would open it."""
-    address = Address("sqlite", f"sqlite:///{file.name}", "", "", (), None, "", file, {})
+    address = DatabaseAddress("sqlite", f"sqlite:///{file.name}", "", "", (), None, "", file, {})
     session = open_sqlite(address, options).open()
     assert isinstance(session, SqliteSession)
     return session
@@ -55,7 +55,7 @@ def rows_of(session: SqliteSession, sql: str, bind: Sequence[Any] = (), **caps: 
 
 
 def problem_of(session: SqliteSession, sql: str, **caps: Any) -> ThresherError:
-    """What the pool would make of the error of a statement."""
+    """A statement's error as the pool translates it."""
     with pytest.raises((sqlite3.Error, ThresherError)) as caught:
         rows_of(session, sql, **caps)
     return failed("sqlite", caught.value, sql)
@@ -101,7 +101,7 @@ def test_text_that_is_no_utf8_is_shown_as_bytes(session: SqliteSession) -> None:
 
 
 def test_values_are_bound_and_rows_capped(session: SqliteSession) -> None:
-    """What the service asks by itself is bound; the caps hold."""
+    """The service's own values are bound, and the caps hold."""
     answer = session.run('SELECT Id FROM "Order" WHERE Id > ? ORDER BY Id', TAG, Caps(rows=1, skip=1), (9,))
 
     assert (answer.rows, answer.truncated, answer.more) == (((11,),), "rows", True)
@@ -181,7 +181,7 @@ def test_long_texts_are_not_searched_in_each_other(session: SqliteSession, call:
 
 
 def test_views_search_no_long_texts_in_each_other_either(shop: Path) -> None:
-    """What a view does, its reader does."""
+    """A statement's limits include the views that it reads."""
     searched = "SELECT instr(h || h, h || '1') AS x FROM (SELECT hex(zeroblob(400000)) AS h)"
     with closing(sqlite3.connect(shop)) as database:
         database.executescript(
@@ -212,7 +212,7 @@ def test_what_is_no_read_is_refused_by_the_session_itself(session: SqliteSession
 
 
 def test_reads_of_every_sort_are_let_through(session: SqliteSession) -> None:
-    """Windows, recursion, documents, full text, and pragmas that only tell."""
+    """Window functions, recursion, documents, full text, and pragmas that only report."""
     reads = {
         "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r WHERE x < 3) SELECT sum(x) FROM r": 6,
         "SELECT value FROM json_each('[7]')": 7,
@@ -274,7 +274,7 @@ def test_closing_below_a_running_statement_frees_nothing_that_it_reads(shop: Pat
 
 
 def test_a_session_that_is_closed_under_a_statement_ends_it_first(shop: Path) -> None:
-    """The driver would free what the statement reads: closing cancels it, and whoever ran it closes again."""
+    """The driver would free memory that the statement reads: closing cancels it, and the pool closes again."""
     session = session_of(shop)
     timer = threading.Timer(0.05, session.close)
     timer.start()
@@ -389,7 +389,7 @@ def test_a_file_that_others_write_is_read_as_it_is_now(tmp_path: Path) -> None:
 
 
 def test_a_named_pipe_in_place_of_the_file_is_refused_at_once(tmp_path: Path) -> None:
-    """Opening it would wait for somebody who writes into it, past every time-out."""
+    """Opening it would wait for a writer, beyond every time-out."""
     file = tmp_path / "a.db"
     with closing(sqlite3.connect(file)) as writer:
         writer.execute("create table t (a)")
@@ -429,7 +429,7 @@ def test_what_is_no_database_is_said(tmp_path: Path) -> None:
 
 
 def test_a_session_describes_itself(session: SqliteSession) -> None:
-    """The tag and what the session is set to; there is nobody else to ask."""
+    """It shows the tag and the settings of the session."""
     told = dict(session.describe(TAG).rows)
 
     assert (told["client"], told["thread"], told["audit_id"]) == ("test", "thread", "7")

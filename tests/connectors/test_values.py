@@ -60,7 +60,7 @@ EXACT: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize(("value", "expected"), EXACT, ids=[type(value).__name__ for value, _ in EXACT])
 def test_a_value_keeps_every_digit(value: object, expected: object) -> None:
-    """What JSON holds stays; what it or its readers cannot hold becomes a string."""
+    """JSON values are unchanged; a value that JSON or its readers cannot hold becomes a string."""
     plain, clipped = to_json(value, CELL)
 
     assert (plain, type(plain)) == (expected, type(expected))
@@ -69,7 +69,7 @@ def test_a_value_keeps_every_digit(value: object, expected: object) -> None:
 
 
 def test_a_long_text_is_clipped_with_a_mark() -> None:
-    """The beginning stays and the mark tells how much there was."""
+    """The beginning is kept, and the mark shows the original length."""
     plain, clipped = to_json("x" * 12_345, 10)
 
     assert plain == "xxxxxxxxxx… [clipped: 12,345 characters]"
@@ -124,7 +124,7 @@ def test_a_value_nested_a_thousand_times_is_clipped_not_fatal() -> None:
     ],
 )
 def test_an_interval_keeps_months_days_and_seconds_apart(parts: tuple[int, int, Any], expected: str) -> None:
-    """A month is no number of days and a day no number of hours."""
+    """A month is not a fixed number of days, nor a day of hours."""
     assert duration(*parts) == expected
 
 

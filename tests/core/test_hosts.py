@@ -7,7 +7,7 @@ import pytest
 from thresher.core import Caller, InvalidInput, Tenant, UpstreamRefused, is_host
 from thresher.knowledge.apis.ingestion.sources import checked_address
 from thresher.knowledge.documents import origin_of
-from thresher.llm.addresses import service_address
+from thresher.llm.service import service_address
 from thresher.upstream import ServerConfig, parse_servers
 from thresher.upstream.oauth.endpoint import check_address
 

@@ -6,9 +6,17 @@ from typing import Any
 
 from thresher.context import Prompt
 from thresher.core import Arm, Rule, Scored, Tool, Why
-from thresher.demo.messages import LocalCall, Message
-from thresher.demo.report import Answer, Called, Consulted, Guided, Indexing, LiveServer, Report
-from thresher.demo.servers import LeftOut
+from thresher.demo.messages import DemoMessage, LocalCall
+from thresher.demo.report import (
+    CallRecord,
+    DemoReport,
+    IndexingResult,
+    LiveServer,
+    PassageResult,
+    RulesResult,
+    ToolsResult,
+)
+from thresher.demo.servers import MissingServer
 from thresher.knowledge.documents import Retrieval
 from thresher.knowledge.intents import Decision, IntentScore
 from thresher.knowledge.tools import FindResult, FoundTool
@@ -40,13 +48,13 @@ def result(*tools: FoundTool, **changes: Any) -> FindResult:
     return FindResult(**(values | changes))
 
 
-def answer(*tools: FoundTool, **changes: Any) -> Answer:
+def answer(*tools: FoundTool, **changes: Any) -> ToolsResult:
     """A message with its result."""
-    message = Message("What time is it in Tokyo?", "a clock", ("time_convert_time",))
-    return Answer(message, result(*tools, **changes), frozenset(message.wants))
+    message = DemoMessage("What time is it in Tokyo?", "a clock", ("time_convert_time",))
+    return ToolsResult(message, result(*tools, **changes), frozenset(message.wants))
 
 
-def guided(*packs: str, **changes: Any) -> Guided:
+def guided(*packs: str, **changes: Any) -> RulesResult:
     """A message with the rules of these packs."""
     scores = tuple(IntentScore(pack, 0.9, 0.4, best_line="commit it", matched=True) for pack in packs)
     values: dict[str, Any] = {
@@ -54,31 +62,31 @@ def guided(*packs: str, **changes: Any) -> Guided:
         "rules": tuple(Rule(pack, "Commit with care.", "built-in") for pack in packs),
         "timings": {"total": 6.5},
     }
-    return Guided(Message("commit it", "rules", ("git",)), Prompt("commit it", **(values | changes)), 1_200)
+    return RulesResult(DemoMessage("commit it", "rules", ("git",)), Prompt("commit it", **(values | changes)), 1_200)
 
 
-def consulted(text: str = "Never stage a secret.", *, found: bool = True) -> Consulted:
+def consulted(text: str = "Never stage a secret.", *, found: bool = True) -> PassageResult:
     """A question with its passage."""
     answer = Retrieval(
         text, (), 20, was_compressed=True, original_token_count=1_800, document="git/SKILL.md", found=found
     )
-    return Consulted(Message("May a secret be staged?", "a passage", ("Never stage",)), answer, 300)
+    return PassageResult(DemoMessage("May a secret be staged?", "a passage", ("Never stage",)), answer, 300)
 
 
-def report(**changes: Any) -> Report:
+def report(**changes: Any) -> DemoReport:
     """A whole run."""
     values: dict[str, Any] = {
         "servers": (LiveServer("time", "1.2", 2, 0.7), LiveServer("git", "", 1, 1.0)),
         "left_out": (
-            LeftOut("memory", "npx is not on the PATH", "install Node.js"),
-            LeftOut("slow", "It said: " + "no " * 60),
+            MissingServer("memory", "npx is not on the PATH", "install Node.js"),
+            MissingServer("slow", "It said: " + "no " * 60),
         ),
         "catalogue": "package 1",
         "vendors": 17,
-        "indexing": Indexing(750, 750, 0, 5.0),
+        "indexing": IndexingResult(750, 750, 0, 5.0),
         "answers": (answer(found("time_convert_time")), answer(abstained=True, tokens_sent=0, duration_ms=9.5)),
         "guided": (guided("git"),),
-        "calls": (Called(LocalCall("time", "convert_time", {"time": "09:30"}), "16:30", failed=False, ms=8.2),),
+        "calls": (CallRecord(LocalCall("time", "convert_time", {"time": "09:30"}), "16:30", failed=False, ms=8.2),),
         "consulted": (consulted(), consulted(found=False)),
         "encoder": "bge-small-en-v1.5",
         "meta_tokens": 1_800,
@@ -86,4 +94,4 @@ def report(**changes: Any) -> Report:
         "total_seconds": 20.0,
         "folder": "/data/demo",
     }
-    return Report(**(values | changes))
+    return DemoReport(**(values | changes))

@@ -54,7 +54,7 @@ def test_the_shipped_notice_is_the_catalogues_own() -> None:
 
 
 def test_a_build_gives_the_same_bytes_twice(tmp_path: Path) -> None:
-    """The file depends on the descriptions alone."""
+    """The file depends on the descriptions only."""
     package = archive(tmp_path, {SOURCE.path: bookshop()})
     for name in ("one", "two"):
         write_catalogue(make_catalogue(read_descriptions(package, [SOURCE]), [SOURCE]), tmp_path / name)
@@ -168,7 +168,7 @@ def test_without_npm_the_builder_says_what_to_do(tmp_path: Path, monkeypatch: py
 def test_a_failed_or_forged_download_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, error: type[Exception]
 ) -> None:
-    """Npm's failure is told; an archive with another checksum is not used."""
+    """The failure of npm is reported; an archive with another checksum is not used."""
     npm = tmp_path / "npm"
     npm.write_text(f"#!/bin/sh\n{script}\n")
     npm.chmod(0o755)

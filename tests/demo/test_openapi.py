@@ -33,7 +33,7 @@ def body(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_deprecated_operations_are_left_out() -> None:
-    """What a vendor has withdrawn is no tool."""
+    """A withdrawn operation is not a tool."""
     assert set(converted()) == {"books_list", "DeleteBook", "post_orders", "setNotes", "staff"}
 
 

@@ -42,7 +42,7 @@ def test_without_node_the_npm_servers_are_left_out_by_name(tmp_path: Path) -> No
 
 
 def test_without_git_the_git_server_is_left_out(tmp_path: Path) -> None:
-    """Its package alone does not do."""
+    """The package is not enough."""
     cast = choose_servers(tmp_path, has_module=lambda _: True, which=lambda _: None)
 
     assert [server.name for server in cast.servers] == ["time", "fetch"]
@@ -117,7 +117,7 @@ def test_without_git_the_folder_is_prepared_all_the_same(tmp_path: Path, monkeyp
 
 
 def test_a_failing_git_is_told_with_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What git said is in the error."""
+    """The error quotes git's output."""
     (tmp_path / "git").write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")

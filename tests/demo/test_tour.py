@@ -20,7 +20,7 @@ from rich.console import Console
 from thresher.core import ConfigurationError, Conflict, Settings
 from thresher.demo import run
 from thresher.demo.catalogue import Catalogue, read_catalogue
-from thresher.demo.place import demo_settings, place_of
+from thresher.demo.folder import demo_folder, demo_settings
 from thresher.store import EmbeddedServer
 
 pytestmark = pytest.mark.timeout(240)
@@ -75,7 +75,7 @@ def test_the_demo_shows_and_calls_real_servers_and_embeds_nothing_twice(
     assert [asked["right"] for asked in document["documents"]] == [True, True, True]
     assert all(asked["tokens"] <= asked["budget"] for asked in document["documents"])
     assert 0.5 < document["summary"]["tokens_saved"] < 1
-    assert [path.name for path in place_of(settings).root.iterdir() if path.name == "world"] == []
+    assert [path.name for path in demo_folder(settings).root.iterdir() if path.name == "world"] == []
 
 
 def test_a_folder_that_cannot_be_used_is_an_error_with_a_way_out(tmp_path: Path) -> None:
@@ -89,16 +89,16 @@ def test_a_folder_that_cannot_be_used_is_an_error_with_a_way_out(tmp_path: Path)
 
 
 async def test_a_second_demo_is_refused_and_harms_nothing_of_the_first(settings: Settings) -> None:
-    """Whoever holds the database's folder owns the rest too."""
-    place = place_of(settings)
-    place.prepare(fresh=True)
-    server = await EmbeddedServer.start(demo_settings(settings, place))
-    place.world.mkdir()
+    """The demo that holds the database's folder owns the rest too."""
+    folder = demo_folder(settings)
+    folder.prepare(fresh=True)
+    server = await EmbeddedServer.start(demo_settings(settings, folder))
+    folder.world.mkdir()
 
     with pytest.raises(Conflict):
         await asyncio.to_thread(run, settings, catalogue=small(), json=True)
 
-    assert place.world.exists()
+    assert folder.world.exists()
     await server.stop()
 
 
@@ -121,7 +121,7 @@ def test_an_interrupt_leaves_no_process_and_no_folder(settings: Settings) -> Non
 
     assert process.returncode == 130, seen + rest
     assert alive == []
-    assert not place_of(settings).world.exists()
+    assert not demo_folder(settings).world.exists()
 
 
 def _children_with_servers(pid: int) -> list[psutil.Process]:

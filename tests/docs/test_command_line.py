@@ -10,7 +10,7 @@ import typer.main
 from tests.architecture.source import ROOT
 from thresher.cli.application import application
 from thresher.core import errors
-from thresher.evaluation import Figures, IntentFigures
+from thresher.evaluation import IntentFigures, ToolFigures
 
 CLI_PAGE = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
 EVALUATION_PAGE = (ROOT / "docs" / "reference" / "evaluation.md").read_text(encoding="utf-8")
@@ -37,4 +37,4 @@ def test_every_figure_is_defined() -> None:
     """By its key."""
     keys = set(re.findall(r"`(\w+)`", EVALUATION_PAGE)) | {f"recall_at{part}" for part in ("_3", "_5", "_10")}
 
-    assert {entry.name for kind in (Figures, IntentFigures) for entry in dataclasses.fields(kind)} <= keys
+    assert {entry.name for kind in (ToolFigures, IntentFigures) for entry in dataclasses.fields(kind)} <= keys

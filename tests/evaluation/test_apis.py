@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from thresher.core import InvalidInput
-from thresher.evaluation import ApiQuestion, Asked, figures_of_apis, provider_of, read_api_questions
+from thresher.evaluation import ApiObservation, ApiQuestion, figures_of_apis, provider_of, read_api_questions
 
 
 def test_questions_are_read_with_their_operations(tmp_path: Path) -> None:
@@ -30,11 +30,11 @@ def test_a_wrong_line_is_refused(tmp_path: Path, line: str) -> None:
 
 def test_figures_count_places_and_shares() -> None:
     """One question right at once, one in the sixth place with half of what it wants, one not at all."""
-    first = Asked(ApiQuestion("a", frozenset({"GET /a"}), 1), ("GET /a", "GET /b"), 10.0, 4.0)
-    sixth = Asked(
+    first = ApiObservation(ApiQuestion("a", frozenset({"GET /a"}), 1), ("GET /a", "GET /b"), 10.0, 4.0)
+    sixth = ApiObservation(
         ApiQuestion("b", frozenset({"GET /x", "GET /y"}), 2), tuple(f"GET /{one}" for one in "123456x"), 20.0, 4.0
     )
-    never = Asked(ApiQuestion("c", frozenset({"GET /z"}), 3), (), 30.0, 4.0)
+    never = ApiObservation(ApiQuestion("c", frozenset({"GET /z"}), 3), (), 30.0, 4.0)
 
     figures = figures_of_apis([first, sixth, never], 9)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from thresher.evaluation.chat_counting import (
-    Cost,
-    Prompt,
+from thresher.evaluation.chat_figures import (
+    PromptCost,
+    SentPrompt,
     called_before,
     costs,
     probes,
@@ -44,7 +44,10 @@ def offered(name: str) -> dict[str, Any]:
 
 def test_a_prompt_that_goes_on_with_an_earlier_one_costs_its_new_part_in_full() -> None:
     """And a tenth of the rest."""
-    first, second = Prompt(0, [SYSTEM, user("one two three")]), Prompt(1, [SYSTEM, user("one two three"), said("four")])
+    first, second = (
+        SentPrompt(0, [SYSTEM, user("one two three")]),
+        SentPrompt(1, [SYSTEM, user("one two three"), said("four")]),
+    )
 
     found = costs([first, second])
 
@@ -54,19 +57,19 @@ def test_a_prompt_that_goes_on_with_an_earlier_one_costs_its_new_part_in_full() 
 
 
 def test_other_tools_at_the_beginning_spoil_the_cache() -> None:
-    """They stand before all messages."""
+    """They come before all messages."""
     long = [SYSTEM, user("word " * 500)]
 
-    found = costs([Prompt(0, long, [offered("a")]), Prompt(1, long, [offered("b")])])
+    found = costs([SentPrompt(0, long, [offered("a")]), SentPrompt(1, long, [offered("b")])])
 
     assert found[1].cached < 20
 
 
 def test_the_cache_knows_every_earlier_prompt_not_the_last_alone() -> None:
-    """A question of another kind lies between."""
-    whole = Prompt(0, [SYSTEM, user("word " * 500)])
+    """A question of another kind is in between."""
+    whole = SentPrompt(0, [SYSTEM, user("word " * 500)])
 
-    found = costs([whole, Prompt(0, [user("Is this relevant?")]), whole])
+    found = costs([whole, SentPrompt(0, [user("Is this relevant?")]), whole])
 
     assert found[2].cached == found[2].tokens == found[0].tokens
 
@@ -75,7 +78,7 @@ def test_a_text_in_parts_counts_like_a_text() -> None:
     """Both are one content."""
     parts = {"role": "user", "content": [{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]}
 
-    assert costs([Prompt(0, [parts])]) == costs([Prompt(0, [user("one two")])]) == [Cost(6, 0)]
+    assert costs([SentPrompt(0, [parts])]) == costs([SentPrompt(0, [user("one two")])]) == [PromptCost(6, 0)]
 
 
 @pytest.mark.parametrize(
@@ -90,12 +93,12 @@ def test_a_text_in_parts_counts_like_a_text() -> None:
 )
 def test_a_passage_of_an_earlier_turn_is_known_by_a_piece_of_it(text: str, count: int) -> None:
     """In any message but the model's."""
-    assert stale_documents([Prompt(1, [user(text), answer("x", "no")])], [[PASSAGE], []]) == count
+    assert stale_documents([SentPrompt(1, [user(text), answer("x", "no")])], [[PASSAGE], []]) == count
 
 
 def test_a_passage_that_was_found_again_is_not_stale() -> None:
     """Nor one in the turn that found it, nor what only a later turn finds."""
-    prompts = [Prompt(turn, [user(PASSAGE)]) for turn in range(3)]
+    prompts = [SentPrompt(turn, [user(PASSAGE)]) for turn in range(3)]
 
     assert stale_documents(prompts, [[PASSAGE], [PASSAGE], []]) == 1
     assert stale_documents(prompts[:1], [[], [PASSAGE]]) == 0
@@ -104,7 +107,7 @@ def test_a_passage_that_was_found_again_is_not_stale() -> None:
 def test_what_the_model_has_quoted_is_not_stale() -> None:
     """Its answers stay, and are read again to put the next question into words."""
     quoted = f"It says: {PASSAGE}"
-    prompts = [Prompt(1, [user("Why?"), said(quoted)]), Prompt(1, [user(f"History: {quoted}")])]
+    prompts = [SentPrompt(1, [user("Why?"), said(quoted)]), SentPrompt(1, [user(f"History: {quoted}")])]
 
     assert stale_documents(prompts, [[PASSAGE], []]) == 0
 
@@ -127,12 +130,14 @@ def test_a_short_passage_is_looked_for_whole() -> None:
 )
 def test_every_call_wants_its_answer_right_behind(messages: list[dict[str, Any]], count: int) -> None:
     """Services refuse a request otherwise."""
-    assert unanswered_calls([Prompt(0, messages)]) == count
+    assert unanswered_calls([SentPrompt(0, messages)]) == count
 
 
 def test_internal_tools_are_seen_wherever_they_are_named() -> None:
     """Offered, called, answered; each time."""
-    prompt = Prompt(0, [said("", ("1", "grade")), {**answer("1"), "name": "grade"}], [offered("grade"), offered("sum")])
+    prompt = SentPrompt(
+        0, [said("", ("1", "grade")), {**answer("1"), "name": "grade"}], [offered("grade"), offered("sum")]
+    )
 
     assert visible_tools([prompt, prompt], ["grade", "rephrase"]) == 6
     assert called_before([prompt], "grade") == 1

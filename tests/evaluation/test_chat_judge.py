@@ -12,12 +12,14 @@ from cryptography.fernet import Fernet
 from tests.fakes.chat_server import ChatServer
 from thresher.agent import ChatSettings, Models, OpenModel
 from thresher.core import Caller, ConfigurationError, Settings, Tenant
-from thresher.evaluation import Answered, Quality, judge_answers
+from thresher.evaluation import AnswerQuality, ChatAnswer, judge_answers
 from thresher.store import Database, SecretBox
 
 ANSWERS = (
-    Answered("a", 1, "How hot?", "Eleven hundred degrees [1].", ("A kiln is heated to eleven hundred degrees {so}.",)),
-    Answered("a", 2, "And how heavy?", "That is not my business.", ()),
+    ChatAnswer(
+        "a", 1, "How hot?", "Eleven hundred degrees [1].", ("A kiln is heated to eleven hundred degrees {so}.",)
+    ),
+    ChatAnswer("a", 2, "And how heavy?", "That is not my business.", ()),
 )
 
 
@@ -36,7 +38,7 @@ async def judge(database: Database, tenant: Tenant) -> AsyncIterator[tuple[ChatS
 async def test_answers_are_judged_by_what_they_rest_on_and_by_whether_they_help(
     judge: tuple[ChatServer, OpenModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An answer without passages is judged by its help alone; nothing goes to the library's makers."""
+    """An answer without passages is judged by its helpfulness only; nothing is sent to the library's makers."""
     pytest.importorskip("openevals", reason="the extra `judge` is not installed")
     monkeypatch.setenv("LANGSMITH_TRACING", "true")
     service, model = judge
@@ -49,20 +51,20 @@ async def test_answers_are_judged_by_what_they_rest_on_and_by_whether_they_help(
 
     quality = await judge_answers(ANSWERS, model)
 
-    assert quality == Quality(groundedness=1.0, helpfulness=0.5, judged=3, unjudged=0)
+    assert quality == AnswerQuality(groundedness=1.0, helpfulness=0.5, judged=3, unjudged=0)
     assert "eleven hundred degrees {so}" in str(service.requests[1]["messages"])
     assert len(service.requests) == 3
 
 
-async def test_a_verdict_that_is_none_is_counted(judge: tuple[ChatServer, OpenModel]) -> None:
-    """And judges nothing."""
+async def test_a_verdict_that_cannot_be_read_is_counted(judge: tuple[ChatServer, OpenModel]) -> None:
+    """It is not a judgement."""
     pytest.importorskip("openevals", reason="the extra `judge` is not installed")
     service, model = judge
     service.model = lambda _: "I would rather not say."
 
     quality = await judge_answers(ANSWERS, model)
 
-    assert quality == Quality(groundedness=None, helpfulness=None, judged=0, unjudged=3)
+    assert quality == AnswerQuality(groundedness=None, helpfulness=None, judged=0, unjudged=3)
 
 
 async def test_without_the_library_it_says_what_to_install(

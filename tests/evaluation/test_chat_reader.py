@@ -20,7 +20,7 @@ def written(folder: Path, *lines: object) -> Path:
 
 
 def test_a_conversation_has_turns_with_steps_of_calls(tmp_path: Path) -> None:
-    """By name or with arguments, alone or at once; an empty list says that none is made."""
+    """By name or with arguments, alone or at once; an empty list means no call."""
     query = {"tool": "sql_query", "arguments": {"connection": "shop", "sql": "select 1"}}
     turns = [
         {"user": "What and how many?", "calls": [["search_documents", query], "read_result"], "says": "Two [1]."},
@@ -56,12 +56,12 @@ TURN: dict[str, Any] = {"user": "x"}
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", "not JSON"),
-        ([], "object was expected"),
+        ("{", "not valid JSON"),
+        ([], "not a JSON object"),
         ({"turns": []}, "at least one turn"),
         ({"turns": ["x"]}, "turn must be an object"),
         ({"turns": [{"user": " "}]}, '"user" must be text'),
-        ({"turns": [{"user": "x", "asks": 1}]}, '"asks" is no field of a turn'),
+        ({"turns": [{"user": "x", "asks": 1}]}, '"asks" is not a field of a turn'),
         ({"turns": [{"user": "x", "says": 1}]}, '"says" must be text'),
         ({"turns": [{"user": "x", "calls": "sql_query"}]}, '"calls" must be a list'),
         ({"turns": [{"user": "x", "calls": [[]]}]}, "at least one call"),
@@ -69,7 +69,7 @@ TURN: dict[str, Any] = {"user": "x"}
         ({"turns": [{"user": "x", "calls": [7]}]}, "a call is a name"),
         ({"turns": [TURN], "name": ""}, '"name" must be text'),
         ({"turns": [TURN], "settings": 1}, '"settings" must be an object'),
-        ({"turns": [TURN], "title": "x"}, '"title" is no field of a conversation'),
+        ({"turns": [TURN], "title": "x"}, '"title" is not a field of a conversation'),
     ],
     ids=range(14),
 )
@@ -80,7 +80,7 @@ def test_a_wrong_line_is_named(tmp_path: Path, line: object, words: str) -> None
 
 
 def test_names_are_given_once_and_a_file_says_something(tmp_path: Path) -> None:
-    """Figures stand under the name."""
+    """Figures are listed by name."""
     with pytest.raises(InvalidInput, match="two conversations 'a'"):
         read_scripts(written(tmp_path, {"name": "a", "turns": [TURN]}, {"name": "a", "turns": [TURN]}))
     with pytest.raises(InvalidInput, match="holds no conversations"):

@@ -19,12 +19,12 @@ from thresher.core import InvalidInput, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.evaluation import (
     ChatFigures,
+    ChatRun,
     ChatTrial,
-    Conversed,
-    Prompt,
     Script,
     ScriptedCall,
     ScriptedTurn,
+    SentPrompt,
     evaluate_chat,
     figures_of_chat,
     open_trial,
@@ -86,7 +86,7 @@ async def trial(
         yield await stack.enter_async_context(opening)
 
 
-async def evaluated(trial: ChatTrial, llm: ChatServer, one: Script) -> tuple[ChatFigures, Conversed]:
+async def evaluated(trial: ChatTrial, llm: ChatServer, one: Script) -> tuple[ChatFigures, ChatRun]:
     """The figures of a conversation with a model that follows it, and what was sent."""
     llm.model = Policy([one])
     done, _ = await evaluate_chat(trial, [one], lambda *_: None)
@@ -96,7 +96,7 @@ async def evaluated(trial: ChatTrial, llm: ChatServer, one: Script) -> tuple[Cha
     return figures, done[0]
 
 
-def texts(prompt: Prompt) -> str:
+def texts(prompt: SentPrompt) -> str:
     """All that a prompt says, but for what it says of the repositories that there are."""
     return "\n".join(str(message["content"]) for message in prompt.messages if message["role"] != "system")
 

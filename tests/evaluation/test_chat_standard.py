@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.evaluation.test_chat_counting import SYSTEM, offered, user
-from thresher.evaluation import Prompt
+from thresher.evaluation import SentPrompt
 from thresher.evaluation.chat_standard import setting_of, shown_passages
 
 
@@ -27,8 +27,8 @@ def test_passages_are_numbered_and_say_where_they_lie() -> None:
 
 def test_tools_and_system_prompt_are_those_of_the_first_request_that_can_answer_the_person() -> None:
     """What is asked beside the answer has none; reading on in results is ours alone."""
-    beside = Prompt(0, [user("Is it relevant?")])
-    first = Prompt(0, [SYSTEM, user("x")], [offered("sql_query"), offered("read_result")])
+    beside = SentPrompt(0, [user("Is it relevant?")])
+    first = SentPrompt(0, [SYSTEM, user("x")], [offered("sql_query"), offered("read_result")])
 
-    assert setting_of([beside, first, Prompt(0, [SYSTEM], [])]) == ((offered("sql_query"),), [SYSTEM])
+    assert setting_of([beside, first, SentPrompt(0, [SYSTEM], [])]) == ((offered("sql_query"),), [SYSTEM])
     assert setting_of([beside]) == ((), [])

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from thresher.core import InvalidInput
 from thresher.embedding import count_tokens
-from thresher.evaluation.documents_baselines import PlainBM25, best_chunks, head, head_and_tail, plain_chunks
-from thresher.evaluation.documents_figures import Given, judge, summarise
-from thresher.evaluation.documents_reader import Span, read_document_questions
-from thresher.evaluation.documents_structure import cuts, structure_of
+from thresher.evaluation.document_baselines import PlainBM25, best_chunks, head, head_and_tail, plain_chunks
+from thresher.evaluation.document_figures import DocumentAnswer, TextSpan, cuts, judge, structure_of, summarise
+from thresher.evaluation.documents import read_document_questions
 
 TEXT = """# Pumps
 
@@ -36,9 +35,9 @@ The end.
 """
 
 
-def span(piece: str) -> Span:
-    """Where a piece stands in the text."""
-    return Span(TEXT.index(piece), TEXT.index(piece) + len(piece))
+def span(piece: str) -> TextSpan:
+    """The span of a piece in the text."""
+    return TextSpan(TEXT.index(piece), TEXT.index(piece) + len(piece))
 
 
 def test_questions_are_read_with_the_texts_that_they_ask_of(tmp_path: Path) -> None:
@@ -50,7 +49,7 @@ def test_questions_are_read_with_the_texts_that_they_ask_of(tmp_path: Path) -> N
     questions, texts = read_document_questions(tmp_path, asked)
 
     assert [(one.document, one.question, one.spans, one.line) for one in questions] == [
-        ("a.md", "How many?", (Span(10, 11),), 2)
+        ("a.md", "How many?", (TextSpan(10, 11),), 2)
     ]
     assert texts["a.md"][10:11] == "7"
 
@@ -66,7 +65,7 @@ def test_questions_are_read_with_the_texts_that_they_ask_of(tmp_path: Path) -> N
         ({"document": "a.md", "question": "q", "spans": [{"start": 0, "end": 5}]}, "0 to 4"),
         ({"document": "a.md", "question": "q", "spans": [{"start": True, "end": 2}]}, "0 to 4"),
         ({"document": "a.md", "question": "q", "spans": ["0-2"]}, "0 to 4"),
-        ([], "an object was expected"),
+        ([], "not a JSON object"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, line: object, said: str) -> None:
@@ -92,7 +91,7 @@ def test_a_folder_or_file_without_anything_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidInput, match="holds no questions"):
         read_document_questions(tmp_path, asked)
-    with pytest.raises(InvalidInput, match="is no folder"):
+    with pytest.raises(InvalidInput, match="is not a folder"):
         read_document_questions(tmp_path / "none", asked)
 
 
@@ -100,8 +99,8 @@ def test_an_answer_with_the_span_in_it_retains_it() -> None:
     """What counts is the text in the content, not what the answer claims."""
     structure = structure_of(TEXT)
     gold = span("The pump starts at noon.")
-    honest = Given("[line 3]\nThe pump starts at noon.", 9, (gold,), compressed=True)
-    boasting = Given("[line 3]\nThe pump starts", 9, (gold,), compressed=True)
+    honest = DocumentAnswer("[line 3]\nThe pump starts at noon.", 9, (gold,), compressed=True)
+    boasting = DocumentAnswer("[line 3]\nThe pump starts", 9, (gold,), compressed=True)
 
     judged = [judge(TEXT, structure, [gold], 10, one) for one in (honest, boasting)]
 
@@ -114,7 +113,7 @@ def test_an_answer_with_the_span_in_it_retains_it() -> None:
 def test_half_a_span_counts_half() -> None:
     """And a question is retained only when all of its spans are."""
     gold, other = span("The pump starts at noon."), span("The end.")
-    answer = Given("The pump starts at noon.", 6, (gold,), compressed=True)
+    answer = DocumentAnswer("The pump starts at noon.", 6, (gold,), compressed=True)
 
     judged = judge(TEXT, structure_of(TEXT), [gold, other], 10, answer)
 
@@ -125,7 +124,7 @@ def test_half_a_span_counts_half() -> None:
 def test_one_token_over_the_budget_is_a_violation() -> None:
     """Every one is counted."""
     judged = [
-        judge(TEXT, structure_of(TEXT), [span("The end.")], 10, Given("The end.", tokens, (), compressed=True))
+        judge(TEXT, structure_of(TEXT), [span("The end.")], 10, DocumentAnswer("The end.", tokens, (), compressed=True))
         for tokens in (10, 11)
     ]
 
@@ -159,7 +158,7 @@ def test_an_open_fence_reaches_to_the_end_and_hides_tables() -> None:
 
     structure = structure_of(text)
 
-    assert structure.fences == (Span(0, len(text)),)
+    assert structure.fences == (TextSpan(0, len(text)),)
     assert structure.tables == ()
 
 

@@ -70,7 +70,7 @@ async def tenants(services: Services) -> int:
 
 
 async def test_an_evaluation_of_documents_measures_and_leaves_nothing(services: Services, trial: DocumentTrial) -> None:
-    """A small budget gives the passages, a large one the whole document, and the plain rules stand beside both."""
+    """A small budget gives the passages, a large one the whole document, and plain rules are measured for both."""
     stages: list[str] = []
 
     small, whole = await evaluate_documents(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from thresher.evaluation.figures import Observation, compute
+from thresher.evaluation.tools import ToolObservation, tool_figures
 
 
 def seen(
     relevant: set[str], ranked: str = "", returned: str = "", *, abstained: bool = False, probability: float = 0.5
-) -> Observation:
+) -> ToolObservation:
     """An observation; every letter is a tool."""
-    return Observation(
+    return ToolObservation(
         relevant=frozenset(relevant),
         ranked=tuple(ranked),
         returned=tuple(returned),
@@ -32,7 +32,7 @@ def test_messages_with_and_without_a_fitting_tool_are_counted_apart() -> None:
         seen(set(), "abc", "", abstained=True, probability=0.1),
     ]
 
-    figures = compute(observations, tools=4, index_seconds=2.0, unknown_relevant=1)
+    figures = tool_figures(observations, tools=4, index_seconds=2.0, unknown_relevant=1)
 
     assert (figures.recall_at_1, figures.recall_at_3, figures.recall_at_5) == (0.5, 0.75, 0.75)
     assert figures.all_in_10 == 0.5
@@ -46,7 +46,7 @@ def test_messages_with_and_without_a_fitting_tool_are_counted_apart() -> None:
 
 def test_abstention_has_no_figure_without_messages_of_both_kinds() -> None:
     """Null, not 0 and not 1."""
-    figures = compute([seen({"a"}, "a", "a")], tools=1, index_seconds=0.0, unknown_relevant=0)
+    figures = tool_figures([seen({"a"}, "a", "a")], tools=1, index_seconds=0.0, unknown_relevant=0)
 
     assert (figures.abstention_auc, figures.abstention_accuracy) == (None, None)
     assert figures.tools_per_second == 0.0
@@ -54,7 +54,7 @@ def test_abstention_has_no_figure_without_messages_of_both_kinds() -> None:
 
 def test_ranking_has_no_figure_without_messages_that_fit() -> None:
     """Only messages that no tool fits."""
-    figures = compute([seen(set(), "a", "a")], tools=1, index_seconds=1.0, unknown_relevant=0)
+    figures = tool_figures([seen(set(), "a", "a")], tools=1, index_seconds=1.0, unknown_relevant=0)
 
     assert (figures.recall_at_5, figures.ndcg_at_10, figures.all_in_10, figures.precision_at_5) == (None,) * 4
     assert figures.returned_mean == 1.0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from thresher.core import InvalidInput
-from thresher.evaluation.intents_reader import read_tests, read_training
+from thresher.evaluation.intents import read_tests, read_training
 
 
 def written(folder: Path, text: str | bytes) -> Path:
@@ -18,7 +18,7 @@ def written(folder: Path, text: str | bytes) -> Path:
 
 
 def test_test_lines_have_one_intent_several_or_none(tmp_path: Path) -> None:
-    """Blank lines and a byte order mark are passed over, fields that nobody knows too."""
+    """Blank lines, a byte order mark and unknown fields are ignored."""
     text = (
         '\ufeff{"text": "where is my card", "intent": "card", "id": 7}\n\n'
         '{"text": "card and pin", "intent": ["card", "pin", "card"]}\r\n'
@@ -36,7 +36,7 @@ def test_test_lines_have_one_intent_several_or_none(tmp_path: Path) -> None:
 
 
 def test_a_separator_inside_a_text_ends_no_line(tmp_path: Path) -> None:
-    """JSON lets U+2028 stand as it is."""
+    """JSON allows U+2028 unescaped."""
     (line,) = read_tests(written(tmp_path, '{"text": "one\u2028two", "intent": "a"}'))
 
     assert line.text == "one\u2028two"
@@ -46,9 +46,9 @@ def test_a_separator_inside_a_text_ends_no_line(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("", "holds no lines"),
-        ('{"text": "a", "intent": "x"}\n{', "line 2: this is not JSON"),
-        ("[" * 100_000, "line 1: this is not JSON"),
-        ("[]", "line 1: an object was expected"),
+        ('{"text": "a", "intent": "x"}\n{', "line 2: not valid JSON"),
+        ("[" * 100_000, "line 1: not valid JSON"),
+        ("[]", "line 1: not a JSON object"),
         ('{"intent": "x"}', '"text" must be text'),
         ('{"text": " ", "intent": "x"}', '"text" must be text'),
         ('{"text": "a"}', '"intent" is missing'),

@@ -37,7 +37,7 @@ def test_ndcg_of_a_list_without_relevant_tools_is_zero() -> None:
 
 @pytest.mark.parametrize(("depth", "value"), [(5, 0.0), (6, 1.0)])
 def test_all_in_wants_every_relevant_tool(depth: int, value: float) -> None:
-    """The second one stands in place 6."""
+    """The second one is at rank 6."""
     assert all_in(RANKED, {"b", "f"}, depth) == value
 
 

@@ -1,4 +1,4 @@
-"""The deterministic model behaves like a sensible one, by what stands in its prompt alone."""
+"""The deterministic model behaves like a good one, and uses its prompt only."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def asked(*messages: dict[str, Any], tools: list[dict[str, Any]] = TOOLS) -> str
 
 
 def placed(text: str) -> dict[str, Any]:
-    """Passages as they stand behind the person's message."""
+    """Passages as they follow the user's message."""
     return user(fill_text("Passages:\n\n{{CONTEXT}}\n\nAnswer from these.", {"CONTEXT": text}))
 
 

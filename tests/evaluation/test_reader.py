@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from thresher.core import InvalidInput
-from thresher.evaluation.reader import read_pool, read_questions
+from thresher.evaluation.tools import read_pool, read_questions
 
 POOL = """[
 {"server": "git", "name": "log"},
@@ -40,18 +40,18 @@ def test_a_pool_is_read_in_order(tmp_path: Path) -> None:
         ("", "line 1: a list was expected"),
         ("{}", "line 1: a list was expected"),
         ("[]", "holds no tools"),
-        ('[\n{"server": "a", "name": "b"},\n{"server": "a", "name"', "line 3: this is not JSON"),
+        ('[\n{"server": "a", "name": "b"},\n{"server": "a", "name"', "line 3: not valid JSON"),
         ('[\n{"server": "a", "name": "b"}\n{"server": "a"}]', "line 3: a comma or the end"),
         ('[\n{"server": "a", "name": "b"}\n', "line 3: a comma or the end"),
         ('[{"server": "a", "name": "b"}]\n x', "something follows the list"),
-        ("[\n1]", "line 2: an object was expected"),
+        ("[\n1]", "line 2: not a JSON object"),
         ('[\n\n{"server": "", "name": "b"}]', 'line 3: "server" must be text'),
         ('[{"server": "a", "name": 3}]', '"name" must be text'),
         ('[{"server": "a", "name": "b", "description": 3}]', '"description" must be text'),
         ('[{"server": "a", "name": "b", "inputSchema": "x"}]', '"inputSchema" must be an object'),
-        ('[{"server": "a", "name": "b"},\n{"server": "a", "name": "b"}]', "line 2: a/b stands already in line 1"),
+        ('[{"server": "a", "name": "b"},\n{"server": "a", "name": "b"}]', "line 2: a/b is already in line 1"),
         (b"\xff\xfe\x00", "not UTF-8"),
-        ("[" * 100_000, "not JSON"),
+        ("[" * 100_000, "not valid JSON"),
     ],
 )
 def test_a_wrong_pool_is_refused_with_its_line(tmp_path: Path, text: str | bytes, problem: str) -> None:
@@ -77,8 +77,8 @@ def test_queries_are_read_with_their_lines(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("", "holds no queries"),
-        ('{"query": "a", "relevant": []}\n{', "line 2: this is not JSON"),
-        ("[1]", "line 1: an object was expected"),
+        ('{"query": "a", "relevant": []}\n{', "line 2: not valid JSON"),
+        ("[1]", "line 1: not a JSON object"),
         ('{"relevant": []}', '"query" must be text'),
         ('{"query": "  ", "relevant": []}', '"query" must be text'),
         ('{"query": "a"}', '"relevant" is missing'),
@@ -102,6 +102,6 @@ def test_only_line_breaks_end_a_query(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    """The path stands in the message."""
+    """The message has the path."""
     with pytest.raises(InvalidInput, match="nowhere"):
         read_pool(tmp_path / "nowhere")

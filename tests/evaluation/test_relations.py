@@ -42,7 +42,7 @@ def written(folder: Path, content: object) -> Path:
 
 
 def test_a_file_of_schemas_is_read_with_keys_of_several_columns(tmp_path: Path) -> None:
-    """Pairs that together make up a parent's key are one key; the star is no column."""
+    """Pairs that together make up a parent's key are one key; the star is not a column."""
     (schema,) = read_schemas(written(tmp_path, [SHOP]))
     notes = schema.tables[3]
 
@@ -56,7 +56,7 @@ def test_a_file_of_schemas_is_read_with_keys_of_several_columns(tmp_path: Path) 
 
 
 def test_primary_keys_in_a_flat_list_are_one_key_of_their_table(tmp_path: Path) -> None:
-    """As older files have them; one object stands for a list of one."""
+    """As older files have them; one object is a list of one."""
     (schema,) = read_schemas(written(tmp_path, SHOP | {"primary_keys": [1, 3, 5, 6, 7]}))
 
     assert schema.tables[2].primary_key == ("order_id", "line_no")
@@ -67,7 +67,7 @@ def test_primary_keys_in_a_flat_list_are_one_key_of_their_table(tmp_path: Path) 
     [
         ("{", "is not JSON"),
         ("[]", "holds no schemas"),
-        ("[3]", "schema 1: an object was expected"),
+        ("[3]", "schema 1: not a JSON object"),
         ([{"db_id": "a"}], "'table_names_original' is missing"),
         ([SHOP | {"foreign_keys": [[1, 99]]}], "there is no column 99"),
         ([SHOP | {"foreign_keys": [[0, 1]]}], "there is no column 0"),
@@ -85,7 +85,7 @@ def test_a_wrong_file_is_refused_with_its_schema(tmp_path: Path, content: object
 
 
 def test_figures_count_what_is_right_invented_and_missed(tmp_path: Path) -> None:
-    """A key that nobody could guess is missed; the wrong ones are told with their evidence."""
+    """A key that cannot be guessed is missed; wrong relations have their evidence."""
     (schema,) = read_schemas(written(tmp_path, [SHOP]))
     trial = try_relations(schema.name, schema.tables)
     figures = figures_of([trial])
@@ -101,7 +101,7 @@ def test_figures_count_what_is_right_invented_and_missed(tmp_path: Path) -> None
 
 
 def test_figures_of_nothing_are_none() -> None:
-    """No keys and nothing found are no zero."""
+    """Without keys and relations a figure is None, not 0."""
     figures = figures_of([try_relations("empty", ())])
 
     assert (figures.precision, figures.recall, figures.f1, figures.average_precision) == (None, None, None, None)

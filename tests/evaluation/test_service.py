@@ -11,14 +11,16 @@ from tests.support import Databases
 from tests.support.product import CATALOGUE, opened
 from thresher.core import Settings, Tenant
 from thresher.embedding import open_encoder
-from thresher.evaluation import Question, evaluate
+from thresher.evaluation import ToolQuestion, evaluate_tools
 from thresher.services import Services
 from thresher.store import Database
 
 QUESTIONS = [
-    Question("show the commit history", (), frozenset({"git/git_log"}), 1),
-    Question("send an email and read a file", ("send an email", "read a text file"), frozenset({"mail/send_email"}), 2),
-    Question("compose a sonnet about autumn leaves", (), frozenset(), 3),
+    ToolQuestion("show the commit history", (), frozenset({"git/git_log"}), 1),
+    ToolQuestion(
+        "send an email and read a file", ("send an email", "read a text file"), frozenset({"mail/send_email"}), 2
+    ),
+    ToolQuestion("compose a sonnet about autumn leaves", (), frozenset(), 3),
 ]
 
 
@@ -54,9 +56,9 @@ async def leftovers(databases: Databases, name: str) -> int:
 
 
 async def test_an_evaluation_measures_and_leaves_nothing(services: Services, databases: Databases, name: str) -> None:
-    """Figures come out, progress is told, and every tenant's rows are as before."""
+    """Figures are returned, progress is reported, and every tenant's rows are unchanged."""
     stages: list[tuple[str, int, int]] = []
-    figures = await evaluate(
+    figures = await evaluate_tools(
         services.database, services.tools, CATALOGUE, QUESTIONS, lambda *stage: stages.append(stage)
     )
 
@@ -78,7 +80,7 @@ async def test_a_cancelled_evaluation_removes_its_tenant(services: Services, dat
         if stage == "Asking":
             asking.set()
 
-    work = asyncio.create_task(evaluate(services.database, services.tools, CATALOGUE, QUESTIONS * 50, follow))
+    work = asyncio.create_task(evaluate_tools(services.database, services.tools, CATALOGUE, QUESTIONS * 50, follow))
     await asyncio.wait_for(asking.wait(), 60)
     assert await leftovers(databases, name) == 1
     work.cancel()
@@ -86,6 +88,6 @@ async def test_a_cancelled_evaluation_removes_its_tenant(services: Services, dat
         await work
     assert await leftovers(databases, name) == 0
 
-    again = await evaluate(services.database, services.tools, CATALOGUE[:2], QUESTIONS[:1], lambda *_: None)
+    again = await evaluate_tools(services.database, services.tools, CATALOGUE[:2], QUESTIONS[:1], lambda *_: None)
     assert again.tools == 2
     assert again.recall_at_1 == 1.0

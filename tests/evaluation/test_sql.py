@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from thresher.core import InvalidInput
-from thresher.evaluation.sql import Statement, dialect_of, judge_statements, read_statements, sql_figures
+from thresher.evaluation.sql import LabelledStatement, dialect_of, judge_statements, read_statements, sql_figures
 from thresher.sqlguard import Verdict
 
 READ, WRITE = Verdict(True, kind="select"), Verdict(False, "writes", "It changes rows.")
@@ -32,9 +32,9 @@ def test_lines_are_expectation_statement_and_reason(tmp_path: Path) -> None:
     )
 
     assert read_statements(written(tmp_path, text)) == [
-        Statement("SELECT 1 -- # one", "allow", "", 3),
-        Statement("DELETE FROM customers", "deny", "{{T2}} is gone", 4),
-        Statement("TABLE orders", "allow", "", 5),
+        LabelledStatement("SELECT 1 -- # one", "allow", "", 3),
+        LabelledStatement("DELETE FROM customers", "deny", "{{T2}} is gone", 4),
+        LabelledStatement("TABLE orders", "allow", "", 5),
     ]
 
 
@@ -72,7 +72,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_figures_count_what_was_let_through() -> None:
     """Reads as a share, hostile ones each; what was judged otherwise is listed with the guard's reason."""
     lines = [("SELECT 1", "allow"), ("SELECT 'DELETE'", "allow"), ("DELETE FROM t", "deny"), ("DROP TABLE t", "deny")]
-    statements = [Statement(sql, word, "because", at) for at, (sql, word) in enumerate(lines, 1)]  # type: ignore[arg-type]
+    statements = [LabelledStatement(sql, word, "because", at) for at, (sql, word) in enumerate(lines, 1)]  # type: ignore[arg-type]
 
     figures = sql_figures("sqlite", judge_statements(judge, statements))
 
@@ -88,14 +88,14 @@ def test_figures_count_what_was_let_through() -> None:
 
 
 def test_a_share_of_nothing_is_none() -> None:
-    """A file of hostile statements says nothing of reads."""
-    figures = sql_figures("duckdb", judge_statements(judge, [Statement("DELETE FROM t", "deny", "", 1)]))
+    """A file of hostile statements has no figure for reads."""
+    figures = sql_figures("duckdb", judge_statements(judge, [LabelledStatement("DELETE FROM t", "deny", "", 1)]))
 
     assert (figures.reads_accepted, figures.hostile_accepted, figures.wrong) == (None, 0, ())
 
 
 def test_dialects_have_the_names_that_people_use() -> None:
-    """And a wrong one is told the nearest."""
+    """An unknown one is answered with the nearest."""
     assert [dialect_of(name) for name in ("PostgreSQL", "postgres", "sqlserver", " duckdb ")] == [
         "postgresql", "postgresql", "mssql", "duckdb",
     ]  # fmt: skip

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from thresher.connectors import Caps, Health, Profiles, Rows, Schema, Tag
+from thresher.connectors import Caps, Health, Profiles, Rows, Schema, SessionTag
 from thresher.sqlguard import Knowledge
 
 
@@ -23,7 +23,7 @@ class Session:
         self.closed = threading.Event()
         self.dead = False
 
-    def run(self, sql: str, tag: Tag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
+    def run(self, sql: str, tag: SessionTag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
         if self.dead:
             raise ConnectionResetError("gone")
         if sql == "wrong":
@@ -34,7 +34,7 @@ class Session:
             raise DriverError("cancelled")
         return Rows((), ((self.engine.sessions.index(self),),))
 
-    def explain(self, sql: str, tag: Tag, seconds: float) -> Rows:
+    def explain(self, sql: str, tag: SessionTag, seconds: float) -> Rows:
         return Rows((), ())
 
     def knowledge(self) -> Knowledge:
@@ -53,7 +53,7 @@ class Session:
     def health(self) -> Health:
         return Health(ok=True)
 
-    def describe(self, tag: Tag) -> Rows:
+    def describe(self, tag: SessionTag) -> Rows:
         return Rows((), ())
 
     def cancel(self) -> None:

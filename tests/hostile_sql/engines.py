@@ -21,11 +21,11 @@ from sqlalchemy import make_url
 
 from tests.support import Databases
 from tests.support.mariadb import MariaServer
-from thresher.connectors import Caps, Connector, ConnectorOptions, Tag, open_connector
+from thresher.connectors import Caps, Connector, ConnectorOptions, SessionTag, open_connector
 from thresher.core import ThresherError
 from thresher.sqlguard import Dialect
 
-TAG: Final = Tag(client="hostile", thread="t", audit_id=1)
+TAG: Final = SessionTag(client="hostile", thread="t", audit_id=1)
 CAPS: Final = Caps(rows=20, bytes=100_000, seconds=0.3)
 OPTIONS: Final = ConnectorOptions(sessions=1, lock_seconds=0.5, connect_seconds=20)
 

@@ -46,7 +46,7 @@ def caller(services: Services) -> Caller:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    """A small shop, one of whose keys nobody declared."""
+    """A small shop with one undeclared key."""
     file = tmp_path / "shop.db"
     write(file, SHOP)
     return file

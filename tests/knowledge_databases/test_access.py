@@ -1,4 +1,4 @@
-"""Who sees which connection, who may make one, and that nobody is told a password."""
+"""Who sees which connection, who may add one, and that no password is shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from thresher.connectors import read_address
 from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.knowledge.databases import DatabaseService
-from thresher.knowledge.databases.access import may_connect
+from thresher.knowledge.databases.sessions import may_connect
 from thresher.services import Services
 from thresher.store import Database, SecretBox
 
@@ -46,7 +46,7 @@ async def test_a_user_s_connection_is_hers(service: DatabaseService, caller: Cal
 async def test_a_user_s_connection_hides_the_tenant_s_of_its_name(
     service: DatabaseService, caller: Caller, shop: Path, tmp_path: Path
 ) -> None:
-    """Each asks his own."""
+    """Each user gets their own."""
     other = tmp_path / "other.db"
     write(other, "create table only_here (id integer)")
     ana = replace(caller, user="ana")
@@ -190,7 +190,7 @@ async def test_no_password_is_told(services: Services, caller: Caller, caplog: p
 
 
 async def test_a_name_must_be_one(service: DatabaseService, caller: Caller, shop: Path) -> None:
-    """What tools take as an argument is short and plain."""
+    """Names that tools take as an argument are short and plain."""
     for name in ("", " ", "a b", "-x", "x" * 64, "a/b", "a\nb", "ä b"):
         with pytest.raises(InvalidInput):
             await service.add_connection(caller, name, url(shop))
@@ -212,7 +212,7 @@ async def test_a_name_is_taken_once(service: DatabaseService, caller: Caller, sh
 
 
 async def test_an_unknown_connection_offers_near_names(service: DatabaseService, caller: Caller, shop: Path) -> None:
-    """A mistyped name is no dead end."""
+    """The error for a mistyped name suggests similar ones."""
     await service.add_connection(caller, "shop-berlin", url(shop))
 
     with pytest.raises(NotFound, match="shop-berlin"):

@@ -67,7 +67,7 @@ async def test_a_name_that_lacks_its_quotes_is_offered_with_them(
 
 
 async def test_the_session_is_tagged_and_only_reads(service: DatabaseService, caller: Caller, address: str) -> None:
-    """As the server itself says; a statement that writes does not reach it."""
+    """The server itself reports that; a statement that writes does not reach it."""
     await service.add_connection(caller, "erp", address)
 
     info = await service.session_info(caller, "erp")

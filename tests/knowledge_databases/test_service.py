@@ -44,7 +44,7 @@ async def test_one_table_comes_in_full(service: DatabaseService, caller: Caller,
 
 
 async def test_rows_come_with_types_and_a_cursor(service: DatabaseService, caller: Caller, shop: Path) -> None:
-    """The next rows come with the cursor, until there are none."""
+    """The cursor fetches the next rows, until there are none."""
     await service.add_connection(caller, "shop", url(shop))
     sql = "select customer_id, name from customer order by 1"
 
@@ -102,5 +102,5 @@ async def test_an_engine_without_schemas_says_so(service: DatabaseService, calle
     """A wrong schema is answered with those that there are, and not with an empty list."""
     await service.add_connection(caller, "shop", url(shop))
 
-    with pytest.raises(NotFound, match="leave it away"):
+    with pytest.raises(NotFound, match="leave it out"):
         await service.list_tables(caller, "shop", schema="public")

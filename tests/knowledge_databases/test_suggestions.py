@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from thresher.connectors import Column, Schema, Table
-from thresher.knowledge.databases.catalog import Catalog
-from thresher.knowledge.databases.snapshots import NOTHING_KNOWN, snapshot_of
-from thresher.knowledge.databases.suggestions import suggest
+from thresher.knowledge.databases.catalog import NOTHING_KNOWN, Catalog, snapshot_of
+from thresher.knowledge.databases.statements import suggest
 
 
 def catalog(dialect: str) -> Catalog:
@@ -55,7 +54,7 @@ def test_the_near_name_is_offered(dialect: str, message: str, offer: str) -> Non
     ],
 )
 def test_nothing_is_offered_where_nothing_is_near(message: str) -> None:
-    """Nor where the database says it itself."""
+    """The same if the database's message has a suggestion."""
     assert suggest(message, catalog("postgresql"), ["customer"]) == ""
 
 

@@ -1,4 +1,4 @@
-"""What every service of chat keeps: the fake one, and a real one where LLM_URL, LLM_MODEL and LLM_KEY name it."""
+"""The contract of chat services: the fake one, and a real one if LLM_URL, LLM_MODEL and LLM_KEY name it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_an_answer_is_a_text_and_has_a_cost(chat: Chat) -> None:
 
 
 async def test_the_limit_holds_and_is_told(chat: Chat) -> None:
-    """An answer that was cut off says so."""
+    """An answer that was cut off is marked."""
     answer = await chat.complete(asked("Write out: " + "one two three four five six seven eight nine ten " * 20, 16))
 
     assert answer.finish == "length"
@@ -68,7 +68,7 @@ async def test_a_function_is_called_with_arguments(chat: Chat, service: ChatServ
 
 
 async def test_several_at_once_get_their_own_answers(chat: Chat) -> None:
-    """Whoever asks first."""
+    """In any order."""
     answers = await asyncio.gather(*(chat.complete(asked(f"Say exactly: number {number}")) for number in range(4)))
 
     assert [str(number) in answer.text for number, answer in enumerate(answers)] == [True] * 4

@@ -1,4 +1,4 @@
-"""The fake service streams as real ones do: the official client reads it, and its misbehaviour is what it says."""
+"""The fake service streams like real ones: the official client reads it, and it misbehaves as described."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def chunks(client: openai.AsyncOpenAI, **more: Any) -> list[ChatCompletion
 
 
 def text(found: list[ChatCompletionChunk]) -> str:
-    """What the chunks say."""
+    """The text of the chunks."""
     return "".join(chunk.choices[0].delta.content or "" for chunk in found if chunk.choices)
 
 
@@ -93,7 +93,7 @@ async def test_a_stamp_says_when_the_first_word_went_out(client: openai.AsyncOpe
 
 
 async def test_who_leaves_in_the_middle_is_noticed(client: openai.AsyncOpenAI, service: ChatServer) -> None:
-    """And the service stops working for him."""
+    """The service stops working on that request."""
     service.tokens_per_second = 1
     stream = await client.chat.completions.create(model="fake", messages=HELLO, stream=True)
     async for _ in stream:

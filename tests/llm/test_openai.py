@@ -17,7 +17,7 @@ HELLO = ChatRequest((Message("system", "Be short."), Message("user", "Hello ther
 
 
 async def test_an_answer_has_its_text_its_reason_and_what_it_cost(connect: Open, service: ChatServer) -> None:
-    """As the service tells."""
+    """As the service reports them."""
     answer = await connect().complete(HELLO)
 
     assert (answer.text, answer.finish, answer.model) == ("Hello there, who are you?", "stop", "fake")

@@ -26,10 +26,10 @@ async def test_a_model_is_named_by_its_service() -> None:
     ("url", "model", "words"),
     [
         ("http://127.0.0.1/v1", None, "THRESHER_LLM_MODEL"),
-        ("not an address", "m", "no address"),
-        ("ftp://example.org", "m", "no address"),
-        ("http://", "m", "no address"),
-        ("http://[::1", "m", "no address"),
+        ("not an address", "m", "not a valid service address"),
+        ("ftp://example.org", "m", "not a valid service address"),
+        ("http://", "m", "not a valid service address"),
+        ("http://[::1", "m", "not a valid service address"),
         ("https://ana:secret@example.org/v1", "m", "THRESHER_LLM_KEY"),
     ],
 )

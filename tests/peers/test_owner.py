@@ -1,4 +1,4 @@
-"""Whose process is at the other end: one contract for each way to determine it."""
+"""The process at the other end: one contract for each way to determine its user."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from thresher.peers import Peer, kernel, processes
-from thresher.peers.ends import End, end
+from thresher.peers import ConnectionPeer, processes, sockets
+from thresher.peers.sockets import End, end
 
 NOBODY = 65534
 STRANGER = 4_242
@@ -23,7 +23,7 @@ Ends = tuple[tuple[str, int], tuple[str, int]]
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="takes the place of another user")
 
 
-@pytest.fixture(params=[kernel.is_own_socket, processes.in_table, processes.among_own], ids=["kernel", "table", "own"])
+@pytest.fixture(params=[sockets.is_own_socket, processes.in_table, processes.among_own], ids=["kernel", "table", "own"])
 def way(request: pytest.FixtureRequest) -> Way:
     """One way to determine it; Linux offers all three."""
     return request.param
@@ -92,17 +92,17 @@ def connected_as(user: int) -> Iterator[Ends]:
 
 @as_root
 def test_another_users_socket_is_not_ours(way: Way) -> None:
-    """Loopback reaches everybody who has an account on the machine."""
+    """Every account on the machine can use loopback."""
     with connected_as(STRANGER) as ends:
         assert not way(*(end(*pair) for pair in ends))
 
 
 JUDGE_AS = """
 import os, sys
-from thresher.peers import kernel, processes
-from thresher.peers.ends import end
+from thresher.peers import processes, sockets
+from thresher.peers.sockets import end
 ends = end(sys.argv[2], int(sys.argv[3])), end(sys.argv[4], int(sys.argv[5]))
-ways = kernel.is_own_socket, processes.is_own_socket, processes.among_own
+ways = sockets.is_own_socket, processes.is_own_socket, processes.among_own
 [way(*ends) for way in ways]  # what Python imports late lies where another user may not read
 os.setgroups([]); os.setgid(int(sys.argv[1])); os.setuid(int(sys.argv[1]))
 print(*(way(*ends) for way in ways))
@@ -110,7 +110,7 @@ print(*(way(*ends) for way in ways))
 
 
 def judged_as(user: int, ends: Ends) -> list[str]:
-    """What each way says in a process of another user."""
+    """The results of all ways in a process of another user."""
     arguments = [str(part) for pair in ends for part in pair]
     command = [sys.executable, "-c", JUDGE_AS, str(user), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
@@ -138,27 +138,27 @@ def test_a_user_whom_our_namespace_does_not_know_is_not_ours() -> None:
 
 
 async def test_a_connection_is_judged_once() -> None:
-    """What was decided holds until it ends; nothing is looked up again for each request."""
+    """The result is valid for the whole connection; it is not determined again for each request."""
     with connected(*V4) as (client, ends):
-        peer = Peer(*ends)
+        peer = ConnectionPeer(*ends)
         before = await peer.is_own_user()
         client.close()
 
         assert before
         assert await peer.is_own_user()
-        assert not await Peer(*ends).is_own_user()
+        assert not await ConnectionPeer(*ends).is_own_user()
 
 
 @pytest.mark.parametrize("theirs", [("192.0.2.7", 5), ("testclient", 50_000), ("", 0)])
 async def test_what_is_not_this_machine_is_not_ours(theirs: tuple[str, int]) -> None:
     """Another machine's address, and the names that other servers have for an end."""
-    assert not await Peer(theirs, ("127.0.0.1", 80)).is_own_user()
+    assert not await ConnectionPeer(theirs, ("127.0.0.1", 80)).is_own_user()
 
 
 def test_a_peer_is_recognised_once() -> None:
-    """The connection is told when its peer has shown who it is, and not for each of its requests."""
+    """The connection is notified once its peer is recognised, and not for each request."""
     heard: list[str] = []
-    peer = Peer(("127.0.0.1", 1), ("127.0.0.1", 2), lambda: heard.append("recognised"))
+    peer = ConnectionPeer(("127.0.0.1", 1), ("127.0.0.1", 2), lambda: heard.append("recognised"))
     peer.recognise()
     peer.recognise()
 

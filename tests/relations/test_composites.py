@@ -15,7 +15,7 @@ def test_a_table_that_holds_the_whole_key_points_with_all_of_it() -> None:
 
 
 def test_a_longer_key_says_the_shorter_one_too() -> None:
-    """What leads to lines leads to their orders."""
+    """A key to order lines also leads to their orders."""
     schema = ORDERS + "lines: *tenant_id i, *order_no i, *line_no i\nnotes: *id i, tenant_id i, order_no i, line_no i"
 
     assert found(schema) == {
@@ -42,7 +42,7 @@ def test_two_tables_that_relate_the_same_things_do_not_point_to_each_other() -> 
 
 
 def test_a_table_that_extends_another_points_to_it() -> None:
-    """Its name says so, and a row stands for a row."""
+    """Its name shows it, and rows correspond one to one."""
     schema = "course: *term i, *course_no i\ncourse_room: *term i, *course_no i, room t"
 
     assert "course_room.term+course_no > course.term+course_no" in found(schema)

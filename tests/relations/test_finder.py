@@ -1,4 +1,4 @@
-"""What looks like a foreign key, and what does not."""
+"""Columns that look like foreign keys, and columns that do not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.relations.shapes import found, sample, samples, tables_of, told
 from thresher.connectors import Profile, Table
 from thresher.knowledge.databases import find_relations
-from thresher.knowledge.databases.relations import columns_wanted
+from thresher.knowledge.databases.relations import columns_to_sample
 
 FINDS = {
     "a plural table and its key": (
@@ -162,7 +162,7 @@ PLANTS = "plants: *plant_id i\nmachines: *id i, plant_id i"
 
 
 def test_values_that_the_parent_lacks_refute_a_name() -> None:
-    """Half of them are no keys."""
+    """Half of them are not keys."""
     profiles = samples(plants__plant_id=sample(1, 2, 3), machines__plant_id=sample(2, 3, 8, 9))
 
     assert found(PLANTS) == {"machines.plant_id > plants.plant_id"}
@@ -212,12 +212,12 @@ def test_samples_are_wanted_where_they_may_tell() -> None:
     """Both ends of a doubtful pair; bounded."""
     tables = tables_of("plants: *plant_id i\nmachines: *id i, plant_id i, weight n, note t")
 
-    assert columns_wanted(tables) == {("", "plants", "plant_id"), ("", "machines", "plant_id")}
-    assert len(columns_wanted(tables, most=1)) == 1
+    assert columns_to_sample(tables) == {("", "plants", "plant_id"), ("", "machines", "plant_id")}
+    assert len(columns_to_sample(tables, most=1)) == 1
 
 
 def test_a_declared_key_tells_what_the_same_name_means_elsewhere() -> None:
-    """A name that says nothing by itself; not where two declared keys differ."""
+    """This applies to a name without a meaning of its own, unless two declared keys differ."""
     schema = "staff: *id i\njobs: *id i\nbills: *id i, zz9 i>staff\nnotes: *id i, zz9 i"
 
     assert found(schema) == {"notes.zz9 > staff.id"}

@@ -1,12 +1,11 @@
-"""Names are split, brought to one number, and short forms are told from other words."""
+"""Names are split into words and stems, and abbreviations are recognised."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.relations.shapes import tables_of
-from thresher.knowledge.databases.relations.naming import read_column, table_words
-from thresher.knowledge.databases.relations.words import loose, shortens, split, stem
+from thresher.knowledge.databases.relations.names import loose, read_column, shortens, split, stem, table_words
 
 
 @pytest.mark.parametrize(

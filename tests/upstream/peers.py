@@ -1,4 +1,4 @@
-"""A client behind calls, as the gateway would be: it notes what it is told, and answers what it is asked."""
+"""A client behind calls, like the gateway: it records what it receives, and answers questions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ALL = ClientCapabilities(
 
 
 class Client:
-    """A peer; `answer` is what its user says, and `hold` keeps it waiting until it is set."""
+    """A peer; `answer` is its user's answer, and `hold` delays it until it is set."""
 
     def __init__(
         self, identity: str, capabilities: ClientCapabilities | None = None, answer: str = "", owner: str = ""

@@ -1,4 +1,4 @@
-"""What a server says has changed, and subscriptions to single resources."""
+"""Changes that a server reports, and subscriptions to single resources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LISTS = [Changed("tools"), Changed("resources"), Changed("prompts")]
 
 @pytest.fixture
 def changes() -> list[tuple[str, Changed]]:
-    """What was heard: the server's name and the change."""
+    """The reported changes: the server's name and the change."""
     return []
 
 
@@ -53,7 +53,7 @@ async def test_changed_lists_are_heard_in_both_eras(
 async def test_a_subscriber_hears_of_its_resource_until_it_leaves(
     hearing: Upstreams, changes: list[tuple[str, Changed]], tmp_path: Path, mode: str
 ) -> None:
-    """The server is told of the first subscriber and of the last one's leaving only."""
+    """The server is only notified of the first subscriber, and when the last one leaves."""
     heard = tmp_path / "heard"
     config = stdio_server(mode, f"heard={heard}")
     first: list[str] = []
@@ -79,7 +79,7 @@ async def test_a_subscriber_hears_of_its_resource_until_it_leaves(
 
 @pytest.mark.parametrize("mode", ["whole", "modern"])
 async def test_a_subscription_outlives_a_crash(hearing: Upstreams, tmp_path: Path, mode: str) -> None:
-    """The new session is asked for it again, and the subscriber is told once that it may have missed something."""
+    """It is renewed in the new session, and the subscriber is notified once that it may have missed a change."""
     heard = tmp_path / "heard"
     config = stdio_server(mode, f"heard={heard}")
     told: list[str] = []
@@ -100,7 +100,7 @@ async def test_a_subscription_outlives_a_crash(hearing: Upstreams, tmp_path: Pat
 async def test_after_a_reconnect_the_lists_count_as_changed(
     hearing: Upstreams, changes: list[tuple[str, Changed]]
 ) -> None:
-    """What was said in between has been missed; a listing needs no such hint."""
+    """Changes in between were missed; a listing needs no notification."""
     config = stdio_server("whole")
     await hearing.list_tools(config)
     with pytest.raises(UpstreamError):

@@ -10,7 +10,7 @@ import pytest
 from thresher.core import InvalidInput, NotFound
 from thresher.sqlguard import DIALECTS
 from thresher.upstream import GuardedSql, ServerConfig, parse_servers, public_config, restore_config, statements_in
-from thresher.upstream import guarded as module
+from thresher.upstream import config as module
 from thresher.upstream.pool import fill_connections, names_connections
 
 SECRET = "postgresql://reader:p%40ss-word-9@db.example.org/shop"
@@ -72,7 +72,7 @@ def test_statements_are_found_wherever_they_stand(arguments: Any, expected: set[
 
 @pytest.mark.parametrize("value", [1, True, {"text": "select 1"}, ["a", 2], [["a"]], {}])
 def test_what_cannot_be_read_as_a_statement_is_refused(value: Any) -> None:
-    """Nobody could tell what the server makes of it."""
+    """It is unknown what the server would run."""
     with pytest.raises(InvalidInput, match="as a text"):
         statements_in({"sql": value}, ("sql",))
 

@@ -18,7 +18,7 @@ from tests.upstream.conftest import SECRET, HttpServer, alive, pids, stdio_serve
 from tests.upstream.peers import ELICITATION, Client
 from tests.upstream.test_http import post
 from thresher.core import Settings, UpstreamError
-from thresher.upstream import Limits, Upstreams
+from thresher.upstream import UpstreamLimits, Upstreams
 
 Start = Callable[..., HttpServer]
 
@@ -27,7 +27,7 @@ async def test_a_server_that_keeps_failing_is_left_alone_for_a_while(settings: S
     """Calls fail at once and say until when; then it is tried again; a new configuration starts afresh."""
     starts = tmp_path / "starts"
     config = stdio_server("crash_at_start", f"starts={starts}")
-    pool = Upstreams(settings, limits=Limits(failures=2, pause=600.0, longest_pause=600.0))
+    pool = Upstreams(settings, limits=UpstreamLimits(failures=2, pause=600.0, longest_pause=600.0))
     for _ in range(2):
         with pytest.raises(UpstreamError, match="before it was ready"):
             await pool.list_tools(config)
@@ -47,7 +47,7 @@ async def test_a_server_that_keeps_failing_is_left_alone_for_a_while(settings: S
 
 async def test_a_server_that_dies_whenever_it_shall_list_is_left_alone_too(settings: Settings) -> None:
     """A handshake alone proves nothing; one that dies of a call is another matter."""
-    pool = Upstreams(settings, limits=Limits(failures=2, pause=600.0, longest_pause=600.0))
+    pool = Upstreams(settings, limits=UpstreamLimits(failures=2, pause=600.0, longest_pause=600.0))
     config = stdio_server("crash_in_list")
     said = ""
 
@@ -66,7 +66,7 @@ async def test_a_server_that_dies_whenever_it_shall_list_is_left_alone_too(setti
 async def test_a_server_that_was_repaired_is_tried_again_after_the_pause(settings: Settings, tmp_path: Path) -> None:
     """And then nothing reminds of it."""
     config = stdio_server("crash_at_start", f"once={tmp_path / 'once'}")
-    pool = Upstreams(settings, limits=Limits(failures=1, pause=0.05))
+    pool = Upstreams(settings, limits=UpstreamLimits(failures=1, pause=0.05))
     with pytest.raises(UpstreamError):
         await pool.list_tools(config)
 
@@ -85,7 +85,7 @@ async def test_a_server_that_was_repaired_is_tried_again_after_the_pause(setting
 async def test_an_idle_session_is_asked_whether_it_still_answers(settings: Settings, tmp_path: Path, mode: str) -> None:
     """In each era's own way; it stays."""
     heard = tmp_path / "heard"
-    pool = Upstreams(settings, limits=Limits(tending=0.02, ping_after=0.02))
+    pool = Upstreams(settings, limits=UpstreamLimits(tending=0.02, ping_after=0.02))
     await pool.list_tools(stdio_server(mode, f"heard={heard}"))
 
     asked = '"method": "ping"' if mode == "good" else '"method": "server/discover"'
@@ -98,7 +98,7 @@ async def test_an_idle_session_is_asked_whether_it_still_answers(settings: Setti
 async def test_a_session_that_no_longer_answers_is_given_up(settings: Settings, tmp_path: Path) -> None:
     """Its child goes, and the next use starts another."""
     starts = tmp_path / "starts"
-    pool = Upstreams(settings, limits=Limits(tending=0.02, ping_after=0.02, ping=0.05))
+    pool = Upstreams(settings, limits=UpstreamLimits(tending=0.02, ping_after=0.02, ping=0.05))
     config = stdio_server("mute", f"starts={starts}")
     await pool.list_tools(config)
 
@@ -110,10 +110,10 @@ async def test_a_session_that_no_longer_answers_is_given_up(settings: Settings, 
 
 
 async def test_a_health_check_needs_no_users_token(settings: Settings, http_server: Start, tmp_path: Path) -> None:
-    """Whose credentials a session uses is not for us to try out; a refusal shows that the server lives."""
+    """A health check does not use a user's credentials; a refusal shows that the server is alive."""
     heard = tmp_path / "heard"
     server = http_server(f"heard={heard}", headers={"Authorization": f"Bearer {SECRET}"}, identity="ann")
-    pool = Upstreams(settings, limits=Limits(tending=0.02, ping_after=0.02))
+    pool = Upstreams(settings, limits=UpstreamLimits(tending=0.02, ping_after=0.02))
     await pool.list_tools(server.config)
     noted = heard.read_text()
 
@@ -129,7 +129,7 @@ async def test_a_health_check_needs_no_users_token(settings: Settings, http_serv
 async def test_an_expired_http_session_is_found_by_the_health_check(settings: Settings, http_server: Start) -> None:
     """No call pays for it."""
     server = http_server()
-    pool = Upstreams(settings, limits=Limits(tending=0.02, ping_after=0.02))
+    pool = Upstreams(settings, limits=UpstreamLimits(tending=0.02, ping_after=0.02))
     await pool.list_tools(server.config)
 
     await post(server, "/forget")
@@ -142,7 +142,7 @@ async def test_an_expired_http_session_is_found_by_the_health_check(settings: Se
 async def test_an_idle_session_is_closed_unless_somebody_has_subscribed(settings: Settings, tmp_path: Path) -> None:
     """The next use opens another."""
     starts = tmp_path / "starts"
-    pool = Upstreams(settings, limits=Limits(tending=0.02, shared_idle=0.1))
+    pool = Upstreams(settings, limits=UpstreamLimits(tending=0.02, shared_idle=0.1))
     idle, watched = stdio_server("good", f"starts={starts}"), stdio_server("whole", name="watched")
     await pool.subscribe(watched, "memo://one", print)
     await pool.list_tools(idle)
@@ -157,7 +157,7 @@ async def test_an_idle_session_is_closed_unless_somebody_has_subscribed(settings
 async def test_the_number_of_servers_with_sessions_is_bounded(settings: Settings, tmp_path: Path) -> None:
     """The one that was idle longest gives way."""
     starts = tmp_path / "starts"
-    pool = Upstreams(settings, limits=Limits(servers=2))
+    pool = Upstreams(settings, limits=UpstreamLimits(servers=2))
 
     for name in ("a", "b", "c"):
         await pool.list_tools(stdio_server("good", f"starts={starts}", name=name))
@@ -189,7 +189,7 @@ async def test_a_server_that_ignores_what_it_does_not_know_costs_half_a_second_o
 
 async def test_a_slow_stateless_server_is_taken_for_what_it_is(settings: Settings) -> None:
     """The older handshake was tried beside the newest; its refusal shows that the first answer counts."""
-    pool = Upstreams(settings, limits=Limits(probe=0.0))
+    pool = Upstreams(settings, limits=UpstreamLimits(probe=0.0))
 
     listing = await pool.list_tools(stdio_server("modern"))
 

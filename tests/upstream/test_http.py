@@ -19,7 +19,7 @@ Start = Callable[..., HttpServer]
 
 
 async def post(server: HttpServer, path: str) -> None:
-    """Tell a fake something beside the protocol."""
+    """Send a fake a message outside the protocol."""
     request = urllib.request.Request(f"http://127.0.0.1:{server.port}{path}", method="POST")
     await asyncio.to_thread(lambda: urllib.request.urlopen(request).close())
 
@@ -68,7 +68,7 @@ async def test_the_newest_era_is_spoken_over_http(upstreams: Upstreams, http_ser
 async def test_a_call_that_needs_headers_of_an_unlisted_tool_lists_and_is_sent_again(
     upstreams: Upstreams, http_server: Start, tmp_path: Path
 ) -> None:
-    """2026-07-28: the refusal says that the call was not taken; afterwards no listing is needed."""
+    """2026-07-28: the refusal shows that the call was not carried out; afterwards no listing is needed."""
     heard = tmp_path / "heard"
     config = http_server("mode=modern", f"heard={heard}").config
 
@@ -89,7 +89,7 @@ async def test_a_call_that_asks_for_input_is_refused(upstreams: Upstreams, http_
 async def test_an_expired_session_is_renewed_and_the_refused_call_sent_again(
     upstreams: Upstreams, http_server: Start, tmp_path: Path, mode: str
 ) -> None:
-    """The server said that it did not take the call, so this is no repetition; ten callers share one renewal."""
+    """The server reports that it did not carry out the call, so it can be repeated; ten callers share one renewal."""
     heard = tmp_path / "heard"
     server = http_server(f"mode={mode}", f"heard={heard}")
     await upstreams.list_tools(server.config)
@@ -102,7 +102,7 @@ async def test_an_expired_session_is_renewed_and_the_refused_call_sent_again(
 
 
 async def test_a_server_that_came_back_is_reached_again(upstreams: Upstreams, http_server: Start) -> None:
-    """While it is away the error says where it should be; the query's key is hidden."""
+    """While it is unavailable the error shows its address; the key in the query is hidden."""
     server = http_server()
     config = server.config
     await upstreams.list_tools(config)
@@ -217,7 +217,7 @@ async def test_a_redirect_within_the_origin_is_followed(upstreams: Upstreams, ht
 
 
 async def test_a_redirect_elsewhere_is_not_followed(upstreams: Upstreams, http_server: Start) -> None:
-    """What was configured for one origin must not go to another."""
+    """Secrets configured for one origin must not be sent to another."""
     config = http_server("mode=moved", "to=http://elsewhere.example/mcp").config
 
     with pytest.raises(UpstreamError, match=r"redirects to http://elsewhere\.example/mcp, which is elsewhere"):

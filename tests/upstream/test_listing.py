@@ -18,13 +18,13 @@ async def test_an_invalid_definition_is_left_out_and_named(upstreams: Upstreams)
     assert [tool.name for tool in listing.tools] == ["echo"]
     missing, bad, number, array = listing.problems
     assert missing == "The tool 'broken' is left out: inputSchema is missing."
-    assert bad == "The tool 'bad' is left out: inputSchema.properties.a.type: 'strang' is no type."
+    assert bad == "The tool 'bad' is left out: inputSchema.properties.a.type: 'strang' is not a type."
     assert number == "A tool is left out: it is not an object."
     assert array == "The tool 'list' is left out: inputSchema must be an object."
 
 
 async def test_a_definition_that_no_model_could_be_shown_is_left_out(upstreams: Upstreams) -> None:
-    """Reading and scanning it would hold up everybody else."""
+    """Reading and scanning it would delay all other callers."""
     listing = await upstreams.list_tools(stdio_server("large"))
 
     assert [tool.name for tool in listing.tools] == ["echo"]
@@ -48,7 +48,7 @@ async def test_resources_templates_and_prompts_are_listed_as_the_server_defines_
 
 
 async def test_what_a_listing_may_be_kept_for_is_handed_on(upstreams: Upstreams) -> None:
-    """Revision 2026-07-28 says so; earlier ones do not."""
+    """Only revision 2026-07-28 reports it."""
     modern, older = [await upstreams.list_tools(stdio_server(mode, name=mode)) for mode in ("modern", "whole")]
 
     assert (modern.ttl_ms, modern.cache_scope) == (5000, "private")
@@ -65,7 +65,7 @@ async def test_a_failed_list_of_resources_spoils_no_tool(upstreams: Upstreams) -
 
 
 async def test_a_server_without_resources_is_not_asked_for_any(upstreams: Upstreams) -> None:
-    """It says what it has."""
+    """Its capabilities show what it has."""
     listing = await upstreams.list_tools(stdio_server())
 
     assert (listing.resources, listing.prompts, listing.partial, listing.problems) == ((), (), frozenset(), ())
@@ -102,17 +102,17 @@ async def test_what_a_server_does_not_have_is_refused_in_its_words(upstreams: Up
         ({"type": "object", "properties": {"a": {"type": ["string", "null"]}, "b": True}}, ""),
         ({"type": "object", "properties": {"a": {"items": [{"type": "string"}]}}, "$defs": {"x": {}}}, ""),
         ({"type": "array"}, "its type is 'array'"),
-        ({"properties": []}, "properties: it is no object"),
-        ({"properties": {"a": 1}}, "properties.a: it is no schema"),
-        ({"required": "a"}, "required: it is no list of names"),
-        ({"properties": {"a": {"enum": "x"}}}, "enum: it is no list"),
-        ({"properties": {"a": {"anyOf": {}}}}, "anyOf: it is no list"),
-        ({"properties": {"a": {"items": 3}}}, "items: it is no schema"),
-        ({"properties": {"a": {"type": {}}}}, "is no type"),
+        ({"properties": []}, "properties: it is not an object"),
+        ({"properties": {"a": 1}}, "properties.a: it is not a schema"),
+        ({"required": "a"}, "required: it is not a list of names"),
+        ({"properties": {"a": {"enum": "x"}}}, "enum: it is not a list"),
+        ({"properties": {"a": {"anyOf": {}}}}, "anyOf: it is not a list"),
+        ({"properties": {"a": {"items": 3}}}, "items: it is not a schema"),
+        ({"properties": {"a": {"type": {}}}}, "is not a type"),
     ],
 )
 def test_a_schema_is_checked_in_its_structure(schema: dict[str, object], problem: str) -> None:
-    """What a model's provider would refuse is found; what merely is unusual is not."""
+    """Schemas that a model's provider would refuse are found; merely unusual ones are not."""
     found = schema_problem(schema)
 
     assert problem in found

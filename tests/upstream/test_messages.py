@@ -51,7 +51,7 @@ def test_what_is_no_message_is_none(broken: str) -> None:
     ],
 )
 def test_an_answer_nested_too_deeply_ends_the_wait_for_it(text: str) -> None:
-    """Whoever waits for it learns so at once."""
+    """The waiting caller gets an error at once."""
     message = decoded(text.replace("DEEP", "[" * 5_000 + "]" * 5_000))
 
     assert message is not None

@@ -40,7 +40,7 @@ def test_reads_the_file_that_claude_and_cursor_share() -> None:
 
 
 def test_reads_the_files_of_vs_code_with_comments_and_trailing_commas() -> None:
-    """A `//` inside a text is no comment; inputs are reported, and so is the entry that needs one."""
+    """A `//` inside a text is not a comment; inputs are reported, and so is the entry that needs one."""
     text = """\ufeff{
       // my servers
       "inputs": [{"id": "token", "type": "promptString"}],
@@ -66,7 +66,7 @@ def test_a_broken_text_is_reported_with_its_line_and_column() -> None:
 
 @pytest.mark.parametrize("document", ["", "[]", "3", "{}", '{"mcpServers": []}', "[" * 100_000, "x" * 5_000_001])
 def test_what_is_no_server_file_is_refused(document: str) -> None:
-    """The error says what such a file looks like, or how large it may be."""
+    """The error shows what such a file looks like, or how large it may be."""
     with pytest.raises(InvalidInput, match="server file"):
         parse_servers(document, {})
 

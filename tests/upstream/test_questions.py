@@ -16,14 +16,14 @@ from tests.support import eventually
 from tests.upstream.conftest import HttpServer, alive, pids, stdio_server
 from tests.upstream.peers import ALL, ELICITATION, Client
 from thresher.core import Settings, UpstreamError, UpstreamRefused, UpstreamTimeout
-from thresher.upstream import Limits, ServerConfig, Upstreams
+from thresher.upstream import ServerConfig, UpstreamLimits, Upstreams
 
 Start = Callable[..., HttpServer]
-LIMITS = Limits(leases=2, lease_wait=2.0, lease_idle=0.05, tending=0.05, ping_after=60.0)
+LIMITS = UpstreamLimits(leases=2, lease_wait=2.0, lease_idle=0.05, tending=0.05, ping_after=60.0)
 
 
 def text(outcome: Any) -> str:
-    """What a call answered."""
+    """The text of a call's answer."""
     return str(outcome.content[0].model_dump()["text"])
 
 
@@ -76,7 +76,7 @@ async def test_the_state_of_a_stateless_server_goes_back_as_it_came(upstreams: U
 
 
 async def test_a_client_that_cannot_be_asked_shares_the_session(upstreams: Upstreams, tmp_path: Path) -> None:
-    """One child for the listing and both clients; the server is told that nobody can be asked."""
+    """One child serves the listing and both clients; it is told that no client can be asked."""
     starts = tmp_path / "starts"
     config = stdio_server("good", f"starts={starts}")
     await upstreams.list_tools(config)
@@ -190,7 +190,7 @@ async def test_what_a_client_has_not_declared_is_not_asked_of_it(upstreams: Upst
 
 
 async def test_a_question_after_the_call_is_refused(upstreams: Upstreams, tmp_path: Path) -> None:
-    """On a leased session too: whoever's call it was, it has ended."""
+    """On a leased session too: the call to which it belonged has ended."""
     heard = tmp_path / "heard"
     ann = Client("ann", ELICITATION)
 
@@ -201,7 +201,7 @@ async def test_a_question_after_the_call_is_refused(upstreams: Upstreams, tmp_pa
 
 
 async def test_a_question_ends_with_its_call(upstreams: Upstreams, tmp_path: Path) -> None:
-    """When the caller gives up while its user still thinks, the server is told so, and the call is cancelled."""
+    """If the caller gives up while its user still thinks, the question is refused and the call cancelled."""
     heard = tmp_path / "heard"
     ann = Client("ann", ELICITATION)
     ann.hold = asyncio.Event()
@@ -244,7 +244,7 @@ async def test_a_client_that_refuses_or_fails_is_no_fault_of_the_server(
 
 
 async def test_what_a_server_logs_reaches_the_client_of_the_call_only(upstreams: Upstreams) -> None:
-    """On a session that is shared a line names no call, so nobody hears it."""
+    """On a shared session a log message names no call, so it is dropped."""
     config = stdio_server()
     ann, bob, shared = Client("ann", ELICITATION), Client("bob", ELICITATION), Client("c")
 
@@ -267,7 +267,7 @@ async def test_progress_reaches_the_right_client(upstreams: Upstreams, mode: str
 
 
 async def test_leases_are_bounded_and_an_idle_one_gives_way(small: Upstreams, tmp_path: Path) -> None:
-    """A third client waits, then is told; when one is idle, it takes its place, and the child of that one goes."""
+    """A third client waits, then gets an error; an idle session is replaced, and its child is ended."""
     starts = tmp_path / "starts"
     config = stdio_server("good", f"starts={starts}")
     await small.list_tools(config)
@@ -289,7 +289,7 @@ async def test_leases_are_bounded_and_an_idle_one_gives_way(small: Upstreams, tm
 
 
 async def test_one_user_never_has_all_leased_sessions(settings: Settings) -> None:
-    """Of four, three; the fourth serves somebody else while the first user's calls are under way."""
+    """A user gets three of four; the fourth serves another user while the first user's calls are under way."""
     pool = Upstreams(settings, limits=replace(LIMITS, leases=4))
     config = stdio_server("good")
     users = [Client(f"ann {number}", ELICITATION, owner="ann") for number in range(4)]
@@ -326,7 +326,7 @@ async def test_a_lease_ends_when_it_is_idle_or_its_client_has_gone(small: Upstre
 
 
 async def test_a_client_that_declares_something_else_gets_another_session(upstreams: Upstreams) -> None:
-    """What was declared cannot be changed in a session."""
+    """Capabilities cannot be changed within a session."""
     config = stdio_server()
     await upstreams.call_tool(config, "ask", {}, peer=Client("ann", ELICITATION))
 

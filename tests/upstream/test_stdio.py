@@ -17,7 +17,7 @@ from thresher.upstream import ServerConfig, Upstreams
 
 
 async def test_lists_tools_with_all_they_say(upstreams: Upstreams) -> None:
-    """Titles, annotations, schemas, and what the server says of itself."""
+    """Titles, annotations, schemas, and the server's own information."""
     listing = await upstreams.list_tools(stdio_server())
 
     assert (listing.version, listing.protocol, listing.instructions) == ("1.2.3", "2025-11-25", "Use it well.")
@@ -46,7 +46,7 @@ async def test_a_listing_without_end_or_shape_is_an_error(upstreams: Upstreams, 
 
 
 async def test_a_second_listing_is_asked_anew(upstreams: Upstreams) -> None:
-    """What a server lists the second time is what the caller sees, even nothing."""
+    """The caller sees the second listing, even if it is empty."""
     config = stdio_server("empty_second")
 
     first, second = await upstreams.list_tools(config), await upstreams.list_tools(config)
@@ -94,7 +94,7 @@ async def test_a_shared_session_declares_no_capability(upstreams: Upstreams, tmp
 
 
 async def test_a_server_that_asks_its_client_is_told_no(upstreams: Upstreams) -> None:
-    """Whom would a shared session ask? The call itself goes on."""
+    """A shared session has no client to ask. The call itself continues."""
     outcome = await upstreams.call_tool(stdio_server(), "ask", {})
 
     assert "Elicitation not supported" in outcome.content[0].model_dump()["text"]
@@ -152,7 +152,7 @@ async def test_an_unknown_tool_is_refused_in_the_servers_words_without_its_secre
 
 
 async def test_a_large_answer_passes_and_a_monstrous_one_ends_the_session(upstreams: Upstreams) -> None:
-    """10 MB arrive whole; past 32 MiB the error says so, and the next call works again."""
+    """10 MB arrive completely; above 32 MiB there is an error, and the next call works again."""
     config = stdio_server()
 
     outcome = await upstreams.call_tool(config, "huge", {"bytes": 10_000_000})

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from thresher.upstream.transport.errors import Broken, Unreachable
 from thresher.upstream.transport.events import EventReader, ServerEvent
 from thresher.upstream.transport.exchange import LibraryExchange
-from thresher.upstream.transport.trouble import Broken, Unreachable
-from thresher.upstream.transport.wire import Wire
+from thresher.upstream.transport.wire import WireClient
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
 
@@ -74,9 +74,9 @@ PACKED = gzip.compress(b"hello")
     ],
 )
 async def test_answers_of_all_kinds_are_read_and_the_connection_is_used_again(sent: bytes) -> None:
-    """Whatever tells their length."""
+    """With each way to determine their length."""
     async with serving(sent, sent) as (url, heard):
-        wire = Wire({"X-Key": "k"}, 5.0)
+        wire = WireClient({"X-Key": "k"}, 5.0)
 
         for _ in range(2):
             found = await wire.send("POST", url, {"accept": "a"}, b"{}")
@@ -93,7 +93,7 @@ async def test_answers_of_all_kinds_are_read_and_the_connection_is_used_again(se
 async def test_an_answer_without_a_length_ends_with_its_connection() -> None:
     """As HTTP/1.0 had it."""
     async with serving(answer(b"hello"), then_close=True) as (url, _):
-        wire = Wire({}, 5.0)
+        wire = WireClient({}, 5.0)
 
         assert await (await wire.send("GET", url, {}, b"")).read(100) == b"hello"
 
@@ -101,9 +101,9 @@ async def test_an_answer_without_a_length_ends_with_its_connection() -> None:
 
 
 async def test_a_connection_that_the_server_has_closed_is_not_used_again() -> None:
-    """Found out before a request goes over it, for then nobody could say whether it was carried out."""
+    """Detected before a request is sent over it, because then it would be unknown whether it was carried out."""
     async with serving(PLAIN, PLAIN, then_close=True) as (url, heard):
-        wire = Wire({}, 5.0)
+        wire = WireClient({}, 5.0)
 
         for _ in range(2):
             assert await (await wire.send("POST", url, {}, b"{}")).read(100) == b"hello"
@@ -115,7 +115,7 @@ async def test_a_connection_that_the_server_has_closed_is_not_used_again() -> No
 async def test_a_stream_that_is_left_early_gives_its_connection_back_when_it_ends_at_once() -> None:
     """Most servers end a stream with the answer in it; a new connection would cost more than the call."""
     async with serving(CHUNKED, PLAIN) as (url, heard):
-        wire = Wire({}, 5.0)
+        wire = WireClient({}, 5.0)
         first = await wire.send("POST", url, {}, b"{}")
         async for _ in first.chunks():
             break
@@ -148,7 +148,7 @@ async def test_a_stream_that_is_left_early_gives_its_connection_back_when_it_end
 async def test_what_breaks_the_protocol_is_a_broken_answer(sent: bytes, said: str) -> None:
     """Never a crash, never a hang, never a second use."""
     async with serving(sent, then_close=True) as (url, _):
-        wire = Wire({}, 5.0)
+        wire = WireClient({}, 5.0)
 
         with pytest.raises(Broken, match=said):
             await (await wire.send("POST", url, {}, b"{}")).read(100)
@@ -167,7 +167,7 @@ async def test_what_breaks_the_protocol_is_a_broken_answer(sent: bytes, said: st
 async def test_a_body_is_bounded_after_decompression(sent: bytes) -> None:
     """A small answer can unpack to a monstrous one."""
     async with serving(sent, then_close=True) as (url, _):
-        wire = Wire({}, 5.0)
+        wire = WireClient({}, 5.0)
 
         found = await wire.send("POST", url, {}, b"{}")
         with pytest.raises(Broken, match="more than"):
@@ -180,7 +180,7 @@ async def test_a_body_is_bounded_after_decompression(sent: bytes) -> None:
 async def test_headers_cannot_smuggle_in_a_request() -> None:
     """A value with a line end is left out; the protocol's own headers cannot be set from outside."""
     async with serving(PLAIN) as (url, heard):
-        wire = Wire({"X-Bad": "a\r\nX-Evil: 1", "Content-Length": "99", "Host": "virtual.example"}, 5.0)
+        wire = WireClient({"X-Bad": "a\r\nX-Evil: 1", "Content-Length": "99", "Host": "virtual.example"}, 5.0)
 
         await (await wire.send("POST", url, {"y-bad": "b\nX-Evil: 2"}, b"{}")).read(100)
 
@@ -195,7 +195,7 @@ async def test_user_and_password_of_an_address_become_basic_authorization() -> N
     async with serving(PLAIN, PLAIN) as (url, heard):
         address = url.copy_with(userinfo=b"me:p%40ss")
         for headers in ({}, {"Authorization": "Bearer x"}):
-            wire = Wire(headers, 5.0)
+            wire = WireClient(headers, 5.0)
             await (await wire.send("POST", address, {}, b"{}")).read(100)
             await wire.close()
 
@@ -208,7 +208,7 @@ async def test_nothing_there_is_unreachable() -> None:
     """By both clients."""
     async with serving() as (url, _):
         pass
-    for exchange in (Wire({}, 2.0), LibraryExchange({}, 2.0)):
+    for exchange in (WireClient({}, 2.0), LibraryExchange({}, 2.0)):
         with pytest.raises(Unreachable):
             await exchange.send("POST", url, {}, b"{}")
         await exchange.close()

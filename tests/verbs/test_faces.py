@@ -17,7 +17,7 @@ from tests.verbs.toys import TOYS, Toys
 from thresher.api.door import CALLER
 from thresher.api.errors import explain_errors
 from thresher.api.verbs import Route, verbs_router
-from thresher.cli.verbs import add_command
+from thresher.cli.commands import add_command
 from thresher.core import Caller, InvalidInput, NotFound, Tenant
 from thresher.daemon.server.verbs import declared_verbs
 from thresher.packs import Request, serving

@@ -111,12 +111,11 @@ from __future__ import annotations
 import typer
 from rich.text import Text
 
-from {module} import add_command
+from thresher.cli.commands import add_command
 from thresher.verbs import TOYS
 
-commands = typer.Typer(help="Find toys.", no_args_is_help=True, rich_markup_mode=None)
-VIEW = lambda toys: Text(", ".join(toys["names"]))
-add_command(commands, "find", TOYS["find_toys"], VIEW, arguments={{"name": "NAME"}})
+toys = typer.Typer(help="Find toys.", no_args_is_help=True, rich_markup_mode=None)
+add_command(toys, "find", TOYS["find_toys"], lambda found: Text(", ".join(found["names"])), arguments={"name": "NAME"})
 '''
 CHECKS = """
 import asyncio, json
@@ -151,13 +150,12 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _write(copy / "verbs/toys.py", VERBS)
     _write(copy / "packs/toys/SKILL.md", RULES)
     _write(copy / "packs/toys/tools.py", TOOLS)
-    adapter = next(path for path in (copy / "cli").rglob("*.py") if "def add_command(" in path.read_text("utf-8"))
-    _write(copy / "cli/toys.py", COMMANDS.format(module=_module(adapter, copy)))
+    _write(copy / "cli/knowledge/toys.py", COMMANDS)
     _edit(
         copy / "verbs/__init__.py", "\nKINDS = (\n", "\nfrom thresher.verbs.toys import TOYS\n\nKINDS = (\n    TOYS,\n"
     )
-    registering = "from thresher.cli import toys\napplication.add_typer(toys.commands, name='toys')\n"
-    _edit(copy / "cli/application.py", "\n\ndef run(", f"{registering}\n\ndef run(")
+    entry = '    "toys": CommandEntry("knowledge.toys:toys", "Find toys."),\n'
+    _edit(copy / "cli/application.py", '    "prompts": CommandEntry(', f'{entry}    "prompts": CommandEntry(')
     return copy
 
 
@@ -170,10 +168,6 @@ def _edit(path: Path, anchor: str, text: str) -> None:
     before = path.read_text(encoding="utf-8")
     assert before.count(anchor) == 1, path
     path.write_text(before.replace(anchor, text), encoding="utf-8")
-
-
-def _module(path: Path, copy: Path) -> str:
-    return ".".join(path.relative_to(copy.parent).with_suffix("").parts)
 
 
 def _run(source: Path, *arguments: str) -> str:
@@ -196,7 +190,7 @@ def test_a_kind_with_a_verb_on_every_face_touches_few_files(source: Path) -> Non
 
     assert touched == [
         "cli/application.py",
-        "cli/toys.py",
+        "cli/knowledge/toys.py",
         "knowledge/toys/__init__.py",
         "packs/toys/SKILL.md",
         "packs/toys/tools.py",

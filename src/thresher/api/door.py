@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from thresher.api.errors import problem, refused, unexpected
 from thresher.api.origins import KEY_HEADERS, Headers, Origins, read, was_forwarded
 from thresher.core import FINGERPRINT, AccessDenied, Caller, ThresherError, event
-from thresher.peers import PEER, Peer
+from thresher.peers import PEER, ConnectionPeer
 from thresher.store import Keys, without_placeholder
 
 logger = logging.getLogger("thresher.api")
@@ -127,7 +127,7 @@ class Door:
             return problem(403, "foreign_origin", "Web pages of this origin may not use Thresher.", hint, path=path)
         return None
 
-    async def _caller(self, headers: Headers, text: str, peer: Peer | None) -> Caller:
+    async def _caller(self, headers: Headers, text: str, peer: ConnectionPeer | None) -> Caller:
         if text:
             if (caller := await self._keys.holder(text)) is None:
                 raise _REVOKED
@@ -139,12 +139,12 @@ class Door:
         return self._owner
 
 
-def _peer(scope: Scope) -> Peer | None:
+def _peer(scope: Scope) -> ConnectionPeer | None:
     """Return the connection's other end; if the server keeps none, as the request's scope describes it."""
     if (kept := scope.get("state", {}).get(PEER)) is not None:
         return kept
     client, server = scope.get("client"), scope.get("server")
-    return Peer(client, server) if client and server and server[1] is not None else None
+    return ConnectionPeer(client, server) if client and server and server[1] is not None else None
 
 
 _REVOKED = AccessDenied("The key is unknown or revoked.", hint=_WAY_IN)

@@ -1,7 +1,10 @@
-"""The command line: thin commands that ask the daemon and show what comes back.
+"""The command line: thin commands that ask the daemon and print its answers.
 
-Invariant: a command holds no database, and no encoder but for `packs lint`; it imports nothing heavy before it needs
-it, so that `thresher --help` is quick. Every command takes `--json`; exit codes are those of `docs/reference/cli.md`.
+`application` is the table of commands, and a command's module is imported when the command is run. `knowledge/` has the
+commands over tools, servers, documents, databases, APIs, solutions and packs.
+
+Invariant: a command opens no database and, except for `packs lint`, no encoder. Every command takes `--json`; exit
+codes are those of `docs/reference/cli.md`.
 
 Uses: core, daemon, demo, embedding, foreign, knowledge, packs, store, verbs.
 """

@@ -1,6 +1,6 @@
-"""Puts the commands together and runs one.
+"""The table of commands, and how one is run.
 
-Invariant: however a command ends, the process ends with a documented exit code and without a traceback.
+Invariant: every command ends with a documented exit code and without a traceback.
 """
 
 from __future__ import annotations
@@ -8,39 +8,13 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
 
 import typer
 
 from thresher import __version__
-from thresher.cli import (
-    apis,
-    approving,
-    asking,
-    audit,
-    catalogue,
-    chatting,
-    components,
-    context,
-    databases,
-    documents,
-    evaluating,
-    health,
-    intents,
-    jobs,
-    keys,
-    logs,
-    models,
-    packs,
-    prompts,
-    running,
-    servers,
-    settings,
-    solutions,
-    threads,
-    tools,
-)
+from thresher.cli.command_table import CommandEntry, table_group
 from thresher.cli.output import (
     BROKEN_PIPE,
     INTERRUPTED,
@@ -53,7 +27,63 @@ from thresher.cli.output import (
     read_any_input,
 )
 
+COMMANDS: Final[Mapping[str, CommandEntry]] = {
+    "demo": CommandEntry("installation:demo", "Show what Thresher does, on real MCP servers and in a separate folder."),
+    "serve": CommandEntry("daemon:serve", "Run the daemon in the foreground: MCP over HTTP and for local clients."),
+    "stdio": CommandEntry("daemon:stdio", "Connect one MCP client, on standard input and output, to the daemon."),
+    "hook": CommandEntry(
+        "daemon:hook",
+        "Read a client's prompt-submit event on standard input and print the rules for its prompt.",
+    ),
+    "stop": CommandEntry("daemon:stop", "Stop the daemon, its database and the servers that it started."),
+    "status": CommandEntry("daemon:status", "Show whether a daemon is running, and its state."),
+    "migrate": CommandEntry(
+        "installation:migrate", "Update the schema of an external database (THRESHER_MIGRATION_URL)."
+    ),
+    "prompt": CommandEntry(
+        "context:prompt",
+        "Print the rules for a message, with the tools of their packs, or PASS_THROUGH if none fit.",
+    ),
+    "context": CommandEntry("context:context", "Print the rules and tools for a message, within a token budget."),
+    "ask": CommandEntry(
+        "context:ask_assistant", "Answer a question from APIs, documents, databases and tools, without a model."
+    ),
+    "chat": CommandEntry("conversations:chat", "Talk with the model: one message, or one per line of input."),
+    "tools": CommandEntry("knowledge.tools:tools", "Find and manage tools."),
+    "servers": CommandEntry("knowledge.servers:servers", "Add and manage MCP servers."),
+    "packs": CommandEntry("knowledge.packs:packs", "Write, check, trust and export packs of rules."),
+    "components": CommandEntry("operation:components", "Show and reload drop-in components: your own Python modules."),
+    "intents": CommandEntry("context:intents", "Show which rules a message needs, and why."),
+    "keys": CommandEntry("operation:keys", "Create and revoke keys for callers."),
+    "jobs": CommandEntry("operation:jobs", "Show and cancel background work, such as indexing."),
+    "audit": CommandEntry(
+        "knowledge.databases:audit", "Show the log of SQL statements, and verify that it is complete."
+    ),
+    "index": CommandEntry("knowledge.documents:index", "Index servers' tools and documents."),
+    "docs": CommandEntry("knowledge.documents:docs", "Search and manage repositories of documents."),
+    "db": CommandEntry("knowledge.databases:db", "Query and manage connections to databases."),
+    "apis": CommandEntry("knowledge.apis:apis", "Search and manage descriptions of APIs."),
+    "solutions": CommandEntry(
+        "knowledge.solutions:solutions", "Show and change relations and value lists of Servoy workspaces."
+    ),
+    "prompts": CommandEntry("conversation_settings:prompts", "Show and change the prompts of the agent's model."),
+    "models": CommandEntry("conversation_settings:models", "Register, check and switch chat models for conversations."),
+    "settings": CommandEntry("conversation_settings:settings", "Show and change the settings of conversations."),
+    "threads": CommandEntry("conversations:threads", "Show and manage conversations; `thresher chat` continues one."),
+    "eval": CommandEntry(
+        "evaluation:evaluations", "Measure search, router, passages, guard and conversations on your own data."
+    ),
+    "doctor": CommandEntry(
+        "installation:doctor", "Check everything that Thresher needs, and say how to fix what is missing."
+    ),
+    "purge": CommandEntry(
+        "operation:purge", "Remove old log rows, and embeddings that have not been used for as long."
+    ),
+}
+"""Every command and group, in the order of the help."""
+
 application = typer.Typer(
+    cls=table_group(COMMANDS),
     name="thresher",
     help="One MCP endpoint that picks, for each message, the few tools a model needs - and says why.",
     no_args_is_help=True,
@@ -71,37 +101,11 @@ def _version(wanted: bool) -> None:
 
 @application.callback()
 def _options(  # pyright: ignore[reportUnusedFunction] - Typer calls it
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     pass
-
-
-running.register(application)
-context.register(application)
-asking.register(application)
-chatting.register(application)
-approving.register(tools.commands, servers.commands)
-application.add_typer(tools.commands, name="tools")
-application.add_typer(servers.commands, name="servers")
-application.add_typer(packs.commands, name="packs")
-application.add_typer(components.commands, name="components")
-application.add_typer(intents.commands, name="intents")
-application.add_typer(keys.commands, name="keys")
-application.add_typer(jobs.commands, name="jobs")
-application.add_typer(audit.commands, name="audit")
-documents.register(catalogue.commands)
-application.add_typer(catalogue.commands, name="index")
-application.add_typer(documents.commands, name="docs")
-application.add_typer(databases.commands, name="db")
-application.add_typer(apis.commands, name="apis")
-application.add_typer(solutions.commands, name="solutions")
-application.add_typer(prompts.commands, name="prompts")
-application.add_typer(models.commands, name="models")
-application.add_typer(settings.commands, name="settings")
-application.add_typer(threads.commands, name="threads")
-application.add_typer(evaluating.commands, name="eval")
-health.register(application)
-logs.register(application, tools.commands)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -120,12 +124,12 @@ def run(arguments: Sequence[str]) -> int:
         code = BROKEN_PIPE
     except OutputLost as error:
         code = complain(error, as_json=False)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or the interpreter complains when it flushes at its end
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else the interpreter reports an error when it flushes at exit
     return code
 
 
 def _run(arguments: Sequence[str], as_json: bool) -> int:
-    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - Python's own, where it is closed
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - None if it is closed
         raise OutputLost("it is closed")
     escape_unknown()
     read_any_input()
@@ -139,23 +143,25 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
     except (ReaderGone, OutputLost):
         raise
     except OSError as error:
-        if error.errno in _LOST and error.filename is None:  # the help, which Typer writes; a file's error names it
+        if (
+            error.errno in _LOST and error.filename is None
+        ):  # from the help, which Typer writes; errors of files name the file
             raise OutputLost(error.strerror or str(error)) from None
         return complain(error, as_json)
-    except Exception as error:  # noqa: BLE001 - a face: a person gets one line, not a traceback
+    except Exception as error:  # noqa: BLE001 - a face: the user gets one line, not a traceback
         return _usage(error, as_json) if hasattr(error, "show") else complain(error, as_json)
 
 
 _LOST = (errno.ENOSPC, errno.EDQUOT, errno.EBADF, errno.EIO)
-"""Errors of a standard output that takes no more."""
+"""Errors of a standard output that cannot be written."""
 
 
 class _UsageError(Exception):
-    """The command line itself is wrong."""
+    """The command line is wrong."""
 
     code = "invalid_input"
     exit_code = 2
-    hint = "Add --help to see what the command takes."
+    hint = "Add --help to see what the command accepts."
 
 
 def _usage(error: Any, as_json: bool) -> int:

@@ -1,14 +1,16 @@
-"""How commands reach the daemon: one place for what concerns all of them.
+"""How commands reach the daemon.
 
-Invariant: nothing but results goes to standard output; with `--json` standard error is silent, too.
+Invariant: only results go to standard output; with `--json` standard error is silent, too. A person is asked
+to confirm a change only on a terminal; elsewhere the command ends with the verb's own refusal.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from thresher.cli.output import collected_plans, is_for_programs, note, progress_bar
+from thresher.cli.output import collected_plans, confirm, is_for_programs, note, progress_bar
 from thresher.daemon import DaemonFailure
 from thresher.daemon import ask as ask_daemon
 
@@ -22,7 +24,7 @@ def ask(
     start: bool = True,
     progress: Callable[[dict[str, Any]], None] | None = None,
 ) -> Any:
-    """Have the daemon do one thing, or rehearse it in a dry run; see `thresher.daemon.ask`.
+    """Have the daemon run one verb, or rehearse it in a dry run; see `thresher.daemon.ask`.
 
     Raises:
         DaemonFailure: The daemon cannot be reached, or answered with an error.
@@ -36,11 +38,11 @@ def ask(
 
 
 def for_each(names: Iterable[str], change: Callable[[str], object]) -> None:
-    """Change one thing after the other; a failure ends it, and says which of them are changed by then.
+    """Change several things in order; the first failure ends it and names those that are changed already.
 
     Args:
-        names: The things; each is changed once.
-        change: Has the daemon change one.
+        names: The things; a name that is repeated counts once.
+        change: Changes one of them.
 
     Raises:
         DaemonFailure: As `change` raises it.
@@ -60,22 +62,22 @@ def for_each(names: Iterable[str], change: Callable[[str], object]) -> None:
 
 
 def follow_job(job: int, title: str, *, as_json: bool) -> dict[str, Any]:
-    """Wait for the end of a job; whoever stops waiting is told that it goes on.
+    """Wait for the end of a job. After Ctrl-C the job goes on, and the user is told how to follow or cancel it.
 
     Args:
         job: Its number.
-        title: What is being done.
-        as_json: Whether a program reads the output.
+        title: What the progress bar says.
+        as_json: Whether to print JSON for programs.
 
     Returns:
-        The job as it ended.
+        The finished job.
     """
     with progress_bar(title, as_json) as follow:
         try:
             return ask("follow_job", {"job": job}, progress=follow)
         except KeyboardInterrupt:
-            note(f"\nthresher: job {job} goes on. Watch it: thresher jobs show {job} --wait")
-            note(f"  End it: thresher jobs cancel {job}")
+            note(f"\nthresher: job {job} continues. Follow it: thresher jobs show {job} --wait")
+            note(f"  Cancel it: thresher jobs cancel {job}")
             raise
 
 
@@ -84,7 +86,37 @@ def _starting() -> None:
 
 
 def _notice(text: str) -> None:
-    """Once for each command, whatever the number of its requests."""
+    """Print a notice once for each command, however many requests it makes."""
     if text not in _noticed:
         _noticed.add(text)
         note(f"thresher: {text}")
+
+
+UNCONFIRMED = "unconfirmed"
+"""Error code of a change that a person must confirm first."""
+
+
+def ask_confirmed(verb: str, arguments: Mapping[str, Any], *, as_json: bool) -> Any:
+    """Have the daemon run a verb; if it asks for confirmation and the user agrees, run it confirmed.
+
+    Args:
+        verb: The name of the verb.
+        arguments: Its arguments.
+        as_json: Whether to print JSON for programs, which are not asked.
+
+    Raises:
+        DaemonFailure: The verb failed, or was not confirmed.
+        Abort: The user declined.
+    """
+    try:
+        return ask(verb, arguments)
+    except DaemonFailure as refusal:
+        if refusal.code != UNCONFIRMED or as_json or not sys.stdin.isatty():
+            raise
+        confirm(f"{refusal.message} Do it?")
+    return ask(verb, {**arguments, "confirm": True})
+
+
+def without_none(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that were given; the verb decides about the others."""
+    return {name: value for name, value in arguments.items() if value is not None}

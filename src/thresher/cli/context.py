@@ -1,33 +1,216 @@
-"""`thresher prompt` and `thresher context`: what a model would be given for a message."""
+"""`thresher prompt`, `context`, `ask` and `intents`: rules, tools and answers for a message, and the reasons for them.
+
+Invariant: text of packs, messages and answers is never markup.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
+from rich.console import Group, RenderableType
+from rich.markdown import Markdown
+from rich.table import Table
+from rich.text import Text
 
-from thresher.cli.client import ask
-from thresher.cli.output import AsJson, note, show
-from thresher.cli.rendering import plain_text
+from thresher.cli.client import ask, without_none
+from thresher.cli.command_table import new_group
+from thresher.cli.commands import add_command, writes
+from thresher.cli.output import AsJson, note, shortened, show
+from thresher.cli.views import Row, figure_table, milliseconds, percent, plain_table
+from thresher.verbs import INTENTS
+
+
+def plain_text(answer: Row) -> RenderableType:
+    """The text that a model would read."""
+    return Text(answer["text"])
+
+
+_SHOWN = 20
+"""Rows of a table; `--json` has all."""
+
+_LINE = 70
+
+_REASONS = {
+    "keyword": "named",
+    "history": "from the previous turn",
+    "file": "by its files",
+    "always": "applies to every message",
+    "negated": "excluded by the message",
+}
+
+
+def intent_list(answer: Row) -> RenderableType:
+    """The intents in use, the packs that are not used, and problems."""
+    parts: list[RenderableType] = []
+    if answer["intents"]:
+        parts.append(_intent_table(answer["intents"]))
+    else:
+        parts.append(Text("No intents yet. Make a pack: thresher packs new NAME", "bold"))
+    parts += [Text(_unused(pack), "yellow") for pack in answer["inert"]]
+    parts += [_problem(problem) for problem in answer["problems"]]
+    return Group(*parts)
+
+
+def _unused(pack: Row) -> str:
+    return f"not used: {pack['name']} ({pack['reason']}, {pack['path']}). {pack['hint']}"
+
+
+def _problem(problem: Row) -> Text:
+    text = f"{problem['path']}: {problem['message']} {problem['hint']}".rstrip()
+    return Text(text, "red" if problem["severity"] == "error" else "yellow")
+
+
+def _intent_table(intents: Sequence[Row]) -> Table:
+    table = plain_table("intent", "from", "lines", "threshold", "what it is for")
+    for intent in intents:
+        lines = f"{intent['lines']}" + (f" (+{intent['negatives']} not)" if intent["negatives"] else "")
+        row = (Text(intent["name"], "bold"), intent["origin"], lines, _threshold(intent))
+        table.add_row(*row, Text(_short(intent["description"]), "dim"))
+    return table
+
+
+def _threshold(intent: Row) -> str:
+    if intent["applies"]:
+        return str(intent["applies"])
+    if intent["threshold"] is None:
+        return "-"
+    return f"{intent['threshold']:.2f}" + (" by hand" if intent["by_hand"] is not None else "")
+
+
+def explained(answer: Row) -> RenderableType:
+    """A decision with its reasons: the intents, best first, then its basis."""
+    scores: Sequence[Row] = answer["scores"]
+    matched = [score["intent"] for score in scores if score["matched"]]
+    head = f"Rules of: {', '.join(matched)}." if matched else "PASS_THROUGH: no rules fit."
+    confidence = f" Confidence {answer['confidence']:.2f}, margin to the next {answer['margin']:.2f}."
+    parts: list[RenderableType] = [Text(head, "bold").append(confidence, style="dim")]
+    if scores:
+        parts.append(_score_table(scores, answer["clauses"]))
+    if (more := len(scores) - max(_SHOWN, len(matched))) > 0:
+        parts.append(Text(f"and {more} more (--json has all)", "dim"))
+    if answer["clarify"]:
+        parts.append(Text(f"ask the user: {answer['clarify']}", "yellow"))
+    if answer["degraded"]:
+        parts.append(Text(f"degraded: {answer['degraded']}", "yellow"))
+    if len(answer["clauses"]) > 1:
+        judged = " | ".join(f"{place} {_short(text)}" for place, text in enumerate(answer["clauses"]))
+        parts.append(Text(f"judged as: {judged}", "dim"))
+    spent = f"by {answer['basis']}, {answer['duration_ms']:.1f} ms, of that {answer['embedding_ms']:.1f} embedding"
+    return Group(*parts, Text(spent + (", from the cache" if answer["cached"] else ""), "dim"))
+
+
+def _score_table(scores: Sequence[Row], clauses: Sequence[str]) -> Table:
+    table = plain_table("", "intent", "score", "threshold", "margin", "similarity", "why")
+    shown = [score for score in scores if score["matched"]]
+    shown += [score for score in scores if not score["matched"]][: max(0, _SHOWN - len(shown))]
+    for score in shown:
+        style = "bold" if score["matched"] else "dim"
+        figures = (f"{score['score']:.2f}", f"{score['threshold']:.2f}", f"{score['margin']:+.2f}")
+        row = (Text("yes" if score["matched"] else "", "green"), Text(score["intent"], style), *figures)
+        table.add_row(
+            *row, f"{score['similarity']:.2f}", Text(_why(score, len(clauses)), "" if style == "bold" else style)
+        )
+    return table
+
+
+def _why(score: Row, clauses: int) -> str:
+    reasons = [_REASONS[score["why"]]] if score["why"] in _REASONS else []
+    if score["keywords"]:
+        reasons.append(f"names {', '.join(score['keywords'][:5])}")
+    if score["best_line"]:
+        reasons.append(f"like “{_short(score['best_line'])}”")
+    if clauses > 1 and score["clause"] and score["matched"]:
+        reasons.append(f"in part {score['clause']}")
+    return ", ".join(reasons)
+
+
+def threshold_set(answer: Row) -> RenderableType:
+    """The threshold that applies now."""
+    how = "set by hand" if answer["by_hand"] is not None else "as fitted"
+    value = "-" if answer["threshold"] is None else f"{answer['threshold']:.2f}"
+    return Text(f"{answer['name']}: threshold {value}, {how}.")
+
+
+def statistics(answer: Row) -> RenderableType:
+    """The figures of a period: decisions, intents, and where the router may be wrong."""
+    return figure_table([*_decisions(answer), *_intents(answer), *_doubts(answer)])
+
+
+def _decisions(answer: Row) -> list[tuple[str, str]]:
+    times = " / ".join(milliseconds(answer[f"latency_{part}_ms"]) for part in ("p50", "p95", "p99"))
+    bases = ", ".join(f"{name} {count:,}" for name, count in answer["bases"].items() if count)
+    lost = f"{answer['lost_rows']:,}: the database did not take them" if answer["lost_rows"] else "none"
+    return [
+        ("since", str(answer["since"])[:16].replace("T", " ")),
+        ("decisions", f"{answer['decisions']:,}, {percent(answer['cached_share'])} from the cache"),
+        ("time p50 / p95 / p99", times),
+        ("embedding p50", milliseconds(answer["embedding_p50_ms"])),
+        ("decided by", bases or "-"),
+        ("degraded", percent(answer["degraded_share"])),
+        ("log rows lost", lost),
+    ]
+
+
+def _intents(answer: Row) -> list[tuple[str, str]]:
+    common = [f"{row['intent']} {row['count']:,} (score {row['mean_score']:.2f})" for row in answer["intents"]]
+    return [
+        ("passed through", percent(answer["pass_through_rate"])),
+        ("several intents", percent(answer["several_share"])),
+        ("most frequent", _listed(common)),
+        ("never matched", _listed(answer["unused"])),
+    ]
+
+
+def _doubts(answer: Row) -> list[tuple[str, str]]:
+    unsure = [
+        f"“{_short(row['message'] or row['message_hash'][:12])}” {row['count']:,} (confidence {row['confidence']:.2f}"
+        f"{', perhaps ' + ' or '.join(row['intents']) if row['intents'] else ''})"
+        for row in answer["unsure"]
+    ]
+    signals = [_SIGNALS[row["kind"]].format(**row, was=" and ".join(row["decided"])) for row in answer["signals"]]
+    return [
+        ("low confidence", percent(answer["unsure_share"])),
+        ("a question suggested", percent(answer["clarified_share"])),
+        ("least sure of", "\n".join(unsure) or "-"),
+        ("wrong tool next", percent(answer["wrong_tool_rate"])),
+        ("signals", "\n".join(signals) or "-"),
+    ]
+
+
+_SIGNALS = {
+    "other": "{count:,} times a tool of {pack} was called after {was}",
+    "missed": "{count:,} times a tool of {pack} was called after a message that had passed through",
+    "unread": "{count:,} times a tool of {pack} was called without its rules, and answered with them",
+}
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN:,} more (--json has all)" if len(names) > _SHOWN else ""
+    return (", ".join(names[:_SHOWN]) or "-") + more
+
+
+def _short(text: str, limit: int = _LINE) -> str:
+    return shortened(text, limit)
+
 
 Message = Annotated[str, typer.Argument(help="The user's message.")]
+
 History = Annotated[list[str] | None, typer.Option(help="An earlier turn, oldest first; repeatable.")]
+
 Queries = Annotated[list[str] | None, typer.Option("--query", "-q", help="A short action phrase; repeatable.")]
-Files = Annotated[list[str] | None, typer.Option("--file", "-f", help="A file that matters; repeatable.")]
 
-
-def register(application: typer.Typer) -> None:
-    """Add the commands."""
-    application.command("prompt")(prompt)
-    application.command("context")(context)
+Files = Annotated[list[str] | None, typer.Option("--file", "-f", help="A file that the message is about; repeatable.")]
 
 
 def prompt(
     message: Message, history: History = None, query: Queries = None, file: Files = None, as_json: AsJson = False
 ) -> None:
-    """Give the rules that a message needs, with the tools of their packs; PASS_THROUGH where none fit."""
+    """Print the rules for a message, with the tools of their packs, or PASS_THROUGH if none fit."""
     arguments = {"prompt": message, "history": history, "queries": query, "files": file}
-    answer = ask("process_prompt", _given(arguments))
+    answer = ask("process_prompt", without_none(arguments))
     show(answer, as_json, plain_text)
     if answer["pass_through"] and not as_json:
         for one in answer.get("notes", ()):
@@ -36,17 +219,86 @@ def prompt(
 
 def context(
     message: Message,
-    budget: Annotated[int | None, typer.Option("--budget", "-b", help="Tokens at most.")] = None,
+    budget: Annotated[int | None, typer.Option("--budget", "-b", help="The most tokens of the answer.")] = None,
     history: History = None,
     query: Queries = None,
     file: Files = None,
-    cursor: Annotated[str | None, typer.Option(help="Of the last answer: give what it left out.")] = None,
+    cursor: Annotated[str | None, typer.Option(help="The cursor of the last answer, to get what it left out.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give the rules and tools that a message needs, inside a token budget."""
+    """Print the rules and tools for a message, within a token budget."""
     arguments = {"message": message, "budget": budget, "history": history, "queries": query, "files": file}
-    show(ask("get_context", _given({**arguments, "cursor": cursor})), as_json, plain_text)
+    show(ask("get_context", without_none({**arguments, "cursor": cursor})), as_json, plain_text)
 
 
-def _given(arguments: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if value is not None}
+FAILED = 1
+"""Exit code if no tool could answer."""
+
+
+def ask_assistant(
+    query: Annotated[str, typer.Argument(help="The question, in any words.")],
+    session: Annotated[str | None, typer.Option("--session", "-s", help="Continue this conversation.")] = None,
+    context: Annotated[str | None, typer.Option(help="What the conversation is about.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question from APIs, documents, databases and tools, without a model."""
+    given = {"query": query, "session_id": session, "context": context}
+    answer = ask("ask", {name: value for name, value in given.items() if value is not None})
+    show(answer, as_json, _formatted)
+    if not as_json:
+        note(f"(continue with: --session {answer['session_id']})")
+    if answer["response"]["type"] == "error":
+        raise typer.Exit(FAILED)
+
+
+def _formatted(answer: Mapping[str, Any]) -> RenderableType:
+    """The answer, rendered on a terminal; in a pipe its Markdown."""
+    text = str(answer["response"]["text"])
+    if not sys.stdout.isatty():
+        return plain_text({"text": text})
+
+    return Markdown(text, hyperlinks=False)
+
+
+intents = new_group()
+
+
+@intents.command("list")
+def list_intents(as_json: AsJson = False) -> None:
+    """List the intents in use, and the packs that are not used."""
+    show(ask("list_intents"), as_json, intent_list)
+
+
+@intents.command("threshold")
+@writes
+def threshold(
+    name: Annotated[str, typer.Argument(help="An intent, as `intents list` names it.")],
+    value: Annotated[float | None, typer.Argument(help="The lowest score that matches, 0 to 1.")] = None,
+    reset: Annotated[bool, typer.Option("--reset", help="Restore the fitted threshold.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Set the threshold of an intent by hand."""
+    if reset == (value is not None):
+        raise typer.BadParameter("Give a VALUE from 0 to 1, or --reset.")
+    show(ask("set_threshold", {"name": name, "value": value}), as_json, threshold_set)
+
+
+@intents.command("stats")
+def stats(
+    days: Annotated[float, typer.Option(help="The number of days to look back.")] = 30.0,
+    tenant: Annotated[str | None, typer.Option("--tenant", help="The tenant; `local` by default.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the most frequent intents, how many messages pass through, uncertain decisions, and wrong tools."""
+    arguments = {"days": days} | ({"tenant": tenant} if tenant is not None else {})
+    show(ask("intent_stats", arguments), as_json, statistics)
+
+
+add_command(
+    intents,
+    "explain",
+    INTENTS["explain_intents"],
+    explained,
+    arguments={"message": "MESSAGE"},
+    flags={"queries": "--query -q", "files": "--file -f"},
+)

@@ -1,6 +1,6 @@
-"""Says in hints which command does what a tool does: whoever reads them sits at a command line.
+"""Names commands in hints in place of the tools and arguments that models use.
 
-Invariant: every tool of ours that a hint may name is here; a test looks for others.
+Invariant: every tool that a hint may name is in the table; a test looks for others.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "delete_value_lists": "solutions delete-value-lists",
     "undo_solution_change": "solutions undo",
 }
-"""The command of each tool, after `thresher`."""
+"""The command of each tool, without `thresher`."""
 _OPTIONS: Final[Mapping[str, str]] = {
     "confirm: true": "--confirm",
     "force: true": "--force",
@@ -63,16 +63,16 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "with scope `all`": "with --scope all",
     "with `solution`": "with --solution",
 }
-"""What to write for an argument of a tool."""
+"""The option of each argument."""
 
 _TOOL: Final = re.compile(rf"`?\b({'|'.join(COMMANDS)})\b`?(?!=)")
 
 
 def for_command_line(text: str) -> str:
-    """A hint with commands in the place of tools, and options in the place of their arguments.
+    """A hint with commands in place of tools, and options in place of arguments.
 
     Args:
-        text: A hint of ours.
+        text: A hint of Thresher.
     """
     for argument, option in _OPTIONS.items():
         text = text.replace(argument, option)

@@ -1,7 +1,7 @@
 """What a command prints: JSON for programs, tables for people, errors in one line with a hint.
 
-Invariant: results go to standard output, everything else to standard error; no traceback, no secret. No other module of
-the command line writes to a terminal: here, what others wrote loses what a terminal would obey or hide.
+Invariant: results go to standard output, everything else to standard error; no traceback, no secret. Only this module
+writes to the terminal: it removes from other people's text what a terminal would obey or hide.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ BROKEN_PIPE = 141
 
 
 LINES_AFTER_SECONDS = 2.0
-"""What takes longer tells of its stages where no terminal shows a bar."""
+"""Work that takes longer prints its stages where no terminal shows a bar."""
 PIPE_WIDTH = 100_000
-"""Columns where no terminal wraps them: a line of a table stays a line for grep."""
+"""Columns without a terminal: a row of a table stays one line for grep."""
 
 
 _ESCAPE: Final = "thresher.escape"
 _UNSAID: Final = ("strict", "surrogateescape")
-"""Error handlers of standard output that Python chooses itself."""
+"""Error handlers that Python chooses by default."""
 TEXTS: Final = frozenset(
     {
         *("text", "content", "description", "guide", "rules", "sql", "schema", "diff", "markdown", "overlay", "says"),
         *("arguments", "input_schema", "annotations", "settings", "session", "detail"),
     }
 )
-"""Fields whose texts have lines of their own; in all others a line break is as foreign as an escape sequence."""
+"""Fields whose texts may have line breaks; in all others a line break is escaped."""
 _plans: ContextVar[list[dict[str, Any]] | None] = ContextVar("plans", default=None)
 
 
 @contextmanager
 def rehearsing() -> Generator[list[dict[str, Any]]]:
-    """A dry run: within the block results are not printed, and what would be different is collected."""
+    """A block of a dry run: results are not printed, and plans of changes are collected."""
     plans: list[dict[str, Any]] = []
     before = _plans.set(plans)
     try:
@@ -64,7 +64,7 @@ def rehearsing() -> Generator[list[dict[str, Any]]]:
 
 
 def collected_plans() -> list[dict[str, Any]] | None:
-    """Where the plans of a dry run are collected; None outside of one."""
+    """The list that collects the plans of a dry run; None outside of one."""
     return _plans.get()
 
 
@@ -73,7 +73,7 @@ _for_programs: ContextVar[bool] = ContextVar("for_programs", default=False)
 
 @contextmanager
 def for_programs(as_json: bool) -> Generator[None]:
-    """Within the block a program reads what is printed, or a person."""
+    """A block in which output is for a program, or for a person."""
     before = _for_programs.set(as_json)
     try:
         yield
@@ -82,26 +82,26 @@ def for_programs(as_json: bool) -> Generator[None]:
 
 
 def is_for_programs() -> bool:
-    """Whether a program reads what is printed."""
+    """Return whether output is for a program."""
     return _for_programs.get()
 
 
 class ReaderGone(Exception):
-    """Whoever read our output has closed the pipe."""
+    """The reader of standard output has closed the pipe."""
 
 
 class OutputLost(Exception):
-    """Standard output is closed, or takes no more, as on a full disk."""
+    """Standard output is closed or cannot be written, as on a full disk."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"Standard output cannot be written: {reason}.")
         self.code = "output"
         self.exit_code = 1
-        self.hint = "What the command did is done; write its output elsewhere."
+        self.hint = "The command's work is done; write its output elsewhere."
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
-    """What the encoding lacks as JSON escapes it, so that JSON stays exact."""
+    """Escape a character that the encoding lacks as JSON does, so that JSON stays exact."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
@@ -111,7 +111,7 @@ codecs.register_error(_ESCAPE, _escaped)
 
 
 def escape_unknown() -> None:
-    """From now on, have standard output escape what its encoding lacks, unless an error handler was chosen."""
+    """Have standard output escape characters that its encoding lacks, unless an error handler was chosen."""
     if not isinstance(sys.stdout, io.TextIOWrapper):
         return
     output = cast("io.TextIOWrapper", sys.stdout)
@@ -120,9 +120,9 @@ def escape_unknown() -> None:
 
 
 def read_any_input() -> None:
-    """From now on, have standard input read whatever bytes come, unless an error handler was chosen.
+    """Have standard input accept any bytes, unless an error handler was chosen.
 
-    ASCII is what Python takes for an unknown locale; what comes is UTF-8 then nearly always, of which ASCII is a part.
+    For an unknown locale Python chooses ASCII; the input is then nearly always UTF-8, which includes ASCII.
     """
     if not isinstance(sys.stdin, io.TextIOWrapper):
         return
@@ -137,59 +137,59 @@ def show(value: Any, as_json: bool, render: Callable[[Any], RenderableType]) -> 
 
     Args:
         value: The result, as JSON can hold it.
-        as_json: Whether a program reads it.
-        render: Turns the value into something for people.
+        as_json: Whether to print JSON for programs.
+        render: Turns the value into what people see.
 
-    In a dry run nothing is printed: the value is about what does not last.
+    In a dry run nothing is printed.
     """
     if collected_plans() is not None:
         return
     _write(visible_json(value, indent=2) + "\n" if as_json else _rendered(render(_visible(value))))
 
 
-def shortened(text: str, limit: int) -> str:
-    """A text on one line; on a terminal no longer than the limit, in a pipe as long as it is.
+def shortened(text: str, limit: int = 100) -> str:
+    """A text on one line, shortened on a terminal and whole in a pipe.
 
     Args:
-        text: The text; blanks and line breaks become single blanks.
-        limit: Characters.
+        text: The text; each run of white space becomes one blank.
+        limit: Characters on a terminal.
     """
     line = " ".join(text.split())
     return line if len(line) <= limit or not sys.stdout.isatty() else f"{line[: limit - 1]}…"
 
 
 def put(text: str) -> None:
-    """Print a part of a text that others write, as it comes."""
+    """Print a part of another's text as it arrives."""
     _write(visible(text, breaks=True))
 
 
 def export(text: str) -> None:
-    """Print a text to be kept in a file or given to another program: as it is, but never so on a terminal."""
+    """Print a text for a file or another program: unchanged, but escaped on a terminal."""
     _write(visible(text, breaks=True) if sys.stdout.isatty() else text)
 
 
 def note(text: str, *, end: str = "\n") -> None:
-    """Print something beside the result, on standard error."""
+    """Print a message on standard error."""
     sys.stderr.write(visible(text, breaks=True) + end)
     sys.stderr.flush()
 
 
 def dim_note(text: str) -> None:
-    """Print a step of a long work beside the result."""
+    """Print a step of long work on standard error."""
     sys.stderr.write(f"\x1b[2m[{visible(text)}]\x1b[0m\n")
 
 
 def confirm(question: str) -> None:
-    """Ask a person for a yes.
+    """Ask the user to confirm.
 
     Raises:
-        Abort: They said no.
+        Abort: The user declined.
     """
     typer.confirm(visible(question), abort=True, err=True)
 
 
 def _visible(value: Any, *, breaks: bool = True) -> Any:
-    """A decoded answer without what a terminal would obey or hide."""
+    """A decoded answer without characters that a terminal would obey or hide."""
     if isinstance(value, str):
         return visible(value, breaks=breaks)
     if isinstance(value, dict):
@@ -204,8 +204,8 @@ def _write(text: str) -> None:
     """Write to standard output.
 
     Raises:
-        ReaderGone: Nobody reads it any more.
-        OutputLost: It takes no more.
+        ReaderGone: The reader has closed the pipe.
+        OutputLost: It cannot be written.
     """
     try:
         sys.stdout.write(text)
@@ -217,27 +217,27 @@ def _write(text: str) -> None:
 
 
 def flush() -> None:
-    """Have everything written; errors as of `put`."""
+    """Flush standard output; raises what `put` raises."""
     _write("")
 
 
 def _rendered(value: RenderableType) -> str:
-    """What a person sees: colours and the window's width on a terminal, whole lines in a pipe."""
+    """The text that a person sees: in colour and wrapped on a terminal, whole lines in a pipe."""
     from rich.console import Console  # noqa: PLC0415 - `--help` does without
 
     console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
-    with console.capture() as capture:  # Rich ends the process itself when a pipe breaks
+    with console.capture() as capture:  # Rich would end the process when a pipe breaks
         console.print(value)
     return capture.get()
 
 
 @contextmanager
 def progress_bar(title: str, as_json: bool) -> Generator[Callable[[Mapping[str, Any]], None]]:
-    """A bar on standard error that follows `{done, total, stage}` events; where no terminal is, a line for each stage.
+    """A bar on standard error that follows `{done, total, stage}` events; without a terminal, a line for each stage.
 
     Args:
-        title: What is being done.
-        as_json: Whether a program reads the output.
+        title: What the bar says.
+        as_json: Whether to print JSON for programs; nothing is shown then.
     """
     if as_json:
         yield lambda _event: None
@@ -262,19 +262,19 @@ def progress_bar(title: str, as_json: bool) -> Generator[Callable[[Mapping[str, 
 
 
 class _Lines:
-    """Stages as lines, once they are worth a word."""
+    """Prints stages as lines, after a delay."""
 
     def __init__(self, title: str) -> None:
         self._stage = title
         self._begun = False
 
     def begin(self) -> None:
-        """Say how far it is, and every stage from now on."""
+        """Print the current stage, and every later one."""
         self._begun = True
         sys.stderr.write(f"thresher: {self._stage} ...\n")
 
     def follow(self, event: Mapping[str, Any]) -> None:
-        """Take an event."""
+        """Take a progress event."""
         stage = str(event.get("stage") or self._stage)
         if stage != self._stage:
             self._stage = stage
@@ -286,8 +286,8 @@ def complain(error: BaseException, as_json: bool) -> int:
     """Report an error that ends a command.
 
     Args:
-        error: One of ours (message, hint, code, exit_code), or an unexpected one.
-        as_json: Whether a program reads the output; it then gets `{"error": ...}` on standard output.
+        error: An error of Thresher (message, hint, code, exit_code), or an unexpected one.
+        as_json: Whether to print JSON for programs: then `{"error": ...}` is printed on standard output.
 
     Returns:
         The exit code.
@@ -304,11 +304,11 @@ def complain(error: BaseException, as_json: bool) -> int:
 
 
 def _fields(error: BaseException) -> dict[str, Any]:
-    # By attribute: the two families of errors share no base, so that the bridge need not import the heavier one.
+    # By attribute: the two error trees share no base, so that the bridge need not import the heavier one.
     if hasattr(error, "hint") and hasattr(error, "exit_code"):
         names = {"code": "error", "message": str(error), "hint": "", "exit_code": 1, "trace": ""}
         fields = {name: getattr(error, name, default) for name, default in names.items()}
         return fields | {"hint": for_command_line(str(fields["hint"]))}
     message = f"Something unexpected went wrong: {type(error).__name__}: {error}"
-    hint = "Please report it, with what you did."
+    hint = "Please report it, with the command that you ran."
     return {"code": "internal", "message": message, "hint": hint, "exit_code": 1, "trace": ""}

@@ -1,15 +1,15 @@
-"""Connectors: sessions with a team's databases, which can only read; and what files say of a database's tables.
+"""Connectors: read-only sessions with a team's databases, and tables as a workspace's files describe them.
 
-Invariant: a statement runs in a transaction that is read-only as far as the engine knows such a thing, with time-outs,
-and is rolled back always; no credential leaves in an error, a log line or a record.
+Invariant: a statement runs with time-outs in a transaction that is read-only as far as the engine supports one, and is
+always rolled back; no credential appears in an error, a log line or a record.
 
 Uses: confinement, core, servoy, sqlguard.
 """
 
-from thresher.connectors.addresses import Address, check_below, folder_url, read_address
+from thresher.connectors.addresses import DatabaseAddress, check_below, folder_url, read_address
 from thresher.connectors.column_info import keys_between, no_server, tables_of
 from thresher.connectors.connector import Connector, ConnectorOptions
-from thresher.connectors.opening import open_connector
+from thresher.connectors.pool import open_connector
 from thresher.connectors.records import (
     COLUMN_INFO,
     Caps,
@@ -24,17 +24,17 @@ from thresher.connectors.records import (
     Rows,
     Schema,
     SchemaDialect,
+    SessionTag,
     Table,
-    Tag,
 )
 
 __all__ = [
     "COLUMN_INFO",
-    "Address",
     "Caps",
     "Column",
     "Connector",
     "ConnectorOptions",
+    "DatabaseAddress",
     "Family",
     "ForeignKey",
     "Health",
@@ -45,8 +45,8 @@ __all__ = [
     "Rows",
     "Schema",
     "SchemaDialect",
+    "SessionTag",
     "Table",
-    "Tag",
     "check_below",
     "folder_url",
     "keys_between",

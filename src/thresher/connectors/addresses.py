@@ -1,6 +1,6 @@
-"""Reads addresses of databases as people write them, and refuses what an address must not say.
+"""Parses database addresses as users write them, and rejects options that an address must not set.
 
-Invariant: an address is never shown whole: the password leaves in no message and no representation.
+Invariant: an address is never shown whole: no message and no representation contains the password.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _OPTIONS: Final[Mapping[SchemaDialect, frozenset[str]]] = {
     COLUMN_INFO: frozenset(),
 }  # fmt: skip
 _VALUES: Final[Mapping[str, frozenset[str]]] = {
-    # Other character sets let a quote hide in half of a character.
+    # In other character sets a quote can be part of a multi-byte character.
     "charset": frozenset({"utf8mb4"}),
     "protocol": frozenset({"tcp", "tcps"}),
 }
@@ -71,7 +71,7 @@ _FORMS: Final[Mapping[SchemaDialect, str]] = {
     COLUMN_INFO: "servoy:////workspace/resources/datasources/SERVER",
 }
 _DRIVER: Final = re.compile(r"ODBC Driver \d{2} for SQL Server")
-"""Of SQL Server; any other could be a library of this machine, or one that opens its files."""
+"""ODBC drivers for SQL Server; any other name could load a local library, or one that opens local files."""
 _SERVICE: Final = re.compile(r"[\w.$#-]{0,128}")
 _OPTION: Final = re.compile(r"\w{1,40}")
 _MOST_CHARACTERS: Final = 4_000
@@ -79,19 +79,19 @@ _HOST: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|[0-9A-Fa-f:.]{2
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """An address, taken apart.
+class DatabaseAddress:
+    """A parsed database address.
 
     Attributes:
-        dialect: Of its engine.
+        dialect: The engine's dialect.
         location: The address without user, password and options.
-        user: Whom it signs in as; may be empty.
+        user: The user to sign in as; may be empty.
         password: May be empty.
-        hosts: Machines, or folders and files of sockets, that it reaches; empty for what reads a file or a folder.
-        ports: One for each of them.
-        database: On the server; empty for what reads a file or a folder, and where the address names none.
-        file: That it reads, of column information the folder; None for servers.
-        query: Options that are allowed.
+        hosts: Hosts, or folders and files of sockets; empty for a file or a folder.
+        ports: One for each host.
+        database: The database on the server; empty for a file or a folder, and if the address names none.
+        file: The file, or the folder of column information; None for servers.
+        query: The options, all allowed.
     """
 
     dialect: SchemaDialect
@@ -105,11 +105,11 @@ class Address:
     query: Mapping[str, str] = field(repr=False)
 
 
-def read_address(url: str) -> Address:
-    """Take an address apart. Nothing is opened.
+def read_address(url: str) -> DatabaseAddress:
+    """Parse an address; nothing is opened.
 
     Raises:
-        InvalidInput: It is malformed, of an unknown engine, or says what an address must not.
+        InvalidInput: It is malformed, names an unknown engine, or sets an option that is not allowed.
     """
     from sqlalchemy.engine import make_url  # noqa: PLC0415 - 0.1 s, and 12 MB of the process that reads DuckDB
     from sqlalchemy.exc import ArgumentError  # noqa: PLC0415 - as above
@@ -119,17 +119,17 @@ def read_address(url: str) -> Address:
     try:
         parts = make_url(url.strip())
     except (ArgumentError, ValueError):
-        raise InvalidInput("This is no address of a database.", hint=_examples()) from None
+        raise InvalidInput("This is not a valid database address.", hint=_examples()) from None
     dialect = _dialect(parts)
     query = _query(parts, dialect)
     if dialect in PORTS and "@" in url.partition("@")[2].partition("?")[0]:
-        # What stands before the second one is half of a password, and is not shown.
+        # The text before the second @ may be part of a password, so it is not shown.
         raise InvalidInput("The address has an @ behind its host.", hint=_examples())
     return _of_server(parts, dialect, query) if dialect in PORTS else _of_file(parts, dialect)
 
 
 def check_below(file: Path, folders: Sequence[Path]) -> None:
-    """Refuse a file that is below none of the folders, links followed.
+    """Check that a file is below one of the folders after resolving links.
 
     Raises:
         NotAllowed: It is not.
@@ -143,17 +143,17 @@ def check_below(file: Path, folders: Sequence[Path]) -> None:
 
 
 def real_file(file: Path, folders: Sequence[Path] | None) -> Path:
-    """A database's file with links followed, to be opened by that path: a link may have taken its place.
+    """Resolve a database file's links; it must be opened by this path, because a link may have replaced it.
 
     Args:
-        file: As its address names it.
-        folders: Below which it has to be; None: anywhere.
+        file: The path in the address.
+        folders: Folders that it must be below; None for anywhere.
 
     Raises:
         NotAllowed: It is below none of the folders.
         DatabaseUnavailable: The file is missing or not a regular file; opening a named pipe would block.
     """
-    with suppress(OSError, RuntimeError):  # gone, not to be read, or links in a circle
+    with suppress(OSError, RuntimeError):  # gone, not readable, or circular links
         real = file.expanduser().resolve()
         if folders is not None:
             check_below(real, folders)
@@ -162,12 +162,12 @@ def real_file(file: Path, folders: Sequence[Path] | None) -> Path:
     raise DatabaseUnavailable(f"The file {file.name} of the database cannot be read.", hint="Check that it exists.")
 
 
-def require_file(address: Address) -> Path:
-    """The file of an address, or its folder.
+def require_file(address: DatabaseAddress) -> Path:
+    """Return the file or folder of an address.
 
     Raises:
-        NotFound: It is not there.
-        InvalidInput: It is no file, or of column information no folder.
+        NotFound: It does not exist.
+        InvalidInput: It is not a file.
     """
     file = address.file
     if address.dialect == COLUMN_INFO:
@@ -175,7 +175,7 @@ def require_file(address: Address) -> Path:
     if file is None or not file.exists():
         raise NotFound(f"There is no file {file}.", hint="A connection reads a database that exists; check the path.")
     if not file.is_file():
-        raise InvalidInput(f"{file} is no file.", hint=f"Name the file of the database: {_FORMS[address.dialect]}")
+        raise InvalidInput(f"{file} is not a file.", hint=f"Name the file of the database: {_FORMS[address.dialect]}")
     return file
 
 
@@ -192,7 +192,7 @@ def folder_url(folder: Path) -> str:
     """The address of a folder with column information.
 
     Raises:
-        InvalidInput: Its path holds letters that no address can.
+        InvalidInput: Its path holds characters that an address cannot.
     """
     path = folder.absolute().as_posix()
     if not path.isprintable():
@@ -209,7 +209,7 @@ def _dialect(parts: URL) -> SchemaDialect:
     if name not in _NAMES:
         near = did_you_mean(nearest(name, _NAMES))
         raise InvalidInput(
-            "The address is of an unknown kind of database.",
+            "The address names an unknown kind of database.",
             hint=f"{near} Known are {', '.join(sorted(set(_NAMES.values())))}.".strip(),
         )
     return _NAMES[name]
@@ -220,8 +220,8 @@ def _query(parts: URL, dialect: SchemaDialect) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in parts.query.items():
         if not _OPTION.fullmatch(name):
-            # It may be half of a password with @ and ? in it, and is not shown.
-            raise InvalidInput("This is no address of a database.", hint=_examples())
+            # It may be part of a password with @ and ? in it, so it is not shown.
+            raise InvalidInput("This is not a valid database address.", hint=_examples())
         if name not in known:
             allowed = f"Allowed are {', '.join(sorted(known))}." if known else "Leave out everything from the '?' on."
             raise InvalidInput(f"An address must not set the option {name!r}.", hint=allowed)
@@ -229,34 +229,34 @@ def _query(parts: URL, dialect: SchemaDialect) -> dict[str, str]:
         if text not in _VALUES.get(name, (text,)):
             raise InvalidInput(f"The option {name!r} must be {' or '.join(sorted(_VALUES[name]))}.")
         if name == "driver" and not _DRIVER.fullmatch(text):
-            raise InvalidInput("The option 'driver' names no driver of Microsoft's.", hint="Leave it out.")
+            raise InvalidInput("The option 'driver' does not name a Microsoft driver.", hint="Leave it out.")
         found[name] = text
     return found
 
 
-def _of_file(parts: URL, dialect: SchemaDialect) -> Address:
+def _of_file(parts: URL, dialect: SchemaDialect) -> DatabaseAddress:
     name = parts.database or ""
     form = f"Write the whole path: {_FORMS[dialect]}"
     if parts.host or parts.username or parts.password:
         raise InvalidInput("The address of a file has three slashes and its path.", hint=form)
     if name in ("", ":memory:") or name.startswith(("file:", "md:", "motherduck:")):
-        raise InvalidInput("The address names no file.", hint=form)
+        raise InvalidInput("The address does not name a file.", hint=form)
     file = Path(name).expanduser().absolute()
     location = f"{dialect}:///{file.as_posix()}"
-    return Address(dialect, location, "", "", (), (), "", file, {})
+    return DatabaseAddress(dialect, location, "", "", (), (), "", file, {})
 
 
-def _of_server(parts: URL, dialect: SchemaDialect, query: dict[str, str]) -> Address:
+def _of_server(parts: URL, dialect: SchemaDialect, query: dict[str, str]) -> DatabaseAddress:
     endpoints = _endpoints(parts, query, PORTS[dialect])
     database = parts.database or ""
     if dialect == "oracle" and not (database or query.get("service_name")):
-        raise InvalidInput("The address names no service.", hint=f"Write it like {_FORMS[dialect]}")
+        raise InvalidInput("The address does not name a service.", hint=f"Write it like {_FORMS[dialect]}")
     if dialect == "oracle" and not all(_SERVICE.fullmatch(name) for name in (database, query.get("service_name", ""))):
-        raise InvalidInput("The address has no proper service.", hint=f"Write it like {_FORMS[dialect]}")
+        raise InvalidInput("The address does not have a valid service.", hint=f"Write it like {_FORMS[dialect]}")
     host, port = endpoints[0]
     shown = f"[{host}]" if ":" in host else quote(host, safe=".-_")
     path = quote(query.get("service_name", "") or database, safe="._-$#")
-    return Address(
+    return DatabaseAddress(
         dialect,
         f"{dialect}://{shown}:{port}/{path}",
         user=parts.username or "",
@@ -270,12 +270,12 @@ def _of_server(parts: URL, dialect: SchemaDialect, query: dict[str, str]) -> Add
 
 
 def _endpoints(parts: URL, query: dict[str, str], default: int) -> list[tuple[str, int]]:
-    """All that may be reached: PostgreSQL's `host` option adds to the host or names several, MySQL's a socket."""
+    """All endpoints: PostgreSQL's `host` option adds or lists hosts, MySQL's `unix_socket` names a socket."""
     written = [parts.host or "", *query.pop("host", "").split(","), query.get("unix_socket", "")]
     names = [name for name in dict.fromkeys(written) if name] or ["localhost"]
     ports = [_port(port) for port in query.pop("port", "").split(",") if port] or [_port(str(parts.port or default))]
     if len(ports) not in (1, len(names)):
-        raise InvalidInput("The address names more ports than hosts, or fewer.")
+        raise InvalidInput("The address must name one port, or one for each host.")
     pairs = zip(names, ports * (len(names) // len(ports)), strict=True)
     return [_endpoint(name, port) for name, port in pairs]
 
@@ -285,12 +285,12 @@ def _endpoint(name: str, port: int) -> tuple[str, int]:
         name, _, own = name.partition(":")
         port = _port(own)
     if not _HOST.fullmatch(name):
-        # The name may be half of a password with an @ in it, and is not shown.
-        raise InvalidInput("The address has no proper host.", hint=_examples())
+        # The name may be part of a password with an @ in it, so it is not shown.
+        raise InvalidInput("The address does not have a valid host.", hint=_examples())
     return name, port
 
 
 def _port(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) < 65536:
-        raise InvalidInput("The port of a host is no number from 1 to 65535.")
+        raise InvalidInput("The port of a host must be a number from 1 to 65535.")
     return int(text)

@@ -1,7 +1,7 @@
-"""What a connector can do, and what a session below it must be able to.
+"""The protocols of connectors, and of the sessions and engines below them.
 
-Invariant: nothing here knows an engine. A `Connector` is asked on the event loop; a `Session` belongs to one thread at
-a time and may block, only its `cancel` is called from others.
+Invariant: nothing here depends on an engine. A `Connector` is used on the event loop; a `DatabaseSession` belongs to
+one thread at a time and may block, and only its `cancel` and `close` are called from other threads.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from thresher.connectors.records import Caps, Health, Profiles, Rows, Schema, SchemaDialect, Tag
+from thresher.connectors.records import Caps, Health, Profiles, Rows, Schema, SchemaDialect, SessionTag
 from thresher.sqlguard import Knowledge
 
 
@@ -20,17 +20,17 @@ class ConnectorOptions:
     """How a connector uses its database.
 
     Attributes:
-        sessions: Most sessions at once; further questions wait for one.
-        connect_seconds: Time to reach the server and sign in; also how long a question waits for a free session.
-        lock_seconds: How long a statement waits for somebody else's lock.
-        idle_seconds: A session that was not used for so long is closed.
-        most_cost: A statement that the engine's planner holds to be dearer is refused before it runs, in the
-            planner's own unit; None: no bound. Engines whose planner gives no cost ignore it.
-        most_rows: The same for the rows that a plan expects to look at or to make in any one step.
-        allow_functions: Functions of users (`schema.name`) that may be called.
-        memory_mb: What an embedded engine may take: SQLite in this process; DuckDB for its buffers, in a process that
-            may take as much again for values, which DuckDB does not count.
-        folders: Below which a file has to be whenever it is opened, links followed; None: anywhere.
+        sessions: Maximum number of sessions; further requests wait for one.
+        connect_seconds: Time to reach the server and sign in, and to wait for a free session.
+        lock_seconds: Time that a statement waits for a lock.
+        idle_seconds: A session unused for this long is closed.
+        most_cost: A statement whose estimated cost is higher, in the unit of the engine's planner, is refused before
+            it runs; None for no limit. Ignored by engines whose planner reports no cost.
+        most_rows: The same for the rows that a plan expects to read or produce in one step.
+        allow_functions: User-defined functions (`schema.name`) that statements may call.
+        memory_mb: Memory limit of an embedded engine: SQLite in this process; DuckDB for its buffers, in a process that
+            may use the same amount again for values, which DuckDB does not count.
+        folders: Folders that a file must be below whenever it is opened, after resolving links; None for anywhere.
     """
 
     sessions: int = 4
@@ -45,16 +45,16 @@ class ConnectorOptions:
 
 
 class Connector(Protocol):
-    """A database that can be asked, and not changed. Opens sessions when they are needed; `close` ends them all.
+    """A read-only database. Sessions are opened on demand; `close` ends them all.
 
-    Every method raises `DatabaseUnavailable` where the database cannot be reached, refuses the sign-in or is locked,
-    `QueryFailed` where it answers with an error, `QueryTimeout` where its time was up and the statement was cancelled
-    on the server. A caller that is cancelled cancels its statement there too. No error holds a credential.
+    Every method raises `DatabaseUnavailable` if the database cannot be reached, refuses the sign-in or is locked,
+    `QueryFailed` if it answers with an error, and `QueryTimeout` if time ran out and the statement was cancelled
+    on the server. Cancelling the caller cancels the statement there too. No error holds a credential.
     """
 
     @property
     def dialect(self) -> SchemaDialect:
-        """The engine's, as the guard names it, or `COLUMN_INFO`."""
+        """The engine's dialect in the guard's terms, or `COLUMN_INFO`."""
         ...
 
     @property
@@ -64,23 +64,23 @@ class Connector(Protocol):
 
     @property
     def user(self) -> str:
-        """Whom it signs in as; empty where the engine knows no users."""
+        """The user that it signs in as; empty if the engine has no users."""
         ...
 
     async def knowledge(self) -> Knowledge:
-        """What the guard must know of this database; kept until the schema's stamp changes."""
+        """What the guard needs to know about this database; cached until the schema's stamp changes."""
         ...
 
-    async def run(self, sql: str, tag: Tag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
-        """Run one statement that the guard has let through, and read its rows up to the caps.
+    async def run(self, sql: str, tag: SessionTag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
+        """Run one statement that the guard has allowed, and read its rows up to the caps.
 
         Raises:
-            Refused: The planner expects more of it than the options allow (rule `cost`).
+            StatementRefused: Its estimated cost exceeds what the options allow (rule `cost`).
         """
         ...
 
-    async def explain(self, sql: str, tag: Tag, seconds: float) -> Rows:
-        """The engine's plan of a statement that the guard has let through; the statement itself does not run."""
+    async def explain(self, sql: str, tag: SessionTag, seconds: float) -> Rows:
+        """Return the engine's plan of a statement that the guard has allowed, without running the statement."""
         ...
 
     async def reflect(self, limit: int = 20_000) -> Schema:
@@ -88,41 +88,41 @@ class Connector(Protocol):
         ...
 
     async def stamp(self) -> str:
-        """A text that changes when the schema does: cheap. Empty where the engine has none."""
+        """Return a text that changes with the schema and is cheap to read; empty if the engine has none."""
         ...
 
     async def profiles(self, schema: Schema, wanted: Collection[tuple[str, str, str]], seconds: float) -> Profiles:
-        """Look at samples of columns, given as (schema, table, column); what is not read in time is absent."""
+        """Sample columns, given as (schema, table, column); those not read in time are absent."""
         ...
 
     async def test(self) -> Health:
-        """Connect and ask; never raises for what the database does, but says it."""
+        """Connect and run a statement; a failure of the database is reported in the result, not raised."""
         ...
 
-    async def sessions(self, tag: Tag) -> Rows:
-        """What the server says of our own session: its tag, settings and time-outs."""
+    async def sessions(self, tag: SessionTag) -> Rows:
+        """Return the server's own view of our session: its tag, settings and time-outs."""
         ...
 
     async def close(self) -> None:
-        """Cancel what runs and close all sessions; may be called again."""
+        """Cancel running statements and close all sessions; may be called more than once."""
         ...
 
 
-class Session(Protocol):
-    """One session with a database: what an engine's module provides, and `pool` uses.
+class DatabaseSession(Protocol):
+    """One session with a database, as an engine's module provides it and `pool` uses it.
 
-    Methods raise the driver's errors, which the pool translates, or errors of ours.
+    Methods raise the driver's errors, which the pool translates, or our own.
     """
 
     def knowledge(self) -> Knowledge:
         """See `Connector.knowledge`."""
         ...
 
-    def run(self, sql: str, tag: Tag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
-        """See `Connector.run`; the transaction is over, rolled back, when it returns or raises."""
+    def run(self, sql: str, tag: SessionTag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
+        """See `Connector.run`; the transaction has been rolled back when this returns or raises."""
         ...
 
-    def explain(self, sql: str, tag: Tag, seconds: float) -> Rows:
+    def explain(self, sql: str, tag: SessionTag, seconds: float) -> Rows:
         """See `Connector.explain`."""
         ...
 
@@ -139,38 +139,38 @@ class Session(Protocol):
         ...
 
     def health(self) -> Health:
-        """Version, user, database and what the role could change; `ms` is the pool's to fill in."""
+        """Return version, user, database and what the role could change; the pool fills in `ms`."""
         ...
 
-    def describe(self, tag: Tag) -> Rows:
+    def describe(self, tag: SessionTag) -> Rows:
         """See `Connector.sessions`."""
         ...
 
     def cancel(self) -> None:
-        """Stop the statement that runs, on the server; from any thread, and harmless when nothing runs."""
+        """Cancel the running statement on the server, if any; may be called from any thread."""
         ...
 
     def reset(self) -> bool:
-        """Make it as new for the next question; False: it cannot be, and is to be closed."""
+        """Restore the initial state for the next request; False if the session must be closed instead."""
         ...
 
     def close(self) -> None:
-        """End it. From any thread: while a statement runs, it ends that, and is called again when it has ended."""
+        """Close the session; from any thread. While a statement runs, this ends it, and is called again afterwards."""
         ...
 
 
-class Engine(Protocol):
+class DatabaseEngine(Protocol):
     """Opens sessions with one database."""
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
-        """What its driver raises."""
+        """Exceptions that its driver raises."""
         ...
 
-    def open(self) -> Session:
+    def open(self) -> DatabaseSession:
         """Connect; blocks."""
         ...
 
     def close(self) -> None:
-        """End what its sessions share; may be called while some are open, and ends those."""
+        """Release what its sessions share; ends sessions that are still open."""
         ...

@@ -1,6 +1,6 @@
-"""The statements that read SQL Server's catalog, and those that begin a session's question.
+"""The statements that read SQL Server's catalog and that begin a session; unlike `mssql`, this needs no driver.
 
-Invariant: fixed texts and pure functions; they show what the role may see in the database of the address.
+Invariant: fixed texts and pure functions; they show what the role may see in the address's database.
 """
 
 from __future__ import annotations
@@ -86,17 +86,17 @@ select @@spid as id, suser_sname() as [user], db_name() as [database], app_name(
        cast(context_info() as varchar(128)) as context, @@lock_timeout as lock_timeout, @@trancount as transactions,
        cast(serverproperty('productversion') as varchar(30)) as version
 """
-TOO_DEAR: Final = "(8649)"
-"""The number of what the cost limit refuses, as the driver appends it."""
+TOO_EXPENSIVE: Final = "(8649)"
+"""The error number of the cost limit, as the driver appends it."""
 
 
 def beginning(tag: str, lock_seconds: float, most_cost: float | None) -> str:
-    """The batch that a session begins with: what changes how SQL is read, time-outs, and who asks.
+    """The batch that begins a session: settings that affect how SQL is read, time-outs, and the session's tag.
 
     Args:
         tag: ASCII, at most 128 characters.
-        lock_seconds: How long a lock is waited for.
-        most_cost: Seconds that the server's planner may expect, in its own reckoning; None: no bound.
+        lock_seconds: Time to wait for a lock.
+        most_cost: Seconds that the server's planner may estimate, in its own unit; None for no limit.
     """
     governor = 0 if most_cost is None else min(int(most_cost), 2**31 - 1)
     return (
@@ -109,12 +109,12 @@ def beginning(tag: str, lock_seconds: float, most_cost: float | None) -> str:
 
 
 def connection_text(parts: dict[str, str]) -> str:
-    """An ODBC connection string; values are wrapped, so that none can begin an option of its own."""
+    """An ODBC connection string; values are quoted, so that none can inject another option."""
     return ";".join(f"{name}={{{value.replace('}', '}}')}}}" for name, value in parts.items())
 
 
 def moment(value: bytes) -> dt.datetime:
-    """A `datetimeoffset` as ODBC hands it over (SQL_SS_TIMESTAMPOFFSET)."""
+    """Decode a `datetimeoffset` in ODBC's binary form (SQL_SS_TIMESTAMPOFFSET)."""
     year, month, day, hour, minute, second, nanoseconds, hours, minutes = struct.unpack("<6hI2h", value)
     zone = dt.timezone(dt.timedelta(hours=hours, minutes=minutes))
     return dt.datetime(year, month, day, hour, minute, second, nanoseconds // 1000, zone)

@@ -1,7 +1,10 @@
-"""A connector over blocking sessions: threads of its own, sessions when they are needed, and a way to stop them.
+"""Opens connectors by address, and runs their blocking sessions in threads.
 
-Invariant: at most `options.sessions` sessions exist; one is used by one thread at a time; a session that was cancelled
-or failed is never used again; what the driver raises does not leave.
+Opening connects to nothing, and an engine's driver is imported when its first connector is opened, so that the start of
+the process pays for none.
+
+Invariant: at most `options.sessions` sessions exist; a session is used by one thread at a time; a session that was
+cancelled or failed is never used again; driver errors do not leave this module.
 """
 
 from __future__ import annotations
@@ -10,40 +13,85 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias, TypeVar
+from importlib import import_module
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
-from thresher.connectors.addresses import Address
-from thresher.connectors.connector import ConnectorOptions, Engine, Session
+from thresher.connectors.addresses import DatabaseAddress, read_address, require_file
+from thresher.connectors.column_info import ColumnInfoConnector
+from thresher.connectors.connector import Connector, ConnectorOptions, DatabaseEngine, DatabaseSession
 from thresher.connectors.failures import UNREADABLE, failed
-from thresher.connectors.records import Caps, Health, Profiles, Rows, Schema, SchemaDialect, Tag
-from thresher.core import DatabaseUnavailable, QueryTimeout, ThresherError, event
+from thresher.connectors.records import COLUMN_INFO, Caps, Health, Profiles, Rows, Schema, SchemaDialect, SessionTag
+from thresher.core import ConfigurationError, DatabaseUnavailable, QueryTimeout, ThresherError, event
 from thresher.sqlguard import Knowledge
+
+_ENGINES: Final[Mapping[SchemaDialect, tuple[str, str]]] = {
+    "postgresql": ("postgresql", "open_postgresql"),
+    "mysql": ("mysql", "open_mysql"),
+    "mariadb": ("mysql", "open_mysql"),
+    "oracle": ("oracle", "open_oracle"),
+    "mssql": ("mssql", "open_mssql"),
+    "sqlite": ("sqlite.engine", "open_sqlite"),
+    "duckdb": ("duckdb.engine", "open_duckdb"),
+}
+"""Module of this package and its function that creates the engine."""
+
+
+def open_connector(url: str, *, options: ConnectorOptions | None = None) -> Connector:
+    """Create a connector for an address; it connects on first use.
+
+    Args:
+        url: A SQLAlchemy URL: `postgresql://user:password@host/database`, `sqlite:////data/shop.db`; or a
+            folder with column information, `servoy:////workspace/resources/datasources/SERVER`.
+        options: How it uses the database; None for the defaults.
+
+    Raises:
+        InvalidInput: The address is malformed, names an unknown engine, or sets an option that is not allowed.
+        ConfigurationError: The engine's driver is not installed.
+        NotFound: The file or the folder does not exist.
+    """
+    address = read_address(url)
+    if address.file is not None:
+        require_file(address)
+    if address.dialect == COLUMN_INFO:
+        return ColumnInfoConnector(address)
+    chosen = options or ConnectorOptions()
+    module, name = _ENGINES[address.dialect]
+    try:
+        made = getattr(import_module(f"thresher.connectors.{module}"), name)
+    except ImportError as error:
+        raise ConfigurationError(
+            f"The driver for {address.dialect} is not installed: {error.name} is missing.",
+            hint="Install thresher with the extra that brings it: pip install 'thresher[sqlserver]'.",
+        ) from None
+    engine = cast("Callable[[DatabaseAddress, ConnectorOptions], DatabaseEngine]", made)(address, chosen)
+    return PooledConnector(address, engine, chosen)
+
 
 _logger = logging.getLogger("thresher.connectors")
 T = TypeVar("T")
-Work: TypeAlias = Callable[[Session], T]
+Work: TypeAlias = Callable[[DatabaseSession], T]
 
 _GRACE: Final = 0.5
-"""Seconds that the server's own time-out is ahead of ours, where it has one."""
+"""Seconds by which the server's own time-out, if it has one, comes before ours."""
 _STOPPING: Final = 5.0
-"""Seconds for a cancelled statement to end; then its session is closed under it."""
+"""Seconds for a cancelled statement to end; after that its session is closed."""
 _KNOWN_SECONDS: Final = 30.0
-"""How long the catalog's functions are believed to be the same, without asking."""
+"""How long the catalog's functions are assumed unchanged without a check."""
 _QUICK: Final = 15.0
 _REFLECTION: Final = 120.0
 
 
 @dataclass(slots=True)
-class _Idle:
-    session: Session
+class _IdleSession:
+    session: DatabaseSession
     since: float
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _CachedKnowledge:
     asked: float
     stamp: str
     knowledge: Knowledge
@@ -52,18 +100,18 @@ class _Known:
 class PooledConnector:
     """See `Connector`."""
 
-    def __init__(self, address: Address, engine: Engine, options: ConnectorOptions) -> None:
+    def __init__(self, address: DatabaseAddress, engine: DatabaseEngine, options: ConnectorOptions) -> None:
         self._address = address
         self._engine = engine
         self._options = options
-        self._idle: list[_Idle] = []
-        self._busy: set[Session] = set()
+        self._idle: list[_IdleSession] = []
+        self._busy: set[DatabaseSession] = set()
         self._room = asyncio.Semaphore(options.sessions)
         self._threads = ThreadPoolExecutor(options.sessions, thread_name_prefix=f"db-{address.dialect}")
-        # Apart from the others, who may all be waiting for what is to be stopped.
+        # Separate threads: all the others may be busy with what is to be stopped.
         self._stoppers = ThreadPoolExecutor(2, thread_name_prefix=f"db-{address.dialect}-stop")
         self._tidying: set[asyncio.Future[Any]] = set()
-        self._knowledge: _Known | None = None
+        self._knowledge: _CachedKnowledge | None = None
         self._sweep: asyncio.TimerHandle | None = None
         self._closed = False
 
@@ -90,14 +138,14 @@ class PooledConnector:
         stamp = await self.stamp()
         same = known is not None and stamp != "" and known.stamp == stamp
         knowledge = known.knowledge if known and same else await self._ask(lambda session: session.knowledge(), _QUICK)
-        self._knowledge = _Known(time.monotonic(), stamp, knowledge)
+        self._knowledge = _CachedKnowledge(time.monotonic(), stamp, knowledge)
         return knowledge
 
-    async def run(self, sql: str, tag: Tag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
+    async def run(self, sql: str, tag: SessionTag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
         """See `Connector`."""
         return await self._ask(_timed(lambda session: session.run(sql, tag, caps, bind)), caps.seconds, sql)
 
-    async def explain(self, sql: str, tag: Tag, seconds: float) -> Rows:
+    async def explain(self, sql: str, tag: SessionTag, seconds: float) -> Rows:
         """See `Connector`."""
         return await self._ask(_timed(lambda session: session.explain(sql, tag, seconds)), seconds, sql)
 
@@ -122,7 +170,7 @@ class PooledConnector:
             return Health(ok=False, ms=_since(started), problem=str(error))
         return replace(health, ms=_since(started))
 
-    async def sessions(self, tag: Tag) -> Rows:
+    async def sessions(self, tag: SessionTag) -> Rows:
         """See `Connector`."""
         return await self._ask(_timed(lambda session: session.describe(tag)), _QUICK)
 
@@ -147,7 +195,7 @@ class PooledConnector:
         self._stoppers.shutdown(wait=False)
 
     async def _ask(self, work: Work[T], seconds: float, sql: str = "") -> T:
-        """Do a work in a session; once more in a new one where an old one turns out to be dead."""
+        """Run work in a session; if a reused session turns out to be dead, once more in a new one."""
         await self._enter()
         handed_on = False
         try:
@@ -172,15 +220,15 @@ class PooledConnector:
         except TimeoutError:
             raise DatabaseUnavailable(
                 f"All {self._options.sessions} sessions with the database are busy.",
-                hint="Try again when the statements that run have ended.",
+                hint="Try again when running statements have ended.",
             ) from None
 
     def _require_open(self) -> None:
         if self._closed:
             raise DatabaseUnavailable("The connection was closed.", hint="Ask again.")
 
-    async def _lease(self) -> tuple[Session, bool]:
-        """A session, and whether it is new."""
+    async def _lease(self) -> tuple[DatabaseSession, bool]:
+        """Return a session and whether it is new."""
         self._require_open()
         if self._idle:
             return self._idle.pop().session, False
@@ -197,18 +245,18 @@ class PooledConnector:
             raise DatabaseUnavailable("The database does not answer.", hint=hint)
         return opening.result(), True
 
-    def _open(self) -> Session:
+    def _open(self) -> DatabaseSession:
         try:
             return self._engine.open()
         except self._engine.errors as error:
             raise failed(self._address.dialect, error) from None
 
-    def _close_late(self, opening: asyncio.Future[Session]) -> None:
+    def _close_late(self, opening: asyncio.Future[DatabaseSession]) -> None:
         if not opening.cancelled() and opening.exception() is None:
             self._submit_close(opening.result())
 
-    async def _use(self, session: Session, work: Work[T], seconds: float, sql: str) -> T:
-        """Run the work in a thread; when the time is up or the caller goes, it is stopped on the server."""
+    async def _use(self, session: DatabaseSession, work: Work[T], seconds: float, sql: str) -> T:
+        """Run work in a thread; on time-out or cancellation of the caller it is stopped on the server."""
         if self._closed:
             self._give_back(session, usable=False)
             self._require_open()
@@ -232,17 +280,17 @@ class PooledConnector:
         wrong = running.exception()
         self._give_back(session, usable=wrong is None)
         if wrong is not None:
-            self._require_open()  # what was cut off by `close` did not take too long
+            self._require_open()  # `close` ended it, not a time-out
         return running.result()
 
-    def _work(self, session: Session, work: Work[T], sql: str) -> T:
+    def _work(self, session: DatabaseSession, work: Work[T], sql: str) -> T:
         try:
             return work(session)
         except (*self._engine.errors, *UNREADABLE) as error:
             raise failed(self._address.dialect, error, sql) from None
 
-    async def _stop(self, session: Session, running: asyncio.Future[Any]) -> None:
-        """Cancel on the server; a statement that goes on loses its session, and its place when its thread ends."""
+    async def _stop(self, session: DatabaseSession, running: asyncio.Future[Any]) -> None:
+        """Cancel on the server; if the statement goes on, its session is closed and its slot freed with its thread."""
         loop = asyncio.get_running_loop()
         self._mind(loop.run_in_executor(self._stoppers, _quietly, session.cancel))
         _, late = await asyncio.wait((running,), timeout=_STOPPING)
@@ -253,8 +301,8 @@ class PooledConnector:
         else:
             self._give_back(session, usable=False)
 
-    def _give_back(self, session: Session, *, usable: bool) -> None:
-        """Make it ready in the background, so that nobody waits for that; then its place is free."""
+    def _give_back(self, session: DatabaseSession, *, usable: bool) -> None:
+        """Reset the session in the background, so that no caller waits for it; then its slot is free."""
         try:
             tidied = self._threads.submit(_tidy, session, usable=usable and not self._closed)
         except RuntimeError:  # closed meanwhile
@@ -265,13 +313,13 @@ class PooledConnector:
         self._mind(waiting)
         waiting.add_done_callback(lambda done: self._settle(session, done))
 
-    def _settle(self, session: Session, done: asyncio.Future[bool]) -> None:
+    def _settle(self, session: DatabaseSession, done: asyncio.Future[bool]) -> None:
         self._busy.discard(session)
         ready = not done.cancelled() and done.exception() is None and done.result()
         if ready and self._closed:
             self._submit_close(session)
         elif ready:
-            self._idle.append(_Idle(session, time.monotonic()))
+            self._idle.append(_IdleSession(session, time.monotonic()))
             self._plan_sweep()
         self._room.release()
 
@@ -294,7 +342,7 @@ class PooledConnector:
         for one in idle:
             self._submit_close(one.session)
 
-    def _submit_close(self, session: Session) -> None:
+    def _submit_close(self, session: DatabaseSession) -> None:
         try:
             closing: Future[None] = self._stoppers.submit(_quietly, session.close)
         except RuntimeError:  # the threads have ended
@@ -303,7 +351,7 @@ class PooledConnector:
             self._mind(asyncio.wrap_future(closing))
 
     def _mind(self, future: asyncio.Future[Any]) -> None:
-        """Keep it until it is done, so that `close` can wait for it and no failure is reported as forgotten."""
+        """Keep a future until it is done: `close` can wait for it, and asyncio reports no unretrieved exception."""
         self._tidying.add(future)
         future.add_done_callback(self._forget)
 
@@ -313,12 +361,12 @@ class PooledConnector:
             future.exception()
 
 
-def _tidy(session: Session, *, usable: bool) -> bool:
-    """Whether the session is ready for the next question; closed where it is not."""
+def _tidy(session: DatabaseSession, *, usable: bool) -> bool:
+    """Reset a session; returns whether it is ready for the next request, and closes it if not."""
     try:
         if usable and session.reset():
             return True
-    except Exception as error:  # noqa: BLE001 - whatever the driver says, the session is done with
+    except Exception as error:  # noqa: BLE001 - whatever the driver raises, the session is closed
         event(_logger, "session could not be reset", level=logging.DEBUG, error=type(error).__name__)
     _quietly(session.close)
     return False
@@ -330,9 +378,9 @@ def _quietly(act: Callable[[], object]) -> None:
 
 
 def _timed(work: Work[Rows]) -> Work[Rows]:
-    """Fill in how long it took, where the session has not."""
+    """Fill in the elapsed time if the session has not."""
 
-    def timed(session: Session) -> Rows:
+    def timed(session: DatabaseSession) -> Rows:
         started = time.perf_counter()
         rows = work(session)
         return rows if rows.ms else replace(rows, ms=_since(started))

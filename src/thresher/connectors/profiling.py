@@ -1,7 +1,7 @@
-"""Looks at samples of columns: how many values differ, which they are, and between what they lie.
+"""Samples columns: how many values differ, which they are, and their range.
 
-Invariant: only base tables are looked at, small ones first; each statement reads a bounded sample and has a time-out;
-what fails is left out, never guessed. What is kept is bounded, however long the values are.
+Invariant: only base tables are sampled, small ones first; each statement reads a bounded sample and has a time-out;
+what fails is left out, never guessed. The values kept are bounded in total, however long they are.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from thresher.connectors.values import comparable, to_json
 
 Key: TypeAlias = tuple[str, str, str]
 Ask: TypeAlias = Callable[[str, float], Sequence[Sequence[Any]] | None]
-"""Runs one of these statements for at most so many seconds; None where it failed or took too long."""
+"""Runs one of these statements within some seconds; returns None if it failed or took too long."""
 
 SAMPLE: Final = 20_000
-"""Rows of a table that are looked at."""
+"""Rows of a table that are sampled."""
 VALUES: Final = 5_000
-"""Different values of a column that are kept."""
+"""Distinct values of a column that are kept."""
 _LONGEST: Final = 200
-"""Characters of a value that is kept; nobody joins by longer ones."""
+"""Characters of a value that is kept; longer ones are not used for joins."""
 _KEPT: Final = 20_000_000
-"""Characters of all values that are kept; the columns after that have figures alone."""
+"""Characters of all kept values together; further columns have statistics alone."""
 _STATEMENT_SECONDS: Final = 3.0
 _WIDTH: Final = 20
-"""Columns a statement: some engines bound the length of a row that they sort."""
+"""Columns in one statement: some engines limit the length of a row that they sort."""
 _SHOWN: Final = 200
 _COUNTED: Final[frozenset[Family]] = frozenset(
     {"integer", "decimal", "float", "text", "boolean", "date", "time", "datetime", "uuid"}
@@ -44,7 +44,7 @@ _QUOTES: Final[Mapping[str, tuple[str, str]]] = {"mysql": ("`", "`"), "mariadb":
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A statement that counts some columns of one table, four figures a column behind the number of rows."""
+    """A statement that reads the number of rows of a table, then four statistics for each of some columns."""
 
     table: Table
     columns: tuple[Column, ...]
@@ -52,14 +52,14 @@ class Probe:
 
 
 def profile(dialect: str, schema: Schema, wanted: Collection[Key], ask: Ask, seconds: float) -> Profiles:
-    """Look at columns, given as (schema, table, column), for at most so many seconds.
+    """Sample columns, given as (schema, table, column), within a time limit.
 
     Args:
-        dialect: Whose SQL is written.
-        schema: Where the tables are described; columns that are not in it are left out.
-        wanted: Which columns.
+        dialect: The SQL dialect of the statements.
+        schema: The schema that describes the tables; columns that are not in it are left out.
+        wanted: The columns to sample.
         ask: Runs a statement.
-        seconds: For all of them.
+        seconds: Time limit for all columns together.
     """
     until = time.monotonic() + seconds
     kept = 0
@@ -73,7 +73,8 @@ def profile(dialect: str, schema: Schema, wanted: Collection[Key], ask: Ask, sec
         figures = ask(probe.sql, min(left, _STATEMENT_SECONDS))
         if not figures:
             continue
-        rows[table.schema, table.name] = _rows(table, int(figures[0][0]))
+        count = int(figures[0][0])
+        rows[table.schema, table.name] = count if count < SAMPLE else max(count, table.rows or 0)
         for column, found in read_figures(probe, figures[0]):
             left = until - time.monotonic()
             key = (table.schema, table.name, column.name)
@@ -85,7 +86,7 @@ def profile(dialect: str, schema: Schema, wanted: Collection[Key], ask: Ask, sec
 
 
 def probes(dialect: str, schema: Schema, wanted: Collection[Key]) -> Iterator[Probe]:
-    """Statements that count, for tables with few rows first; tables of unknown size last."""
+    """The statistics statements, for tables with few rows first; tables of unknown size last."""
     names: dict[tuple[str, str], set[str]] = defaultdict(set)
     for schema_name, table_name, column in wanted:
         names[schema_name, table_name].add(column)
@@ -99,14 +100,14 @@ def probes(dialect: str, schema: Schema, wanted: Collection[Key]) -> Iterator[Pr
 
 
 def values_sql(dialect: str, table: Table, column: Column) -> str:
-    """Some different values of a column, one more than are kept."""
+    """The statement that reads distinct values of a column, one more than are kept."""
     name = quoted(dialect, column.name)
     inner = limited(dialect, f"{name} FROM {qualified(dialect, table)} WHERE {name} IS NOT NULL", SAMPLE)
     return limited(dialect, f"DISTINCT {name} FROM ({inner}) s", VALUES + 1)
 
 
 def read_figures(probe: Probe, row: Sequence[Any]) -> Iterator[tuple[Column, Profile]]:
-    """What a row of figures says of each column."""
+    """Read the statistics of each column from a result row."""
     count = int(row[0])
     for number, column in enumerate(probe.columns):
         filled, distinct, low, high = row[1 + 4 * number : 5 + 4 * number]
@@ -117,7 +118,7 @@ def read_figures(probe: Probe, row: Sequence[Any]) -> Iterator[tuple[Column, Pro
 
 
 def with_values(found: Profile, values: Sequence[Any]) -> Profile:
-    """The profile with values; they are all of them when neither they nor the rows were cut, and none is too long."""
+    """Add values to a profile; they are complete if neither they nor the rows were cut, and none is too long."""
     texts = [text for value in values[:VALUES] if (text := comparable(value)) is not None]
     short = frozenset(text for text in texts if len(text) <= _LONGEST)
     complete = len(values) <= VALUES and found.count < SAMPLE and len(short) == len(set(texts))
@@ -125,7 +126,7 @@ def with_values(found: Profile, values: Sequence[Any]) -> Profile:
 
 
 def quoted(dialect: str, name: str) -> str:
-    """A name as the engine reads it unchanged."""
+    """A name in the quotes of the dialect."""
     start, end = _QUOTES.get(dialect, ('"', '"'))
     return f"{start}{name.replace(end, end * 2)}{end}"
 
@@ -137,7 +138,7 @@ def qualified(dialect: str, table: Table) -> str:
 
 
 def limited(dialect: str, rest: str, rows: int) -> str:
-    """`SELECT` of at most so many rows, in the words of the engine."""
+    """A `SELECT` with a row limit, in the dialect's syntax."""
     if dialect == "mssql":
         return (
             f"SELECT TOP ({rows}) {rest}"
@@ -159,18 +160,16 @@ def _figures_sql(dialect: str, table: Table, columns: Sequence[Column]) -> str:
 
 
 def _figures(dialect: str, table: Table, column: Column, name: str) -> list[str]:
-    """Filled, different, smallest, largest; those of a key are the whole table's, which an index knows at once."""
+    """Non-null, distinct, smallest, largest; a key's extremes are the whole table's, which an index has at once."""
     if column.family not in _ORDERED:
         return [f"COUNT({name})", f"COUNT(DISTINCT {name})", "NULL", "NULL"]
     low, high = f"MIN({name})", f"MAX({name})"
-    if column.name in _leading(table) and dialect != "oracle":  # which takes no query beside an aggregate
+    if (
+        any(key[:1] == (column.name,) for key in (table.primary_key, *table.unique)) and dialect != "oracle"
+    ):  # which allows no subquery beside an aggregate
         whole = qualified(dialect, table)
         low, high = (f"(SELECT {figure} FROM {whole})" for figure in (low, high))  # noqa: S608 - as above
     return [f"COUNT({name})", f"COUNT(DISTINCT {name})", low, high]
-
-
-def _leading(table: Table) -> set[str]:
-    return {key[0] for key in (table.primary_key, *table.unique) if key}
 
 
 def _is_countable(dialect: str, column: Column) -> bool:
@@ -178,7 +177,3 @@ def _is_countable(dialect: str, column: Column) -> bool:
     return (
         column.family in _COUNTED or (dialect == "sqlite" and column.family == "other")
     ) and bare not in _UNSORTABLE.get(dialect, ())
-
-
-def _rows(table: Table, count: int) -> int:
-    return count if count < SAMPLE else max(count, table.rows or 0)

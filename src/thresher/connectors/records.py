@@ -1,7 +1,7 @@
-"""What is read from a team's databases: their schemas, and rows.
+"""Records of what is read from a team's databases: schemas, rows and samples.
 
-Invariant: frozen; values are JSON already, exact (`docs/reference/sql-values.md`). Names and cells are other people's
-text: data, never instruction.
+Invariant: frozen; values are already JSON, and exact (`docs/reference/sql-values.md`). Names and cells come from other
+people: they are data, never instructions.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ Family: TypeAlias = Literal[
     "array", "other",
 ]  # fmt: skip
 COLUMN_INFO: Final = "servoy"
-"""Dialect of what a workspace's files say of tables: it has a schema, and no server that a statement could run on."""
+"""The dialect of tables that a workspace's files describe: there is a schema, but no server to run statements."""
 SchemaDialect: TypeAlias = Dialect | Literal["servoy"]
-"""Whatever can be asked for its schema: the guard's dialects, and `COLUMN_INFO`."""
+"""The dialects that have a schema: those of the guard, and `COLUMN_INFO`."""
 RelationKind: TypeAlias = Literal["table", "view", "materialized view", "foreign table"]
 
 
@@ -28,13 +28,13 @@ class Column:
     """A column.
 
     Attributes:
-        name: As the catalog has it.
-        type: As the database writes it, such as `numeric(10,2)`.
-        family: What kind of values it holds, whatever the engine calls it.
-        nullable: Whether it may be empty.
-        default: The expression, or the words `generated`, `identity`; None without one.
-        comment: The catalog's; may be empty.
-        length: Most characters of a text; digits of a number; None where unbounded or unknown.
+        name: The name in the catalog.
+        type: The type in the database's notation, such as `numeric(10,2)`.
+        family: The kind of values, independent of the engine's type names.
+        nullable: Whether it allows NULL.
+        default: The default expression, or the words `generated` or `identity`; None without one.
+        comment: The catalog's comment; may be empty.
+        length: Maximum characters of a text or digits of a number; None if unbounded or unknown.
     """
 
     name: str
@@ -48,14 +48,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """A declared key; both lists of columns have the same length and order.
+    """A declared foreign key; both lists of columns have the same length and order.
 
     Attributes:
-        name: Of the constraint; may be empty.
-        columns: In the table that holds it.
-        schema: Of the table that it points to.
-        table: That it points to.
-        target_columns: There.
+        name: The constraint's name; may be empty.
+        columns: Columns of the table that holds the key.
+        schema: Schema of the referenced table.
+        table: The referenced table.
+        target_columns: Columns of the referenced table.
     """
 
     name: str
@@ -70,15 +70,15 @@ class Table:
     """A table or a view.
 
     Attributes:
-        schema: Its schema (MySQL: database; SQLite: empty).
-        name: As the catalog has it.
-        kind: What it is.
-        columns: In order.
+        schema: Its schema (MySQL: the database; SQLite: empty).
+        name: The name in the catalog.
+        kind: Table, or which kind of view.
+        columns: Columns in the table's order.
         primary_key: Column names in the key's order; empty without one.
         unique: Other unique keys, each a list of column names.
-        foreign_keys: Declared ones that it holds.
-        comment: The catalog's; may be empty.
-        rows: The database's own estimate; None where it has none.
+        foreign_keys: Foreign keys that the table declares.
+        comment: The catalog's comment; may be empty.
+        rows: The database's own estimate; None if it has none.
     """
 
     schema: str
@@ -97,12 +97,12 @@ class Schema:
     """All tables of a connection that its role may see.
 
     Attributes:
-        dialect: The engine's, as the guard names it, or `COLUMN_INFO`.
-        version: Of the engine, as it says it.
-        default_schema: Where an unqualified name is looked for first; may be empty.
-        tables: By schema and name.
-        stamp: Changes when the schema does (cheap to ask again); empty where the engine has none.
-        left_out: Tables beyond the limit, which are not in `tables`.
+        dialect: The engine's dialect in the guard's terms, or `COLUMN_INFO`.
+        version: The version that the engine reports.
+        default_schema: The schema in which an unqualified name is looked up first; may be empty.
+        tables: Tables sorted by schema and name.
+        stamp: A text that changes with the schema and is cheap to read; empty if the engine has none.
+        left_out: Number of tables beyond the limit, which are not in `tables`.
     """
 
     dialect: str
@@ -114,13 +114,13 @@ class Schema:
 
 
 @dataclass(frozen=True, slots=True)
-class Tag:
-    """Who asks; shown in the server's own view of its sessions.
+class SessionTag:
+    """Identifies the requester in the server's own list of sessions.
 
     Attributes:
         client: The client's name, cleaned; may be empty.
         thread: The conversation or session; may be empty.
-        audit_id: Of the decision in the audit log.
+        audit_id: Id of the decision in the audit log.
     """
 
     client: str
@@ -130,14 +130,14 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """How much of an answer is read.
+    """How much of a result is read.
 
     Attributes:
-        rows: Most rows.
-        bytes: Most bytes of all rows as JSON.
-        cell: Most characters of one value; longer ones are clipped and say so.
-        seconds: Time on the server, after which the statement is cancelled there.
-        skip: Rows to pass over first: where the last answer ended.
+        rows: Maximum rows.
+        bytes: Maximum bytes of all rows as JSON.
+        cell: Maximum characters of one value; a longer one is clipped and marked.
+        seconds: Time after which the server cancels the statement.
+        skip: Rows to skip first: those that earlier pages returned.
     """
 
     rows: int = 200
@@ -149,7 +149,7 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class ResultColumn:
-    """A column of an answer: its name and the database's name of its type."""
+    """A column of a result: its name and the database's name of its type."""
 
     name: str
     type: str
@@ -157,15 +157,15 @@ class ResultColumn:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """An answer.
+    """The result of a statement.
 
     Attributes:
-        columns: In order; names may repeat.
-        rows: Each a list of JSON values in the order of `columns`.
-        truncated: Empty, or what ended it before its time: `rows`, `bytes`.
-        clipped: How many values were clipped.
+        columns: Columns in order; names may repeat.
+        rows: Rows of JSON values in the order of `columns`.
+        truncated: The cap that ended reading early, `rows` or `bytes`; empty if none did.
+        clipped: Number of clipped values.
         more: Whether further rows exist.
-        ms: Time from sending the statement to the last row that was read.
+        ms: Time from sending the statement to reading the last row.
     """
 
     columns: tuple[ResultColumn, ...]
@@ -178,17 +178,17 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What a test of a connection found.
+    """The result of testing a connection.
 
     Attributes:
         ok: Whether a statement ran.
-        version: The engine's, as it says it.
-        user: Whom the server takes us for.
-        database: Where we are.
-        ms: Time to connect and ask.
-        writable: What the role could change if nothing else stood in its way, in words; empty when nothing.
-        problem: What failed, without credentials; empty when nothing did.
-        connection: The name of what was tested; empty where it has none.
+        version: The version that the engine reports.
+        user: The user in the server's view.
+        database: The database in use.
+        ms: Time to connect and run a statement.
+        writable: What the role itself is allowed to change, in words; empty if nothing.
+        problem: What failed, without credentials; empty if nothing did.
+        connection: Name of the tested connection; empty if it has none.
     """
 
     ok: bool
@@ -203,16 +203,16 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a sample says of a column; everything but `count` is None where it was not read.
+    """Statistics of a sample of a column; fields other than `count` are None if they were not read.
 
     Attributes:
-        count: Rows looked at.
-        nulls: Of these.
-        distinct: Different values among the others.
+        count: Rows in the sample.
+        nulls: NULLs among them.
+        distinct: Distinct values among the others.
         low: Smallest value, as JSON.
-        high: Largest.
-        values: Some or all of the different values, as strings that compare equal across engines' types.
-        complete: Whether `values` are all of them.
+        high: Largest value, as JSON.
+        values: Some or all of the distinct values, as strings that compare equal across engines' types.
+        complete: Whether `values` holds all of them.
     """
 
     count: int
@@ -226,7 +226,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
-    """Samples of a schema's columns, by (schema, table, column); what could not be read in time is absent."""
+    """Samples of a schema's columns, by (schema, table, column); columns not read in time are absent."""
 
     columns: Mapping[tuple[str, str, str], Profile] = field(default_factory=dict[Any, Any])
     rows: Mapping[tuple[str, str], int] = field(default_factory=dict[Any, Any])

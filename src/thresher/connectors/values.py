@@ -1,7 +1,7 @@
-"""Turns what a driver hands over into JSON, exactly, and clips what is too long.
+"""Converts a driver's values to exact JSON, and clips long ones.
 
-Invariant: no digit is lost and nothing is rounded: what JSON or its usual readers cannot hold becomes a string. What
-was clipped says so itself and is counted. `docs/reference/sql-values.md` is the same for readers.
+Invariant: no digit is lost and nothing is rounded: a value that JSON or its usual readers cannot hold becomes a string.
+A clipped value is marked and counted. `docs/reference/sql-values.md` describes this for users.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 EXACT: Final = 2**53 - 1
-"""Readers that hold numbers in 64-bit floats lose digits beyond."""
+"""Readers that store numbers as 64-bit floats lose digits beyond this."""
 _STAMP: Final = re.compile(
     r"(?P<date>\d{4,}-\d\d-\d\d)?(?:(?:^|[ T])(?P<time>\d\d:\d\d:\d\d(?:\.\d+)?)(?P<zone>Z|[+-]\d\d(?::?\d\d)*)?)?"
 )
@@ -29,8 +29,8 @@ _DIGITS_OF_INT: Final = 2_000
 _SECONDS_OF_DAY: Final = 86_400
 
 
-class _Room:
-    """How much of one cell may still be used, and whether anything was left out."""
+class _CellBudget:
+    """The characters left for one cell, and whether anything was clipped."""
 
     __slots__ = ("clipped", "left")
 
@@ -40,11 +40,11 @@ class _Room:
 
 
 def to_json(value: Any, cell: int) -> tuple[Any, bool]:
-    """A JSON value for one of a driver's, and whether it was clipped.
+    """Convert a driver's value to JSON; returns the value and whether it was clipped.
 
     Args:
-        value: As the driver gives it.
-        cell: Most characters of it; more is clipped, with a mark that tells how much there was.
+        value: The driver's value.
+        cell: Maximum characters; a longer value is clipped, and its mark says how long it was.
     """
     if value is None or value is True or value is False:
         return value, False
@@ -57,19 +57,19 @@ def to_json(value: Any, cell: int) -> tuple[Any, bool]:
 
 
 def clip(text: str, cell: int) -> tuple[str, bool]:
-    """The text, or its beginning and how long it is; and whether it was clipped."""
+    """Clip a text that is too long, and mark how long it was; returns the text and whether it was clipped."""
     if len(text) <= cell:
         return text, False
     return f"{text[:cell]}… [clipped: {len(text):,} characters]", True
 
 
 def digest(value: bytes | bytearray | memoryview) -> dict[str, Any]:
-    """What is told of bytes: how many, and their SHA-256."""
+    """How bytes are shown: their number and SHA-256."""
     return {"bytes": len(memoryview(value).cast("B")), "sha256": hashlib.sha256(value).hexdigest()}
 
 
 def duration(months: int, days: int, seconds: Decimal | int) -> str:
-    """An interval in ISO 8601: months, days and seconds stay apart, since none is a fixed number of the other."""
+    """An interval in ISO 8601; months, days and seconds stay separate, because none is a fixed number of another."""
     years, months = divmod(abs(months), 12) if months >= 0 else tuple(-part for part in divmod(-months, 12))
     sign, rest = ("-", -seconds) if seconds < 0 else ("", seconds)
     hours, rest = divmod(rest, 3600)
@@ -91,9 +91,9 @@ def clock(value: dt.timedelta) -> str:
 
 
 def iso_text(text: str) -> str:
-    """A date or time of day as databases write it, in ISO 8601: `2024-01-02 03:04:05+00` has a `T` and `+00:00`.
+    """Convert a database's notation of a date or time to ISO 8601: `2024-01-02 03:04:05+00` gets a `T` and `+00:00`.
 
-    What ISO 8601 cannot say (`infinity`, years before Christ) stays as the database writes it.
+    Values that ISO 8601 cannot express (`infinity`, years BC) keep the database's notation.
     """
     found = _STAMP.fullmatch(text)
     if found is None:
@@ -105,7 +105,7 @@ def iso_text(text: str) -> str:
 
 
 def read_json(text: str | bytes) -> Any:
-    """A JSON document of the database: numbers that would lose digits become strings, what is broken stays text."""
+    """Parse a JSON document; numbers that would lose digits become strings, and invalid JSON stays text."""
     try:
         return json.loads(text, parse_float=_number, parse_constant=str)
     except (ValueError, RecursionError):
@@ -113,9 +113,9 @@ def read_json(text: str | bytes) -> Any:
 
 
 def comparable(value: Any) -> str | None:
-    """A string that is equal for values that a join would take as equal, whatever the types; None for NULL.
+    """A string that is the same for values that a join treats as equal, whatever their types; None for NULL.
 
-    1, 1.0 and `1.00` give `1`; blanks at the end of a text count for nothing, as in `CHAR(n)`.
+    1, 1.0 and `1.00` give `1`; trailing blanks of a text are ignored, as in `CHAR(n)`.
     """
     if value is None:
         return None
@@ -135,7 +135,7 @@ def _text(text: str, cell: int) -> tuple[str, bool]:
 
 
 def _clean(text: str) -> str:
-    """Half of a surrogate pair is no character, and no encoder takes it."""
+    """Replace lone surrogates, which cannot be encoded."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -174,16 +174,12 @@ def _span(value: dt.timedelta) -> str:
     return duration(0, sign * int(days), sign * rest)
 
 
-def _iso(value: dt.date | dt.time) -> str:
-    return value.isoformat()
-
-
 _SCALARS: Final[tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...]] = (
     (bool, bool),
     (int, _integer),
     (float, _float),
     (Decimal, _decimal),
-    ((dt.date, dt.time), _iso),
+    ((dt.date, dt.time), lambda value: value.isoformat()),
     (dt.timedelta, _span),
     (UUID, str),
     ((bytes, bytearray, memoryview), digest),
@@ -192,7 +188,7 @@ _SCALARS: Final[tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...]
 
 
 def _nested(value: Any, cell: int) -> tuple[Any, bool]:
-    room = _Room(cell)
+    room = _CellBudget(cell)
     plain = _inner(value, room, 0)
     written = json.dumps(plain, ensure_ascii=False)
     if not room.clipped and len(written) <= cell:
@@ -201,8 +197,8 @@ def _nested(value: Any, cell: int) -> tuple[Any, bool]:
     return f"{_clean(written[:cell])}… [clipped: {size}]", True
 
 
-def _inner(value: Any, room: _Room, depth: int) -> Any:
-    """A value inside of another: counted against the room of its cell, so that a huge one is not turned over whole."""
+def _inner(value: Any, room: _CellBudget, depth: int) -> Any:
+    """Convert a value inside another one within the cell's budget, so that a huge value is not converted whole."""
     if room.left < 0 or depth > _DEPTH:
         room.clipped = True
         return None
@@ -219,7 +215,7 @@ def _inner(value: Any, room: _Room, depth: int) -> Any:
     return plain
 
 
-def _leave_out(room: _Room) -> bool:
+def _leave_out(room: _CellBudget) -> bool:
     room.clipped = True
     return False
 

@@ -1,6 +1,6 @@
 """`thresher demo`: a tour of the main job on real MCP servers and a catalogue of vendors' tools.
 
-Invariant: it works in a folder of its own and never touches the user's catalogue.
+Invariant: it works in a folder of its own and leaves the user's catalogue alone.
 
 Uses: app, calling, context, core, embedding, gateway, knowledge, packs, upstream.
 """

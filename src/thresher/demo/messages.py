@@ -1,6 +1,6 @@
 """The messages of the demo.
 
-Invariant: finding tools for them needs no network; only tools of local servers are called.
+Invariant: no search for them needs the network, and only tools of local servers are called.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """One message, and what it is here to show.
+class DemoMessage:
+    """A message, and what it demonstrates.
 
     Attributes:
-        text: What a person writes.
-        shows: Why it is part of the demo.
-        wants: The tools that a person would take, by the names that clients see, the packs, or words of the text that
-            answers; all of them are needed. Told after the search, never before.
+        text: The message, as a user writes it.
+        shows: What it demonstrates.
+        wants: What a person would choose, all of it: tools by the names that clients see, packs, or words of the
+            passage that answers. The search does not see it.
     """
 
     text: str
@@ -29,7 +29,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class LocalCall:
-    """A call that needs nothing but this machine.
+    """A call that needs this machine only.
 
     Attributes:
         server: The server whose tool is called.
@@ -43,55 +43,57 @@ class LocalCall:
 
 
 MESSAGES = (
-    Message("What time is it in Tokyo when it is 09:30 in Berlin?", "a live server", ("time_convert_time",)),
-    Message(
+    DemoMessage("What time is it in Tokyo when it is 09:30 in Berlin?", "a live server", ("time_convert_time",)),
+    DemoMessage(
         "Show me the last three commits in this repository",
-        "a live server, beside a vendor with much the same",
+        "a live server, beside a vendor with similar tools",
         ("git_git_log",),
     ),
-    Message("Fetch the page https://example.com and summarise it", "a live server", ("fetch_fetch",)),
-    Message("Refund 12.50 euros of the customer's last card payment", "one vendor of many", ("square_RefundPayment",)),
-    Message(
+    DemoMessage("Fetch the page https://example.com and summarise it", "a live server", ("fetch_fetch",)),
+    DemoMessage(
+        "Refund 12.50 euros of the customer's last card payment", "one vendor of many", ("square_RefundPayment",)
+    ),
+    DemoMessage(
         "The login test fails since yesterday. Open an issue for it on GitHub.",
         "a fact, then a request",
         ("github_issues_create",),
     ),
-    Message(
+    DemoMessage(
         "Send a text message to +4915550100 and create a task for the design team",
         "two tasks in one message",
         ("twilio_CreateMessage", "asana_createTask"),
     ),
-    Message(
+    DemoMessage(
         "Rerun the nightly build that failed",
         "few of the tool's own words",
         ("github_actions_actions_re-run-workflow-failed-jobs",),
     ),
-    Message("How do I boil an egg?", "nothing fits, so nothing should be sent"),
+    DemoMessage("How do I boil an egg?", "nothing fits, so nothing should be sent"),
 )
 
 
 PROMPTS = (
-    Message("commit everythign as: mend the login test", "a spelling mistake, and what a team agreed on", ("git",)),
-    Message("is anything connected that can send an SMS?", "about the tools themselves", ("tools",)),
-    Message("How do I boil an egg?", "no rules fit, so the message passes as it is"),
+    DemoMessage("commit everythign as: mend the login test", "a spelling mistake, and a team's rules", ("git",)),
+    DemoMessage("is anything connected that can send an SMS?", "about the tools themselves", ("tools",)),
+    DemoMessage("How do I boil an egg?", "no rules fit, so the message passes as it is"),
 )
-"""Messages for `process_prompt`; `wants` names the packs whose rules a person would give."""
+"""Messages for `process_prompt`; `wants` names the packs whose rules a person would choose."""
 
 
 QUESTIONS = (
-    Message(
+    DemoMessage(
         "May a file with passwords be staged?",
-        "asked in other words than the text's",
+        "worded differently from the text",
         ("Never stage what looks like a secret",),
     ),
-    Message(
+    DemoMessage(
         "How is a branch made without going to it?",
         "rows of a table, with the header that makes them readable",
         ("| tool | required | optional |", "create without switching"),
     ),
-    Message("At what temperature does tungsten melt?", "nothing in these documents fits, and the answer says so"),
+    DemoMessage("At what temperature does tungsten melt?", "nothing in these documents fits, and the answer says so"),
 )
-"""Questions for `retrieve_document` over the rules of the built-in packs; `wants` is what the passage has to hold."""
+"""Questions for `retrieve_document` over the rules of the built-in packs; `wants` is what the passage must contain."""
 
 
 def local_calls(repository: Path) -> tuple[LocalCall, ...]:

@@ -1,7 +1,6 @@
-"""What the demo found out: frozen records, and the same as JSON.
+"""The results of the demo, as records and as JSON.
 
-Invariant: every number was measured in this run; shares are 0 to 1, counts integers, times seconds or milliseconds as
-their names say.
+Invariant: every number was measured in this run. Shares are 0 to 1; the name of a time says its unit.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from typing import Any
 
 from thresher.context import Prompt
 from thresher.core import Scored
-from thresher.demo.messages import LocalCall, Message
-from thresher.demo.servers import LeftOut
+from thresher.demo.messages import DemoMessage, LocalCall
+from thresher.demo.servers import MissingServer
 from thresher.knowledge.documents import Retrieval
 from thresher.knowledge.tools import FindResult, FoundTool
 
@@ -37,14 +36,14 @@ class LiveServer:
 
 
 @dataclass(frozen=True, slots=True)
-class Indexing:
-    """What indexing did.
+class IndexingResult:
+    """The result of indexing.
 
     Attributes:
         tools: All tools of the demo.
         embedded: Tools whose vectors were computed in this run.
         kept: Tools that were already indexed.
-        seconds: From the first tool handed over to the last one stored.
+        seconds: From the first tool to the last one stored.
     """
 
     tools: int
@@ -54,32 +53,32 @@ class Indexing:
 
     @property
     def rate(self) -> float:
-        """Tools embedded and stored a second; 0 when none was."""
+        """Tools embedded and stored per second; 0 if none was."""
         return self.embedded / self.seconds if self.embedded and self.seconds else 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A message and what was found for it.
+class ToolsResult:
+    """The tools found for a message.
 
     Attributes:
         message: The message.
-        result: What `find_tools` answered.
-        wanted: Those of the tools that a person would take which are there to be found.
+        result: The answer of `find_tools`.
+        wanted: The tools that a person would choose, as far as they are indexed.
     """
 
-    message: Message
+    message: DemoMessage
     result: FindResult
     wanted: frozenset[str] = frozenset()
 
     @property
     def missed(self) -> frozenset[str]:
-        """Wanted tools that were not picked."""
+        """Wanted tools that were not found."""
         return self.wanted - {found.name for found in self.result.tools}
 
     @property
     def right(self) -> bool:
-        """Every wanted tool was picked; or none was wanted, and none was."""
+        """Whether every wanted tool was found, or rightly none."""
         return self.result.abstained if not self.message.wants else not self.missed
 
     @property
@@ -89,16 +88,16 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Guided:
-    """A message and the rules that were found for it.
+class RulesResult:
+    """The rules found for a message.
 
     Attributes:
         message: The message.
-        prompt: What `process_prompt` answered.
-        tokens: What that costs a model.
+        prompt: The answer of `process_prompt`.
+        tokens: The tokens of that text.
     """
 
-    message: Message
+    message: DemoMessage
     prompt: Prompt
     tokens: int
 
@@ -109,42 +108,42 @@ class Guided:
 
     @property
     def right(self) -> bool:
-        """Just the rules that a person would give."""
+        """Whether these are exactly the rules that a person would choose."""
         return set(self.packs) == set(self.message.wants)
 
 
 @dataclass(frozen=True, slots=True)
-class Consulted:
-    """A question, and the passages that answer it.
+class PassageResult:
+    """The passages found for a question.
 
     Attributes:
         message: The question.
-        answer: What `retrieve_document` gave.
-        budget: Tokens that it could have.
+        answer: The answer of `retrieve_document`.
+        budget: The most tokens that it may have.
     """
 
-    message: Message
+    message: DemoMessage
     answer: Retrieval
     budget: int
 
     @property
     def right(self) -> bool:
-        """It holds what answers the question, or says rightly that nothing does."""
+        """Whether it contains the answer, or rightly says that nothing fits."""
         held = all(words in self.answer.content for words in self.message.wants)
         return self.answer.found == bool(self.message.wants) and held
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
-    """A call that was made.
+class CallRecord:
+    """A call and its answer.
 
     Attributes:
-        call: What was called.
+        call: The call.
         text: The beginning of the answer.
-        failed: The tool said that it failed, or the server did not answer.
+        failed: Whether the tool reported a failure, or the server did not answer.
         ms: Milliseconds, from the call to the answer.
-        rules: The packs whose rules came first, in place of an answer; the call was then made again.
-        rules_tokens: What these rules cost a model.
+        rules: The packs whose rules came first in place of an answer; the call was then repeated.
+        rules_tokens: The tokens of those rules.
     """
 
     call: LocalCall
@@ -156,35 +155,35 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """A whole run.
+class DemoReport:
+    """The results of a run.
 
     Attributes:
         servers: The real servers that took part.
         left_out: Those that did not, with reasons.
         catalogue: The catalogue's package.
         vendors: Servers in the catalogue.
-        indexing: What indexing did.
+        indexing: The result of indexing.
         answers: The messages with their results.
         guided: The messages with their rules.
         calls: The calls that were made.
         consulted: The questions with their passages.
         encoder: The embedding model's id.
-        meta_tokens: Tokens of the definitions that a client always carries instead of all tools.
-        folder: Where the database stays.
+        meta_tokens: Tokens of the definitions that a client always sends in place of all tools.
+        folder: Where the database is.
         start_seconds: Until the database was ready.
-        total_seconds: The whole run.
+        total_seconds: The time of the run.
     """
 
     servers: tuple[LiveServer, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[MissingServer, ...]
     catalogue: str
     vendors: int
-    indexing: Indexing
-    answers: tuple[Answer, ...]
-    guided: tuple[Guided, ...]
-    calls: tuple[Called, ...]
-    consulted: tuple[Consulted, ...]
+    indexing: IndexingResult
+    answers: tuple[ToolsResult, ...]
+    guided: tuple[RulesResult, ...]
+    calls: tuple[CallRecord, ...]
+    consulted: tuple[PassageResult, ...]
     encoder: str
     meta_tokens: int
     folder: str
@@ -193,31 +192,31 @@ class Report:
 
     @property
     def tokens_all(self) -> int:
-        """Tokens of all definitions, which a client without Thresher carries in each request."""
+        """Tokens of all definitions, which a client without Thresher sends in each request."""
         return max((answer.result.tokens_all for answer in self.answers), default=0)
 
     @property
     def tokens_each(self) -> float:
-        """Median tokens of an answer that picked tools."""
+        """Median tokens of an answer with tools."""
         return median([answer.result.tokens_sent for answer in self.answers if answer.result.tools] or [0])
 
     @property
     def right(self) -> int:
-        """Messages for which the right tools were picked, or rightly none."""
+        """The number of messages with the right tools, or rightly none."""
         return sum(answer.right for answer in self.answers)
 
     @property
     def saved(self) -> float:
-        """Share saved by a median request: the fixed definitions and one answer, against all definitions."""
+        """Share of tokens saved by a median request: the fixed definitions and one answer, against all definitions."""
         return 1 - (self.meta_tokens + self.tokens_each) / self.tokens_all if self.tokens_all else 0.0
 
     @property
     def median_ms(self) -> float:
-        """Median time of `find_tools`; its log row is written behind the answer."""
+        """Median time of `find_tools`, without the log row that is written after the answer."""
         return median([answer.result.duration_ms for answer in self.answers] or [0.0])
 
 
-def report_json(report: Report) -> Mapping[str, Any]:
+def report_json(report: DemoReport) -> Mapping[str, Any]:
     """The report as one JSON object, for `thresher demo --json`."""
     return {
         "servers": report.servers,
@@ -260,7 +259,7 @@ def report_json(report: Report) -> Mapping[str, Any]:
     }
 
 
-def _consulted_json(consulted: Consulted) -> Mapping[str, Any]:
+def _consulted_json(consulted: PassageResult) -> Mapping[str, Any]:
     answer = consulted.answer
     return {
         "question": consulted.message.text,
@@ -275,7 +274,7 @@ def _consulted_json(consulted: Consulted) -> Mapping[str, Any]:
     }
 
 
-def _answer_json(answer: Answer) -> Mapping[str, Any]:
+def _answer_json(answer: ToolsResult) -> Mapping[str, Any]:
     result = answer.result
     return {
         "message": answer.message.text,
@@ -295,7 +294,7 @@ def _answer_json(answer: Answer) -> Mapping[str, Any]:
     }
 
 
-def _guided_json(guided: Guided) -> Mapping[str, Any]:
+def _guided_json(guided: RulesResult) -> Mapping[str, Any]:
     prompt = guided.prompt
     return {
         "message": guided.message.text,

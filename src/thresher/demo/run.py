@@ -1,6 +1,6 @@
 """`thresher demo`: the tour on a terminal, or as JSON.
 
-Invariant: an interrupt ends it with 130 and leaves no process; standard output holds the JSON document alone.
+Invariant: an interrupt ends it with 130 and leaves no process. With `json`, standard output holds one document only.
 """
 
 from __future__ import annotations
@@ -14,12 +14,21 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from thresher.core import ConfigurationError, Settings, configure_logging, dumps
-from thresher.demo import present
+from thresher.demo import views
 from thresher.demo.catalogue import Catalogue, read_catalogue
 from thresher.demo.clients import clients, own_command
-from thresher.demo.place import place_of
-from thresher.demo.report import Answer, Called, Consulted, Guided, Indexing, LiveServer, Report, report_json
-from thresher.demo.servers import LeftOut
+from thresher.demo.folder import demo_folder
+from thresher.demo.report import (
+    CallRecord,
+    DemoReport,
+    IndexingResult,
+    LiveServer,
+    PassageResult,
+    RulesResult,
+    ToolsResult,
+    report_json,
+)
+from thresher.demo.servers import MissingServer
 from thresher.demo.tour import tour
 
 INTERRUPTED = 130
@@ -48,77 +57,77 @@ class Screen:
         self._bar = self._progress.add_task("index", total=None)
 
     def begin(self) -> None:
-        """Before anything has been started."""
+        """Show that the tour begins."""
         self._status.start()
 
     def started(self, seconds: float, folder: Path) -> None:
-        """The database is ready."""
-        self._console.print(present.heading("Database"))
+        """Show that the database is ready."""
+        self._console.print(views.heading("Database"))
         self._console.print(f"  An embedded PostgreSQL of its own, ready in {seconds:.1f} s", soft_wrap=True)
         self._console.print(f"  {folder}", style="dim", soft_wrap=True)
-        self._console.print(present.heading("Servers"))
+        self._console.print(views.heading("Servers"))
         self._status.update("starting real MCP servers; those from npm are downloaded the first time")
 
-    def connected(self, servers: Sequence[LiveServer], left_out: Sequence[LeftOut]) -> None:
-        """The real servers have answered, or not."""
+    def connected(self, servers: Sequence[LiveServer], left_out: Sequence[MissingServer]) -> None:
+        """Show which servers answered."""
         self._status.stop()
-        self._console.print(present.server_table(servers, left_out))
-        self._console.print(present.heading("Index"))
+        self._console.print(views.server_table(servers, left_out))
+        self._console.print(views.heading("Index"))
 
     def indexed(self, done: int, total: int) -> None:
-        """So many tools are in the index."""
+        """Show how many tools are indexed."""
         if not self._progress.live.is_started:
             self._progress.reset(self._bar)
             self._progress.start()
         self._progress.update(self._bar, completed=done, total=total)
 
-    def ready(self, indexing: Indexing, encoder: str) -> None:
-        """All tools are in the index."""
+    def ready(self, indexing: IndexingResult, encoder: str) -> None:
+        """Show that all tools are indexed."""
         self._progress.stop()
-        self._console.print(present.indexing_line(indexing, encoder))
-        self._console.print(present.heading("Messages"))
-        self._console.print(present.legend())
+        self._console.print(views.indexing_line(indexing, encoder))
+        self._console.print(views.heading("Messages"))
+        self._console.print(views.legend())
 
-    def answered(self, answer: Answer) -> None:
-        """Tools were found for a message."""
+    def answered(self, answer: ToolsResult) -> None:
+        """Show the tools for a message."""
         self._number += 1
-        self._console.print("", present.answer(self._number, answer), sep="\n")
+        self._console.print("", views.answer(self._number, answer), sep="\n")
 
-    def guided(self, guided: Guided) -> None:
-        """Rules were found for a message, or rightly none."""
+    def guided(self, guided: RulesResult) -> None:
+        """Show the rules for a message."""
         if not self._guided:
-            self._console.print(present.heading("Rules"))
+            self._console.print(views.heading("Rules"))
         self._guided += 1
-        self._console.print(*([""] if self._guided > 1 else []), present.guided(self._guided, guided), sep="\n")
+        self._console.print(*([""] if self._guided > 1 else []), views.guided(self._guided, guided), sep="\n")
 
-    def called(self, called: Called) -> None:
-        """A tool was called."""
+    def called(self, called: CallRecord) -> None:
+        """Show a call."""
         if not self._called:
-            self._console.print(present.heading("Calls"))
+            self._console.print(views.heading("Calls"))
             self._called = True
-        self._console.print(present.call(called))
+        self._console.print(views.call(called))
 
-    def consulted(self, consulted: Consulted) -> None:
-        """Passages were found for a question, or rightly none."""
+    def consulted(self, consulted: PassageResult) -> None:
+        """Show the passages for a question."""
         if not self._consulted:
-            self._console.print(present.heading("Documents"))
+            self._console.print(views.heading("Documents"))
         self._consulted += 1
         spaced = [""] if self._consulted > 1 else []
-        self._console.print(*spaced, present.consulted(self._consulted, consulted), sep="\n")
+        self._console.print(*spaced, views.consulted(self._consulted, consulted), sep="\n")
 
     def close(self) -> None:
-        """Give the terminal back, whatever happened."""
+        """Restore the terminal, however the tour ended."""
         self._status.stop()
         self._progress.stop()
 
-    def finished(self, report: Report, command: str) -> None:
-        """The summary, and how to go on."""
-        self._console.print(present.heading("Summary"))
-        self._console.print(present.summary(report))
-        self._console.print(present.heading("Connect your client"))
-        for line in present.connections(clients(command)):
+    def finished(self, report: DemoReport, command: str) -> None:
+        """Show the summary and the next steps."""
+        self._console.print(views.heading("Summary"))
+        self._console.print(views.summary(report))
+        self._console.print(views.heading("Connect your client"))
+        for line in views.connections(clients(command)):
             self._console.print(line, soft_wrap=True)
-        self._console.print(present.next_steps())
+        self._console.print(views.next_steps())
 
 
 def run(
@@ -132,11 +141,11 @@ def run(
     """Run the demo.
 
     Args:
-        settings: The user's settings; the demo's data lie in `demo` below their data folder.
-        json: Print one JSON document and nothing else.
-        fresh: Begin with an empty database, so that every tool is embedded again.
-        console: Where to show the tour; the terminal unless given.
-        catalogue: The tool definitions beside the real servers'; the shipped ones unless given.
+        settings: The user's settings; the demo's data is in `demo` in their data folder.
+        json: Print one JSON document only.
+        fresh: Start with an empty database, so that every tool is embedded again.
+        console: Where the tour is shown; the terminal by default.
+        catalogue: Tool definitions besides the real servers'; the shipped ones by default.
 
     Returns:
         0; 130 after an interrupt.
@@ -145,8 +154,8 @@ def run(
         ThresherError: The database or the encoder cannot be used.
     """
     console = console or Console(highlight=False)
-    if console.width > present.WIDTH or not console.is_terminal:
-        console.width = present.WIDTH
+    if console.width > views.WIDTH or not console.is_terminal:
+        console.width = views.WIDTH
     screen = Screen(Console(quiet=True) if json else console)
     try:
         screen.begin()
@@ -154,7 +163,7 @@ def run(
     except KeyboardInterrupt:
         screen.close()
         if not json:
-            console.print("Interrupted: nothing was left running.", style="yellow")
+            console.print("Interrupted. Nothing was left running.", style="yellow")
         return INTERRUPTED
     finally:
         screen.close()
@@ -165,15 +174,15 @@ def run(
     return 0
 
 
-def _recorded(settings: Settings, catalogue: Catalogue, screen: Screen, *, fresh: bool) -> Report:
-    place = place_of(settings)
+def _recorded(settings: Settings, catalogue: Catalogue, screen: Screen, *, fresh: bool) -> DemoReport:
+    folder = demo_folder(settings)
     try:
-        place.prepare(fresh=fresh)
-        log = place.log.open("a", encoding="utf-8")
+        folder.prepare(fresh=fresh)
+        log = folder.log.open("a", encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(
-            f"{place.root} cannot be used: {error.strerror}.", hint="Set THRESHER_DATA_DIR."
+            f"{folder.root} cannot be used: {error.strerror}.", hint="Set THRESHER_DATA_DIR."
         ) from error
     with log:
         configure_logging(settings.log_level, log, text=settings.log_text == "on")
-        return asyncio.run(tour(settings, place, catalogue, screen))
+        return asyncio.run(tour(settings, folder, catalogue, screen))

@@ -24,13 +24,13 @@ _AUTHOR = ("-c", "user.name=Thresher demo", "-c", "user.email=demo@example.inval
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A server that does not take part.
+class MissingServer:
+    """A server that does not take part in the demo.
 
     Attributes:
         name: The server.
         reason: What is missing, or what went wrong.
-        hint: How to get it; empty when there is nothing to do.
+        hint: How to get it; may be empty.
     """
 
     name: str
@@ -39,15 +39,15 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
-    """Who takes part, and who does not."""
+class ServerChoice:
+    """The servers that take part, and those that do not."""
 
     servers: tuple[ServerConfig, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[MissingServer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _ServerCandidate:
     config: ServerConfig
     module: str = ""
     own: ServerConfig | None = None
@@ -59,16 +59,16 @@ def choose_servers(
     *,
     has_module: Callable[[str], bool] = lambda name: find_spec(name) is not None,
     which: Callable[[str], str | None] = shutil.which,
-) -> Cast:
-    """Decide which servers can run.
+) -> ServerChoice:
+    """Choose the servers that can run on this machine.
 
     Args:
         folder: The demo's own folder, with `repository` and `files` in it.
         has_module: Whether a Python module is installed beside Thresher.
-        which: Finds a program on the PATH.
+        which: Returns the path of a program on the PATH.
     """
     servers: list[ServerConfig] = []
-    left_out: list[LeftOut] = []
+    left_out: list[MissingServer] = []
     for candidate in _candidates(folder):
         name = candidate.config.name
         missing = [program for program in candidate.programs if which(program) is None]
@@ -76,18 +76,20 @@ def choose_servers(
         config = candidate.config if installed else candidate.own
         if config is None:
             package = candidate.module.replace("_", "-")
-            left_out.append(LeftOut(name, f"the package {package} is not installed", f"pip install {package}"))
+            left_out.append(MissingServer(name, f"the package {package} is not installed", f"pip install {package}"))
         elif missing:
-            left_out.append(LeftOut(name, f"{missing[0]} is not on the PATH", f"install {_PROVIDERS[missing[0]]}"))
+            left_out.append(
+                MissingServer(name, f"{missing[0]} is not on the PATH", f"install {_PROVIDERS[missing[0]]}")
+            )
         else:
             servers.append(config)
-    return Cast(tuple(servers), tuple(left_out))
+    return ServerChoice(tuple(servers), tuple(left_out))
 
 
 _PROVIDERS = {"git": "git", "npx": "Node.js"}
 
 
-def _candidates(folder: Path) -> tuple[_Candidate, ...]:
+def _candidates(folder: Path) -> tuple[_ServerCandidate, ...]:
     return (
         _python("time", "mcp_server_time", "Time and time zone conversion", "--local-timezone", "UTC", own=("time",)),
         _python(
@@ -111,27 +113,27 @@ def _python(
     *arguments: str,
     own: tuple[str, ...] = (),
     programs: tuple[str, ...] = (),
-) -> _Candidate:
+) -> _ServerCandidate:
     """A reference server in Python; `own` are the arguments of its stand-in, where there is one."""
     config = ServerConfig(name, "stdio", sys.executable, ("-m", module, *arguments), description=description)
     stand_in = replace(config, args=("-P", str(_STAND_INS), *own)) if own else None
-    return _Candidate(config, module, stand_in, programs)
+    return _ServerCandidate(config, module, stand_in, programs)
 
 
-def _npm(name: str, description: str, *arguments: str) -> _Candidate:
+def _npm(name: str, description: str, *arguments: str) -> _ServerCandidate:
     package = f"@modelcontextprotocol/server-{name}@{NPM_VERSION}"
     quick = {"npm_config_fetch_retries": "0", "npm_config_update_notifier": "false", "npm_config_loglevel": "error"}
     config = ServerConfig(
         name, "stdio", "npx", ("--yes", "--prefer-offline", package, *arguments), env=quick, description=description
     )
-    return _Candidate(config, programs=("npx",))
+    return _ServerCandidate(config, programs=("npx",))
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make what the servers work on: a small Git repository, where git is present, and a folder with a file.
+    """Create what the servers work on: a small Git repository, if git is installed, and a folder with a file.
 
     Raises:
-        ThresherError: git fails; the message holds what it said.
+        ThresherError: git fails; the message quotes its output.
     """
     (folder / "files").mkdir(parents=True)
     (folder / "files" / "notes.txt").write_text("Written by the demo of Thresher.\n", encoding="utf-8")

@@ -1,9 +1,9 @@
-"""Two small MCP servers that come with Thresher, for a demo where the reference servers are not installed.
+"""Two small MCP servers that replace reference servers which are not installed.
 
-A program of its own: `python -P stand_ins.py time`, or `python -P stand_ins.py git FOLDER`.
+It is a program: `python -P stand_ins.py time`, or `python -P stand_ins.py git FOLDER`.
 
-Invariant: names and parameters are those of mcp-server-time and mcp-server-git, of whose tools these are a part. The
-git server works in its folder alone.
+Invariant: tools have the names and parameters of those in mcp-server-time and mcp-server-git. The git server works in
+one folder only.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _VERSION = f"{__version__} of Thresher"
 
 
 def time_server() -> FastMCP[Any]:
-    """Tells and converts times."""
+    """A server that returns and converts times."""
     server: FastMCP[Any] = FastMCP("time", version=_VERSION)
 
     @server.tool(annotations=_READS)
@@ -49,7 +49,7 @@ def time_server() -> FastMCP[Any]:
 
 
 def git_server(folder: Path) -> FastMCP[Any]:
-    """Reads a repository and commits to it.
+    """A server that reads a repository and commits to it.
 
     Args:
         folder: The repository; other paths are refused.

@@ -1,7 +1,7 @@
-"""The demo's course: connect, index, find, advise, call.
+"""The steps of the demo: connect servers, index tools, find tools, rules and passages, call tools.
 
-Invariant: everything shown goes through the product's own services and gateway; whatever ends the tour, no process
-and no file stays but the demo's own database. A failed call is a result that says so, never an exception.
+Invariant: every result comes from the product's own services and gateway. However the tour ends, it leaves no process
+and no file but its database and log. A failed call is a result, never an exception.
 """
 
 from __future__ import annotations
@@ -24,10 +24,18 @@ from thresher.app import App, open_app
 from thresher.calling import RULES_META
 from thresher.core import Caller, Settings, UpstreamError
 from thresher.demo.catalogue import Catalogue
+from thresher.demo.folder import DemoFolder, demo_settings
 from thresher.demo.messages import MESSAGES, PROMPTS, QUESTIONS, LocalCall, local_calls
-from thresher.demo.place import Place, demo_settings
-from thresher.demo.report import Answer, Called, Consulted, Guided, Indexing, LiveServer, Report
-from thresher.demo.servers import LeftOut, choose_servers, prepare_folder
+from thresher.demo.report import (
+    CallRecord,
+    DemoReport,
+    IndexingResult,
+    LiveServer,
+    PassageResult,
+    RulesResult,
+    ToolsResult,
+)
+from thresher.demo.servers import MissingServer, choose_servers, prepare_folder
 from thresher.embedding import count_tokens
 from thresher.gateway import build_gateway
 from thresher.knowledge.documents import Origin
@@ -46,22 +54,18 @@ def definition_tokens(tool: Any) -> int:
     return count_tokens(json.dumps(kept, ensure_ascii=False, separators=(",", ":")))
 
 
-async def call_tool(client: Client[Any], call: LocalCall) -> Called:
-    """Call one tool through the gateway's `call_tool`."""
+async def call_tool(client: Client[Any], call: LocalCall) -> CallRecord:
+    """Call a tool through the gateway's `call_tool`."""
     arguments = {"name": f"{call.server}_{call.tool}", "arguments": dict(call.arguments)}
     began = time.perf_counter()
     result = await client.call_tool_mcp("call_tool", arguments)
-    rules, tokens = _rules(result), 0
+    rules: tuple[str, ...] = tuple((result.meta or {}).get(RULES_META) or ())
+    tokens = 0
     if rules:
         tokens, began = count_tokens(_text(result)), time.perf_counter()
         result = await client.call_tool_mcp("call_tool", arguments)
     milliseconds = (time.perf_counter() - began) * 1000
-    return Called(call, beginning(_text(result)), result.is_error, milliseconds, rules, tokens)
-
-
-def _rules(result: CallToolResult) -> tuple[str, ...]:
-    """The packs whose rules came in place of an answer."""
-    return tuple((result.meta or {}).get(RULES_META) or ())
+    return CallRecord(call, beginning(_text(result)), result.is_error, milliseconds, rules, tokens)
 
 
 def _text(result: CallToolResult) -> str:
@@ -69,7 +73,7 @@ def _text(result: CallToolResult) -> str:
 
 
 def beginning(text: str) -> str:
-    """The first lines of an answer; JSON in one line."""
+    """The first lines of an answer; JSON on one line."""
     try:
         text = json.dumps(json.loads(text), ensure_ascii=False)
     except ValueError:
@@ -82,73 +86,73 @@ REPOSITORY = "rules"
 PASSAGE_TOKENS = 300
 
 
-class Show(Protocol):
-    """What the tour tells while it goes on."""
+class TourObserver(Protocol):
+    """Follows the tour."""
 
     def started(self, seconds: float, folder: Path) -> None:
         """The database is ready."""
         ...
 
-    def connected(self, servers: Sequence[LiveServer], left_out: Sequence[LeftOut]) -> None:
-        """The real servers have answered, or not."""
+    def connected(self, servers: Sequence[LiveServer], left_out: Sequence[MissingServer]) -> None:
+        """The real servers have answered, or failed."""
         ...
 
     def indexed(self, done: int, total: int) -> None:
-        """So many tools are in the index."""
+        """`done` of `total` tools are indexed."""
         ...
 
-    def ready(self, indexing: Indexing, encoder: str) -> None:
-        """All tools are in the index."""
+    def ready(self, indexing: IndexingResult, encoder: str) -> None:
+        """All tools are indexed."""
         ...
 
-    def answered(self, answer: Answer) -> None:
+    def answered(self, answer: ToolsResult) -> None:
         """Tools were found for a message."""
         ...
 
-    def guided(self, guided: Guided) -> None:
+    def guided(self, guided: RulesResult) -> None:
         """Rules were found for a message, or rightly none."""
         ...
 
-    def called(self, called: Called) -> None:
+    def called(self, called: CallRecord) -> None:
         """A tool was called."""
         ...
 
-    def consulted(self, consulted: Consulted) -> None:
+    def consulted(self, consulted: PassageResult) -> None:
         """Passages were found for a question, or rightly none."""
         ...
 
 
-async def tour(settings: Settings, place: Place, catalogue: Catalogue, show: Show) -> Report:
+async def tour(settings: Settings, folder: DemoFolder, catalogue: Catalogue, show: TourObserver) -> DemoReport:
     """Run the whole demo.
 
     Args:
         settings: The user's settings.
-        place: The demo's own folders.
-        catalogue: Tool definitions beside those of the real servers.
-        show: Told as things happen.
+        folder: The demo's folder.
+        catalogue: Tool definitions besides those of the real servers.
+        show: Follows the tour.
 
     Raises:
         ThresherError: The database or the encoder cannot be used.
     """
     began = time.perf_counter()
-    async with open_app(demo_settings(settings, place)) as app:
-        app.indexing.cancel()  # the tour lists the servers itself, step by step; nothing has begun yet
+    async with open_app(demo_settings(settings, folder)) as app:
+        app.indexing.cancel()  # the tour lists the servers itself; nothing has begun yet
         started = time.perf_counter() - began
-        show.started(started, place.root)
-        async with _world(place):  # only now is the folder surely ours: another demo's database would be locked
-            report = await _lead(_Guide(app, show), place, catalogue)
+        show.started(started, folder.root)
+        async with _work_folder(folder):  # another demo in this folder would have locked the database
+            report = await _steps(_Tour(app, show), folder, catalogue)
     return replace(report, start_seconds=started, total_seconds=time.perf_counter() - began)
 
 
-async def _lead(guide: _Guide, place: Place, catalogue: Catalogue) -> Report:
-    live, left_out = await guide.connect(place.world)
+async def _steps(guide: _Tour, folder: DemoFolder, catalogue: Catalogue) -> DemoReport:
+    live, left_out = await guide.connect(folder.world)
     configs = [config for config, _ in live]
     indexing = await guide.index(configs, sum(server.tools for _, server in live), catalogue)
     answers = await guide.ask()
     guided = await guide.advise()
-    calls, meta_tokens = await guide.call(local_calls(place.world / "repository"), [config.name for config in configs])
+    calls, meta_tokens = await guide.call(local_calls(folder.world / "repository"), [config.name for config in configs])
     consulted = await guide.consult()
-    return Report(
+    return DemoReport(
         servers=tuple(server for _, server in live),
         left_out=tuple(left_out),
         catalogue=catalogue.package,
@@ -160,32 +164,32 @@ async def _lead(guide: _Guide, place: Place, catalogue: Catalogue) -> Report:
         consulted=consulted,
         encoder=guide.encoder,
         meta_tokens=meta_tokens,
-        folder=str(place.root),
+        folder=str(folder.root),
     )
 
 
 @asynccontextmanager
-async def _world(place: Place) -> AsyncGenerator[None]:
-    await asyncio.to_thread(shutil.rmtree, place.world, ignore_errors=True)
+async def _work_folder(folder: DemoFolder) -> AsyncGenerator[None]:
+    await asyncio.to_thread(shutil.rmtree, folder.world, ignore_errors=True)
     try:
-        await asyncio.to_thread(prepare_folder, place.world)
+        await asyncio.to_thread(prepare_folder, folder.world)
         yield
     finally:
-        shutil.rmtree(place.world, ignore_errors=True)
+        shutil.rmtree(folder.world, ignore_errors=True)
 
 
-class _Guide:
-    """Leads through one run of the product."""
+class _Tour:
+    """The steps, on one running product."""
 
-    def __init__(self, app: App, show: Show) -> None:
+    def __init__(self, app: App, show: TourObserver) -> None:
         self._app = app
         self._show = show
         self._tools = app.services.tools
         self._caller: Caller = app.services.caller
         self.encoder = app.services.encoder.model.id
 
-    async def connect(self, world: Path) -> tuple[list[tuple[ServerConfig, LiveServer]], list[LeftOut]]:
-        """Start the real servers, all at once; one that fails is left out."""
+    async def connect(self, world: Path) -> tuple[list[tuple[ServerConfig, LiveServer]], list[MissingServer]]:
+        """Start the real servers in parallel; one that fails is left out."""
         cast = await asyncio.to_thread(choose_servers, world)
         outcomes = await asyncio.gather(*(self._start(config) for config in cast.servers))
         live = [
@@ -193,33 +197,33 @@ class _Guide:
             for config, server in zip(cast.servers, outcomes, strict=True)
             if isinstance(server, LiveServer)
         ]
-        left_out = [*cast.left_out, *(absent for absent in outcomes if isinstance(absent, LeftOut))]
+        left_out = [*cast.left_out, *(absent for absent in outcomes if isinstance(absent, MissingServer))]
         await self._forget({absent.name for absent in left_out})
         self._show.connected([server for _, server in live], left_out)
         return live, left_out
 
-    async def _start(self, config: ServerConfig) -> LiveServer | LeftOut:
+    async def _start(self, config: ServerConfig) -> LiveServer | MissingServer:
         began = time.perf_counter()
         try:
             listing = await self._app.services.upstreams.list_tools(config)
         except UpstreamError as error:
             await self._app.services.upstreams.disconnect(config.tenant, config.name, owner=config.owner)
-            return LeftOut(config.name, error.message)
+            return MissingServer(config.name, error.message)
         return LiveServer(config.name, listing.version, len(listing.tools), round(time.perf_counter() - began, 3))
 
     async def _forget(self, absent: set[str]) -> None:
-        """A server that an earlier run had and this one has not is no longer searched."""
+        """Remove the servers of an earlier run that this run lacks."""
         for known in await self._tools.list_servers(self._caller):
             if known.name in absent:
                 await self._tools.remove_server(self._caller, known.name)
 
-    async def index(self, live: Sequence[ServerConfig], expected: int, catalogue: Catalogue) -> Indexing:
-        """Put the tools of the real servers and the catalogue into the index.
+    async def index(self, live: Sequence[ServerConfig], expected: int, catalogue: Catalogue) -> IndexingResult:
+        """Index the tools of the real servers and the catalogue.
 
         Args:
             live: The real servers.
             expected: How many tools they have listed.
-            catalogue: The tools beside theirs.
+            catalogue: The other tools.
         """
         began = time.perf_counter()
         total = expected + len(catalogue.tools)
@@ -235,7 +239,7 @@ class _Guide:
         )
         embedded = sum(done.embedded for done in own) + counts.embedded
         kept = sum(done.kept for done in own) + counts.kept
-        indexing = Indexing(embedded + kept, embedded, kept, time.perf_counter() - began)
+        indexing = IndexingResult(embedded + kept, embedded, kept, time.perf_counter() - began)
         self._show.ready(indexing, self.encoder)
         return indexing
 
@@ -243,36 +247,36 @@ class _Guide:
         await self._tools.add_server(self._caller, config, replace=True, trusted=True)
         return await self._tools.refresh(self._caller, config.name)
 
-    async def ask(self) -> tuple[Answer, ...]:
-        """Find tools for each message, after one search that loads what is loaded at the first."""
+    async def ask(self) -> tuple[ToolsResult, ...]:
+        """Find tools for each message, after one search that loads what the first search loads."""
         await self._tools.find_tools(self._caller, message="warm up the encoder")
         known = frozenset(tool.name for tool in await self._tools.list_tools(self._caller))
-        answers: list[Answer] = []
+        answers: list[ToolsResult] = []
         for message in MESSAGES:
             result = await self._tools.find_tools(self._caller, message=message.text)
-            answers.append(Answer(message, result, known.intersection(message.wants)))
+            answers.append(ToolsResult(message, result, known.intersection(message.wants)))
             self._show.answered(answers[-1])
         return tuple(answers)
 
-    async def advise(self) -> tuple[Guided, ...]:
-        """Find rules for each message, once the router is fitted; nothing counts as given to a model by that."""
+    async def advise(self) -> tuple[RulesResult, ...]:
+        """Find rules for each message. They do not count as given to a model."""
         services = self._app.services
         await services.intents.prepare(self._caller)
-        guided: list[Guided] = []
+        guided: list[RulesResult] = []
         for message in PROMPTS:
             prompt = await services.context.process_prompt(self._caller, message.text, delivers=False)
-            guided.append(Guided(message, prompt, count_tokens(prompt.text)))
+            guided.append(RulesResult(message, prompt, count_tokens(prompt.text)))
             self._show.guided(guided[-1])
         return tuple(guided)
 
-    async def call(self, calls: Sequence[LocalCall], live: Sequence[str]) -> tuple[tuple[Called, ...], int]:
+    async def call(self, calls: Sequence[LocalCall], live: Sequence[str]) -> tuple[tuple[CallRecord, ...], int]:
         """Call local tools through the gateway, as a client does.
 
         Returns:
-            The calls, and the tokens of the definitions that a client carries in every request.
+            The calls, and the tokens of the definitions that a client sends in every request.
         """
-        made: list[Called] = []
-        # A session of this run alone: what a former run was given, this one's model has not read.
+        made: list[CallRecord] = []
+        # A new session: this run's model has not read the rules that an earlier run was given.
         session = replace(self._caller, client=uuid4().hex)
         async with Client(build_gateway(replace(self._app.services, caller=session))) as client:
             tools = await client.list_tools()
@@ -282,15 +286,15 @@ class _Guide:
                     self._show.called(made[-1])
         return tuple(made), sum(definition_tokens(tool) for tool in tools)
 
-    async def consult(self) -> tuple[Consulted, ...]:
-        """Take documents in, ask them, and forget them again: a client of the next run carries no tools for them."""
+    async def consult(self) -> tuple[PassageResult, ...]:
+        """Index documents, ask them, and remove them, so that the next run offers no tools for them."""
         documents = self._app.services.documents
         origin = Origin("folder", str(BUILT_IN), include=("*/SKILL.md",))
         await documents.index_here(self._caller, REPOSITORY, origin)
-        consulted: list[Consulted] = []
+        consulted: list[PassageResult] = []
         for message in QUESTIONS:
             answer = await documents.retrieve_document(self._caller, message.text, REPOSITORY, budget=PASSAGE_TOKENS)
-            consulted.append(Consulted(message, answer, PASSAGE_TOKENS))
+            consulted.append(PassageResult(message, answer, PASSAGE_TOKENS))
             self._show.consulted(consulted[-1])
         await documents.remove_repository(self._caller, REPOSITORY)
         return tuple(consulted)

@@ -1,82 +1,111 @@
 """Evaluation on a user's own data: the search for tools, the router, passages, operations, SQL, conversations.
 
-Invariant: nothing of anybody's catalogue, packs or repositories is touched: tools and documents are indexed in a
-throw-away tenant, removed at the end however it ends, routers are fitted and threads made for the evaluation alone.
+Invariant: no catalogue, pack or repository of a user is changed. Tools, documents and descriptions are indexed in a
+temporary tenant that is removed however the run ends; routers and threads exist for the evaluation only.
 
 Uses: agent, calling, connectors, core, embedding, knowledge, llm, openapi, search, services, sqlguard, store.
 """
 
 from thresher.evaluation.apis import (
     ApiFigures,
+    ApiObservation,
     ApiQuestion,
-    Asked,
     evaluate_apis,
     figures_of_apis,
     provider_of,
     read_api_questions,
 )
-from thresher.evaluation.chat_counting import Prompt, costs, stale_documents, unanswered_calls, visible_tools
-from thresher.evaluation.chat_figures import ChatFigures, Conversed, Spoken, TurnFigures, figures_of_chat
-from thresher.evaluation.chat_judge import Quality, judge_answers, open_judge
-from thresher.evaluation.chat_reader import Script, ScriptedCall, ScriptedTurn, read_scripts
-from thresher.evaluation.chat_service import Answered, ChatTrial, Watched, evaluate_chat, open_trial
-from thresher.evaluation.documents_reader import DocumentQuestion, read_document_questions
-from thresher.evaluation.documents_service import DocumentResult, DocumentTrial, evaluate_documents
-from thresher.evaluation.figures import Figures
-from thresher.evaluation.intents_figures import IntentFigures
-from thresher.evaluation.intents_reader import IntentLine, read_tests, read_training
-from thresher.evaluation.intents_service import IntentResult, evaluate_intents
-from thresher.evaluation.reader import Question, read_pool, read_questions
-from thresher.evaluation.relations_database import Subject, read_database
-from thresher.evaluation.relations_figures import (
+from thresher.evaluation.chat import (
+    ChatAnswer,
+    ChatTrial,
+    RequestRecorder,
+    Script,
+    ScriptedCall,
+    ScriptedTurn,
+    evaluate_chat,
+    open_trial,
+    read_scripts,
+)
+from thresher.evaluation.chat_figures import (
+    ChatFigures,
+    ChatRun,
+    ChatTurn,
+    SentPrompt,
+    TurnFigures,
+    costs,
+    figures_of_chat,
+    stale_documents,
+    unanswered_calls,
+    visible_tools,
+)
+from thresher.evaluation.chat_judge import AnswerQuality, judge_answers, open_judge
+from thresher.evaluation.documents import (
+    DocumentResult,
+    DocumentTrial,
+    SpanQuestion,
+    evaluate_documents,
+    read_document_questions,
+)
+from thresher.evaluation.intents import (
+    IntentFigures,
+    IntentLine,
+    IntentResult,
+    evaluate_intents,
+    read_tests,
+    read_training,
+)
+from thresher.evaluation.relations import (
+    EvaluatedSchema,
+    LabelledSchema,
     RelationFigures,
     RelationTrial,
     WrongRelation,
     figures_of,
+    read_database,
+    read_schemas,
     try_relations,
     wrong_relations,
 )
-from thresher.evaluation.relations_reader import LabelledSchema, read_schemas
-from thresher.evaluation.service import evaluate
 from thresher.evaluation.sql import SqlFigures, dialect_of, judge_statements, read_statements, sql_figures
+from thresher.evaluation.tools import ToolFigures, ToolQuestion, evaluate_tools, read_pool, read_questions
 
 __all__ = [
-    "Answered",
+    "AnswerQuality",
     "ApiFigures",
+    "ApiObservation",
     "ApiQuestion",
-    "Asked",
+    "ChatAnswer",
     "ChatFigures",
+    "ChatRun",
     "ChatTrial",
-    "Conversed",
-    "DocumentQuestion",
+    "ChatTurn",
     "DocumentResult",
     "DocumentTrial",
-    "Figures",
+    "EvaluatedSchema",
     "IntentFigures",
     "IntentLine",
     "IntentResult",
     "LabelledSchema",
-    "Prompt",
-    "Quality",
-    "Question",
     "RelationFigures",
     "RelationTrial",
+    "RequestRecorder",
     "Script",
     "ScriptedCall",
     "ScriptedTurn",
-    "Spoken",
+    "SentPrompt",
+    "SpanQuestion",
     "SqlFigures",
-    "Subject",
+    "ToolFigures",
+    "ToolQuestion",
     "TurnFigures",
-    "Watched",
     "WrongRelation",
     "costs",
     "dialect_of",
-    "evaluate",
     "evaluate_apis",
     "evaluate_chat",
     "evaluate_documents",
     "evaluate_intents",
+    "evaluate_tools",
     "figures_of",
     "figures_of_apis",
     "figures_of_chat",

@@ -1,16 +1,14 @@
-"""Evaluates the search of operations: descriptions indexed in a throw-away tenant, every question asked once.
+"""Evaluates the search for operations: descriptions in a temporary tenant, and questions whose answers are known.
 
-Invariant: the tenant is empty before and gone after, however the run ends; a relevant operation that no description
-has is refused before anything is indexed.
+Invariant: a relevant operation that no description has is refused before anything is indexed.
 """
 
 from __future__ import annotations
 
 import asyncio
-import platform
 import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -18,23 +16,24 @@ from statistics import median
 from typing import Any, Final, cast
 
 from thresher.core import Caller, InvalidInput, did_you_mean, nearest
-from thresher.evaluation.lines import read_objects, wrong
+from thresher.evaluation.files import not_empty, read_objects, wrong
 from thresher.evaluation.metrics import mean, recall_at
+from thresher.evaluation.runs import Progress, temporary_tenant
 from thresher.knowledge.apis import ApiService
 from thresher.openapi import read_description
 from thresher.store import Database
 
-Progress = Callable[[str, int, int], None]
-"""Told a stage, how much of it is done, and how much there is."""
-
 DEPTH: Final = 10
-_HINT: Final = 'Lines are {"query": text, "relevant": ["GET /path", ...]}, paths as the descriptions write them.'
-_PLAIN: Final = re.compile(r"[-_. ]?v?\d+(?:\.\d+)*$|[-_. ]?(?:openapi|swagger|api|spec|oas)$", re.I)
-_WORD: Final = re.compile(r"[a-z0-9]+")
-_SAID_BY_ALL: Final = frozenset("the a an api apis rest openapi swagger platform public cloud v1 v2 v3 service".split())  # noqa: SIM905 - a text is easier to read
-_KEY: Final = re.compile(r"\s*([A-Za-z]+)\s+(\S.*?)\s*")
 
-_one_at_a_time = asyncio.Lock()
+_HINT: Final = 'Lines are {"query": text, "relevant": ["GET /path", ...]}, paths as the descriptions write them.'
+
+_PLAIN: Final = re.compile(r"[-_. ]?v?\d+(?:\.\d+)*$|[-_. ]?(?:openapi|swagger|api|spec|oas)$", re.I)
+
+_WORD: Final = re.compile(r"[a-z0-9]+")
+
+_SAID_BY_ALL: Final = frozenset("the a an api apis rest openapi swagger platform public cloud v1 v2 v3 service".split())  # noqa: SIM905 - a text is easier to read
+
+_KEY: Final = re.compile(r"\s*([A-Za-z]+)\s+(\S.*?)\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +41,9 @@ class ApiQuestion:
     """A question, and the operations that answer it.
 
     Attributes:
-        query: What is asked.
-        relevant: Keys such as `GET /pets`; each of them does.
-        line: Where it stands in its file, from 1.
+        query: The question.
+        relevant: Keys of the operations, such as `GET /pets`.
+        line: Its line in the file, from 1.
     """
 
     query: str
@@ -54,19 +53,19 @@ class ApiQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ApiFigures:
-    """How well operations are found.
+    """The figures of an evaluation of operations.
 
     Attributes:
-        operations: How many there are.
-        questions: How many were asked.
-        hit_at_1: Share of the questions with a relevant operation in the first place.
+        operations: Number of operations.
+        questions: Number of questions.
+        hit_at_1: Share of questions with a relevant operation at rank 1.
         hit_at_5: Among the first five.
         hit_at_10: Among the first ten.
         recall_at_5: Share of a question's relevant operations among the first five, on average.
         recall_at_10: Among the first ten.
-        mrr: Mean of one over the place of the first relevant operation, 0 beyond the tenth.
-        p50_ms: Half of the answers took no longer, embedding included.
-        p50_without_embedding_ms: The same without it.
+        mrr: Mean reciprocal rank of the first relevant operation, 0 beyond the tenth.
+        p50_ms: Median time of an answer, with embedding.
+        p50_without_embedding_ms: The same without embedding.
     """
 
     operations: int
@@ -82,8 +81,8 @@ class ApiFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What came of one question: the keys found, best first, and what it took in milliseconds."""
+class ApiObservation:
+    """The result of one question: the keys that were found, best first, and the time in milliseconds."""
 
     question: ApiQuestion
     found: tuple[str, ...]
@@ -97,10 +96,8 @@ def read_api_questions(path: Path) -> list[ApiQuestion]:
     Raises:
         InvalidInput: The file cannot be read, or a line is wrong.
     """
-    questions = [_question(path, number, fields) for number, fields in read_objects(path, _HINT)]
-    if not questions:
-        raise InvalidInput(f"{path} holds no questions.", hint=_HINT)
-    return questions
+    entries = [_question(path, number, fields) for number, fields in read_objects(path, _HINT)]
+    return not_empty(entries, path, "questions", _HINT)
 
 
 def _question(path: Path, number: int, fields: Mapping[str, Any]) -> ApiQuestion:
@@ -113,13 +110,13 @@ def _question(path: Path, number: int, fields: Mapping[str, Any]) -> ApiQuestion
     for key in cast("list[Any]", relevant):
         found = _KEY.fullmatch(key) if isinstance(key, str) else None
         if found is None:
-            raise wrong(path, number, f"{key!r} is no method and path", _HINT)
+            raise wrong(path, number, f"{key!r} is not a method and a path", _HINT)
         keys.add(f"{found[1].upper()} {found[2]}")
     return ApiQuestion(query, frozenset(keys), number)
 
 
 def provider_of(path: Path, title: str) -> str:
-    """What a description's provider is called in an evaluation: after its file, or after its title."""
+    """The name of a description's provider in an evaluation: from the file's name, or from the title."""
     name = path.stem
     while (shorter := _PLAIN.sub("", name)) != name:
         name = shorter
@@ -129,32 +126,26 @@ def provider_of(path: Path, title: str) -> str:
 
 async def evaluate_apis(
     database: Database, apis: ApiService, specs: Sequence[Path], questions: Sequence[ApiQuestion], progress: Progress
-) -> tuple[ApiFigures, tuple[Asked, ...]]:
+) -> tuple[ApiFigures, tuple[ApiObservation, ...]]:
     """Index descriptions and ask every question.
 
     Args:
-        database: Where the throw-away tenant is made.
+        database: The database of the temporary tenant.
         apis: The service under evaluation.
-        specs: Files of descriptions; those that go by one name are versions of one provider.
-        questions: What is asked.
-        progress: Told how far it is.
+        specs: Files of descriptions; those with the same name are versions of one provider.
+        questions: The questions.
+        progress: Called with the progress.
 
     Raises:
         InvalidInput: A description cannot be read, or has no operation that a question names.
     """
     sources = await asyncio.to_thread(_sources, specs, questions)
-    async with _one_at_a_time:
-        name = f"evaluation-apis@{platform.node()}"
-        await database.drop_tenant(await database.tenant(name))
-        tenant = await database.tenant(name)
-        try:
-            return await _run(Caller(tenant), apis, sources, questions, progress)
-        finally:
-            await asyncio.shield(database.drop_tenant(tenant))
+    async with temporary_tenant(database, "evaluation-apis") as caller:
+        return await _run(caller, apis, sources, questions, progress)
 
 
-def figures_of_apis(asked: Sequence[Asked], operations: int) -> ApiFigures:
-    """The figures of what came of questions."""
+def figures_of_apis(asked: Sequence[ApiObservation], operations: int) -> ApiFigures:
+    """The figures of the results."""
     places = [_place(one.found, one.question.relevant) for one in asked]
 
     def hits(depth: int) -> float | None:
@@ -183,25 +174,25 @@ async def _run(
     sources: Mapping[str, Sequence[Path]],
     questions: Sequence[ApiQuestion],
     progress: Progress,
-) -> tuple[ApiFigures, tuple[Asked, ...]]:
+) -> tuple[ApiFigures, tuple[ApiObservation, ...]]:
     for done, (name, paths) in enumerate(sources.items()):
         progress("Indexing", done, len(sources))
         await apis.add(caller, name, [str(path) for path in paths])
         await apis.index_here(caller, name)
     operations = sum(provider.operations for provider in await apis.list_providers(caller))
-    asked: list[Asked] = []
+    asked: list[ApiObservation] = []
     for done, question in enumerate(questions):
         progress("Asking", done, len(questions))
         started = time.perf_counter()
         found = await apis.search(caller, question.query, limit=DEPTH, noted=False)
         milliseconds = (time.perf_counter() - started) * 1000
         keys = tuple(f"{one.method} {one.path}" for one in found.endpoints)
-        asked.append(Asked(question, tuple(dict.fromkeys(keys)), milliseconds, found.embedding_ms))
+        asked.append(ApiObservation(question, tuple(dict.fromkeys(keys)), milliseconds, found.embedding_ms))
     return figures_of_apis(asked, operations), tuple(asked)
 
 
 def _sources(specs: Sequence[Path], questions: Sequence[ApiQuestion]) -> dict[str, list[Path]]:
-    """Files by the name of their provider; every relevant operation is looked for in them."""
+    """Files by the name of their provider, after a check that they have every relevant operation."""
     sources: dict[str, list[Path]] = {}
     known: set[str] = set()
     for path in specs:
@@ -221,7 +212,7 @@ def _sources(specs: Sequence[Path], questions: Sequence[ApiQuestion]) -> dict[st
 
 
 def _place_source(sources: dict[str, list[Path]], name: str, path: Path) -> None:
-    """Put a file with those of its provider, once; where one of them has its name, it is a provider of its own."""
+    """Add a file to those of its provider, once; a second file of the same name is another provider."""
     for number in count(1):
         mine = sources.setdefault(name if number == 1 else f"{name}-{number}", [])
         if path in mine:

@@ -1,8 +1,8 @@
-"""Has a model judge answers by the criteria of OpenEvals: whether they rest on their passages, and whether they help.
+"""A model judges answers by the criteria of OpenEvals: whether their passages support them, and whether they help.
 
-OpenEvals is of the extra `judge` and imported when the first answer is judged.
+OpenEvals comes with the extra `judge`, and is imported when the first answer is judged.
 
-Invariant: nothing is asked but the model that is given; what cannot be read of a judge is counted and judges nothing.
+Invariant: only the given model is called. A verdict that cannot be read is counted, and is not a judgement.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from typing import Any, Final, TypeAlias
 
 from thresher.agent import ChatSettings, OpenModel, untraced
 from thresher.core import Caller, ConfigurationError, InvalidInput, dumps
-from thresher.evaluation.chat_service import Answered
+from thresher.evaluation.chat import ChatAnswer
 from thresher.evaluation.metrics import mean
 from thresher.services import Services
 
 _Judge: TypeAlias = Callable[..., Awaitable[Any]]
+
 _SECONDS: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
-    """What a judge made of answers.
+class AnswerQuality:
+    """The verdicts of a judge.
 
     Attributes:
-        groundedness: Share of the answers with passages that say only what these say.
+        groundedness: Share of the answers with passages that say only what the passages say.
         helpfulness: Share of all answers that answer their question.
-        judged: Verdicts.
-        unjudged: Verdicts that could not be read.
+        judged: Number of verdicts.
+        unjudged: Number of verdicts that could not be read.
     """
 
     groundedness: float | None
@@ -42,12 +43,12 @@ class Quality:
 
 
 async def open_judge(services: Services, caller: Caller, name: str) -> OpenModel:
-    """A registered model that can judge.
+    """Open a registered model as a judge.
 
     Raises:
-        InvalidInput: There is no model at all.
-        NotFound: There is none of this name.
-        Conflict: It is disabled.
+        InvalidInput: No model is registered.
+        NotFound: No model has this name.
+        Conflict: The model is disabled.
     """
     model = await services.models.open(caller, name, settings=ChatSettings.model_validate({}))
     if model is None:
@@ -56,14 +57,14 @@ async def open_judge(services: Services, caller: Caller, name: str) -> OpenModel
 
 
 async def judge_answers(
-    answers: Sequence[Answered], model: OpenModel, told: Callable[[int], None] = lambda _: None
-) -> Quality:
-    """Judge answers one after another.
+    answers: Sequence[ChatAnswer], model: OpenModel, progress: Callable[[int], None] = lambda _: None
+) -> AnswerQuality:
+    """Judge answers one after the other.
 
     Args:
-        answers: With their questions and passages.
-        model: Judges.
-        told: How many are done.
+        answers: The answers, with their questions and passages.
+        model: The judge.
+        progress: Called with the number of answers judged.
 
     Raises:
         ConfigurationError: OpenEvals is not installed.
@@ -73,13 +74,13 @@ async def judge_answers(
     verdicts: dict[str, list[bool | None]] = {"grounded": [], "helpful": []}
     with untraced():
         for number, one in enumerate(answers):
-            told(number)
+            progress(number)
             verdicts["helpful"].append(await _verdict(helpful, inputs=one.question, outputs=one.answer))
             if one.passages:
                 context = "\n\n".join(one.passages)
                 verdicts["grounded"].append(await _verdict(grounded, context=context, outputs=one.answer))
     every = [verdict for given in verdicts.values() for verdict in given]
-    return Quality(
+    return AnswerQuality(
         groundedness=_share(verdicts["grounded"]),
         helpfulness=_share(verdicts["helpful"]),
         judged=sum(verdict is not None for verdict in every),
@@ -88,7 +89,7 @@ async def judge_answers(
 
 
 def _judges(model: OpenModel) -> tuple[_Judge, _Judge]:
-    """Judges of groundedness and of helpfulness."""
+    """The judges of groundedness and helpfulness."""
     try:
         make = import_module("openevals.llm").create_async_llm_as_judge
         prompts = import_module("openevals.prompts")
@@ -115,13 +116,13 @@ def _share(verdicts: Sequence[bool | None]) -> float | None:
 
 
 def _client(model: OpenModel) -> Any:
-    """The model in the form in which the library takes one; any model can be asked for JSON in words."""
+    """The model as a client that the library accepts; JSON is requested in words, which any model supports."""
 
     async def create(*, messages: Sequence[dict[str, Any]], response_format: dict[str, Any], **_: Any) -> Any:
         schema = dumps(response_format["json_schema"]["schema"])
         wish = {"role": "user", "content": f"Answer with one JSON object alone, of this JSON schema:\n{schema}"}
-        said = (await model.complete([*messages, wish], temperature=0.0, seconds=_SECONDS)).text
-        text = said[said.find("{") : said.rfind("}") + 1]
+        reply = (await model.complete([*messages, wish], temperature=0.0, seconds=_SECONDS)).text
+        text = reply[reply.find("{") : reply.rfind("}") + 1]
         return SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content=text))])
 
     return SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))

@@ -1,4 +1,4 @@
-"""The standard pattern, to compare with: one loop, every tool's answer stays in the messages.
+"""The standard pattern to compare with: one loop in which every tool's answer stays in the messages.
 
 It has the tools, the system prompt, the model and the passages of the conversation that it is compared with.
 
@@ -15,22 +15,21 @@ from typing import Any, Final, cast
 
 from thresher.agent import ChatSettings, Offers, OpenModel
 from thresher.embedding import count_tokens
-from thresher.evaluation.chat_counting import Prompt
-from thresher.evaluation.chat_figures import READER, SEARCH
+from thresher.evaluation.chat_figures import READER, SEARCH, SentPrompt
 from thresher.llm import Completion, Function
 
 ROUNDS: Final = 12
-"""Requests of one turn, at most."""
+"""The most requests of one turn."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standard:
-    """What the loop works with.
+class StandardPattern:
+    """The tools, the model and the settings of the loop.
 
     Attributes:
-        offers: Calls tools.
-        model: Answers.
-        settings: As in the conversation that it is compared with.
+        offers: The tools.
+        model: The model.
+        settings: Those of the conversation that it is compared with.
     """
 
     offers: Offers
@@ -39,44 +38,44 @@ class Standard:
 
 
 async def run_standard(
-    bench: Standard, said: Sequence[str], prompts: Sequence[Prompt], found: Sequence[Sequence[str]]
-) -> tuple[list[Prompt], list[float]]:
-    """Have the same conversation in the standard pattern.
+    bench: StandardPattern, questions: Sequence[str], prompts: Sequence[SentPrompt], found: Sequence[Sequence[str]]
+) -> tuple[list[SentPrompt], list[float]]:
+    """Run the same conversation in the standard pattern.
 
     Args:
-        bench: What it works with.
-        said: The person's messages.
-        prompts: Of the conversation that it is compared with.
-        found: The passages that each of its turns has placed; a search here shows these, where there were any.
+        bench: The tools, the model and the settings.
+        questions: The user's messages.
+        prompts: The prompts of the conversation that it is compared with.
+        found: The passages in the prompts of each of its turns; a search shows these, if there are any.
 
     Returns:
-        Its prompts, and the milliseconds of its turns.
+        The prompts, and the milliseconds of each turn.
 
     Raises:
         ModelError: The model fails.
     """
-    sent: list[Prompt] = []
+    sent: list[SentPrompt] = []
     times: list[float] = []
     messages: list[dict[str, Any]] = []
-    for turn, text in enumerate(said):
+    for turn, text in enumerate(questions):
         tools, system = setting_of([prompt for prompt in prompts if prompt.turn == turn])
         messages = [*system, *(one for one in messages if one["role"] != "system"), {"role": "user", "content": text}]
         started = time.perf_counter()
         for _ in range(ROUNDS):
-            sent.append(Prompt(turn, tuple(messages), tools))
+            sent.append(SentPrompt(turn, tuple(messages), tools))
             answer = await bench.model.complete(messages, functions=[_function(tool) for tool in tools])
             messages.append(_message(answer))
             if not answer.calls:
                 break
             for call in answer.calls:
-                told = await _called(bench, call.name, call.arguments, found[turn])
-                messages.append({"role": "tool", "tool_call_id": call.id, "content": told})
+                result = await _called(bench, call.name, call.arguments, found[turn])
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
         times.append((time.perf_counter() - started) * 1000)
     return sent, times
 
 
-def setting_of(prompts: Sequence[Prompt]) -> tuple[tuple[Mapping[str, Any], ...], list[dict[str, Any]]]:
-    """The tools and the system prompt of a turn, from the first request in which the model could answer the person."""
+def setting_of(prompts: Sequence[SentPrompt]) -> tuple[tuple[Mapping[str, Any], ...], list[dict[str, Any]]]:
+    """The tools and the system prompt of a turn, from its first request with a system prompt."""
     first = next((one for one in prompts if any(message["role"] == "system" for message in one.messages)), None)
     if first is None:
         return (), []
@@ -85,7 +84,7 @@ def setting_of(prompts: Sequence[Prompt]) -> tuple[tuple[Mapping[str, Any], ...]
 
 
 def shown_passages(data: Mapping[str, Any], room: int, among: Collection[str] = ()) -> str:
-    """The passages of a search as a model is shown them, within so many tokens; if any are named, of these alone."""
+    """The passages of a search as a model reads them, within a number of tokens; of `among` only, if given."""
     parts: list[str] = []
     for one in data.get("passages", ()):
         text, part = str(one["text"]).strip(), one["part"]
@@ -98,14 +97,14 @@ def shown_passages(data: Mapping[str, Any], room: int, among: Collection[str] = 
     return "\n\n".join(parts) or "Nothing fits."
 
 
-async def _called(bench: Standard, name: str, arguments: str, found: Sequence[str]) -> str:
+async def _called(bench: StandardPattern, name: str, arguments: str, found: Sequence[str]) -> str:
     tool = bench.offers.get(name)
     if tool is None or not tool.reads:
         return "Declined: not run."
     try:
         given = cast("dict[str, Any]", json.loads(arguments or "{}"))
     except (ValueError, RecursionError):
-        return "The arguments are no JSON object."
+        return "The arguments are not a JSON object."
     if tool.name == SEARCH:
         given = {**given, "limit": bench.settings.top_k}
     outcome = await bench.offers.call(tool.name, given, bench.settings.tool_seconds)
@@ -117,13 +116,13 @@ async def _called(bench: Standard, name: str, arguments: str, found: Sequence[st
 
 
 def _message(answer: Completion) -> dict[str, Any]:
-    said: dict[str, Any] = {"role": "assistant", "content": answer.text}
+    message: dict[str, Any] = {"role": "assistant", "content": answer.text}
     if answer.calls:
-        said["tool_calls"] = [
+        message["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in answer.calls
         ]
-    return said
+    return message
 
 
 def _function(tool: Mapping[str, Any]) -> Function:

@@ -1,6 +1,6 @@
-"""The figures of an evaluation: pure functions of ranked lists, decisions and times.
+"""Metrics of ranked lists, decisions and times.
 
-Invariant: values in, value out; a figure without data is None, never 0. `docs/reference/evaluation.md` defines each.
+Invariant: pure; a figure without data is None, never 0. `docs/reference/evaluation.md` defines each.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 
 def mean(values: Iterable[float]) -> float | None:
-    """The arithmetic mean; None of nothing."""
+    """The arithmetic mean; None without values."""
     known = list(values)
     return math.fsum(known) / len(known) if known else None
 
@@ -20,8 +20,8 @@ def recall_at(ranked: Sequence[str], relevant: Collection[str], depth: int) -> f
 
     Args:
         ranked: Tool keys, best first, without duplicates.
-        relevant: Keys that fit; at least one.
-        depth: How many places count.
+        relevant: Keys of the tools that fit; at least one.
+        depth: How many ranks count.
     """
     return len(set(ranked[:depth]) & set(relevant)) / len(set(relevant))
 
@@ -35,12 +35,12 @@ def ndcg_at(ranked: Sequence[str], relevant: Collection[str], depth: int) -> flo
 
 
 def all_in(ranked: Sequence[str], relevant: Collection[str], depth: int) -> float:
-    """1 when every relevant tool is among the first `depth`, else 0."""
+    """1 if every relevant tool is among the first `depth`, else 0."""
     return float(set(relevant) <= set(ranked[:depth]))
 
 
 def precision_at(returned: Sequence[str], relevant: Collection[str], depth: int) -> float:
-    """The share of relevant tools among the first `depth` that were returned; 0 when nothing was."""
+    """The share of relevant tools among the first `depth` that were returned; 0 if none was."""
     first = returned[:depth]
     return len(set(first) & set(relevant)) / len(first) if first else 0.0
 
@@ -80,7 +80,7 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:
-    """The value below which a share of the others lies, interpolated linearly; None of nothing.
+    """The percentile of values, interpolated linearly; None without values.
 
     Args:
         values: In any order.

@@ -1,6 +1,6 @@
-"""Asks the guard about statements whose verdict is known.
+"""Evaluates the SQL guard on statements whose verdict is known.
 
-Invariant: nothing is run; every statement is judged once, by its text alone, as for a database that nobody has asked.
+Invariant: nothing is run; every statement is judged once, by its text only, as without a connection.
 """
 
 from __future__ import annotations
@@ -12,31 +12,34 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
 from thresher.core import InvalidInput, did_you_mean, nearest
-from thresher.evaluation.lines import read_text, wrong
+from thresher.evaluation.files import not_empty, read_text, wrong
 from thresher.evaluation.metrics import mean, percentile
 from thresher.sqlguard import DIALECTS, Dialect, Verdict
 
 Expected: TypeAlias = Literal["allow", "deny"]
-Judge: TypeAlias = Callable[[str], Verdict]
-"""A statement to what the guard says of it."""
 
-_HINT = "Lines are allow|deny, a tab, the SQL, and if you like another tab and why; # begins a comment."
+Judge: TypeAlias = Callable[[str], Verdict]
+"""Returns the guard's verdict of a statement."""
+
+_HINT = "Lines are allow|deny, a tab, the SQL, optionally another tab and the reason; # starts a comment."
+
 _TABLES = {"{{T}}": "orders", "{{T2}}": "customers"}
-"""What stands in place of the tables that a line leaves open."""
+"""The tables that replace the placeholders of a line."""
+
 _NAMES: dict[str, Dialect] = {
     "postgres": "postgresql", "pg": "postgresql", "sqlserver": "mssql", "tsql": "mssql", "sqlite3": "sqlite",
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class LabelledStatement:
     """One line of a file of statements.
 
     Attributes:
-        sql: The statement, its open tables filled in.
-        expected: What the guard should say.
+        sql: The statement, with its placeholders replaced.
+        expected: The expected verdict.
         why: The author's reason; may be empty.
-        line: Where it stands in its file, from 1.
+        line: Its line in the file, from 1.
     """
 
     sql: str
@@ -47,15 +50,15 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class WrongStatement:
-    """A statement that was judged otherwise than expected.
+    """A statement whose verdict is not the expected one.
 
     Attributes:
-        line: Where it stands in its file.
-        expected: What the file says.
+        line: Its line in the file.
+        expected: The verdict in the file.
         sql: The statement.
-        why: The file's reason.
-        rule: What the guard says it broke; empty where it was allowed.
-        reason: The guard's; empty where it was allowed.
+        why: The reason in the file.
+        rule: The rule that the guard names; empty if it was allowed.
+        reason: The guard's reason; empty if it was allowed.
     """
 
     line: int
@@ -82,10 +85,10 @@ class SqlFigures:
 
 
 def dialect_of(name: str) -> Dialect:
-    """The dialect that a name means.
+    """The dialect of a name.
 
     Raises:
-        InvalidInput: None has it.
+        InvalidInput: No dialect has this name.
     """
     plain = name.strip().lower()
     if plain in DIALECTS:
@@ -96,22 +99,22 @@ def dialect_of(name: str) -> Dialect:
     raise InvalidInput(f"There is no dialect '{name}'.", hint=near or f"Known: {', '.join(DIALECTS)}.")
 
 
-def read_statements(path: Path) -> list[Statement]:
-    """Read statements and what the guard should say of them; blank lines and comments are skipped.
+def read_statements(path: Path) -> list[LabelledStatement]:
+    """Read statements and their expected verdicts; blank lines and comments are skipped.
 
     Raises:
         InvalidInput: The file cannot be read or a line is wrong; the message names it.
     """
     lines = enumerate(read_text(path).split("\n"), 1)
-    statements = [_statement(path, number, line) for number, line in lines if line.strip() and not _comment(line)]
-    if not statements:
-        raise InvalidInput(f"{path} holds no statements.", hint=_HINT)
-    return statements
+    entries = [_statement(path, number, line) for number, line in lines if line.strip() and not line.startswith("#")]
+    return not_empty(entries, path, "statements", _HINT)
 
 
-def judge_statements(judge: Judge, statements: Sequence[Statement]) -> list[tuple[Statement, Verdict, float]]:
-    """Have statements judged, one after the other; with each the milliseconds that it took."""
-    judged: list[tuple[Statement, Verdict, float]] = []
+def judge_statements(
+    judge: Judge, statements: Sequence[LabelledStatement]
+) -> list[tuple[LabelledStatement, Verdict, float]]:
+    """Judge statements one after the other, each with its time in milliseconds."""
+    judged: list[tuple[LabelledStatement, Verdict, float]] = []
     for statement in statements:
         started = time.perf_counter()
         verdict = judge(statement.sql)
@@ -119,8 +122,8 @@ def judge_statements(judge: Judge, statements: Sequence[Statement]) -> list[tupl
     return judged
 
 
-def sql_figures(dialect: Dialect, judged: Sequence[tuple[Statement, Verdict, float]]) -> SqlFigures:
-    """Work the figures out."""
+def sql_figures(dialect: Dialect, judged: Sequence[tuple[LabelledStatement, Verdict, float]]) -> SqlFigures:
+    """Compute the figures."""
     reads = [verdict.allowed for statement, verdict, _ in judged if statement.expected == "allow"]
     hostile = [verdict.allowed for statement, verdict, _ in judged if statement.expected == "deny"]
     spent = [milliseconds for _, _, milliseconds in judged]
@@ -138,12 +141,8 @@ def sql_figures(dialect: Dialect, judged: Sequence[tuple[Statement, Verdict, flo
     )
 
 
-def _comment(line: str) -> bool:
-    return line.startswith("#")
-
-
-def _statement(path: Path, number: int, line: str) -> Statement:
-    """A line; where the SQL itself holds tabs, what follows the last one is the reason."""
+def _statement(path: Path, number: int, line: str) -> LabelledStatement:
+    """The statement of a line; if the SQL contains tabs, the text after the last one is the reason."""
     expected, _, rest = line.rstrip("\r").partition("\t")
     if expected.strip().lower() not in get_args(Expected):
         raise wrong(path, number, "it must begin with allow or deny and a tab", _HINT)
@@ -152,10 +151,10 @@ def _statement(path: Path, number: int, line: str) -> Statement:
         raise wrong(path, number, "there is no SQL", _HINT)
     for place, table in _TABLES.items():
         sql = sql.replace(place, table)
-    return Statement(sql, cast("Expected", expected.strip().lower()), why.strip(), number)
+    return LabelledStatement(sql, cast("Expected", expected.strip().lower()), why.strip(), number)
 
 
-def _wrong(statement: Statement, verdict: Verdict) -> WrongStatement:
+def _wrong(statement: LabelledStatement, verdict: Verdict) -> WrongStatement:
     return WrongStatement(
         statement.line, statement.expected, statement.sql, statement.why, verdict.rule or "", verdict.reason
     )

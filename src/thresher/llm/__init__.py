@@ -1,6 +1,6 @@
-"""Chat models over the OpenAI wire format, and none.
+"""Chat models over the OpenAI wire format.
 
-Invariant: nothing waits for a model for longer than its caller allows; without one, callers go on without.
+Invariant: no caller waits for a model longer than it allows; without a configured model, callers work without one.
 
 Uses: core.
 """
@@ -8,10 +8,21 @@ Uses: core.
 from __future__ import annotations
 
 from thresher.core import ConfigurationError, InvalidInput, Settings
-from thresher.llm.addresses import service_address
 from thresher.llm.openai import LARGEST_ANSWER, OpenAIChat
-from thresher.llm.patience import FIRST_PAUSE, TRIES, is_misfit, retry_after, worth_a_retry
 from thresher.llm.records import Chat, ChatRequest, Completion, Finish, Function, FunctionCall, Message, Role, Usage
+from thresher.llm.service import (
+    FIRST_PAUSE,
+    TRIES,
+    empty_answer,
+    failure_text,
+    host_and_port,
+    is_misfit,
+    no_answer,
+    refusal,
+    retry_after,
+    service_address,
+    worth_a_retry,
+)
 from thresher.llm.wire import (
     Dialect,
     adapted,
@@ -22,7 +33,6 @@ from thresher.llm.wire import (
     tool_of,
     usage_of,
 )
-from thresher.llm.wording import host_and_port, reason, refusal, silence, unanswered
 
 __all__ = [
     "FIRST_PAUSE",
@@ -42,35 +52,35 @@ __all__ = [
     "adapted",
     "code_of",
     "completion",
+    "empty_answer",
+    "failure_text",
     "finish_of",
     "host_and_port",
     "is_misfit",
+    "no_answer",
     "open_chat",
-    "reason",
     "refusal",
     "retry_after",
     "service_address",
-    "silence",
     "text_of",
     "tool_of",
-    "unanswered",
     "usage_of",
     "worth_a_retry",
 ]
 
 
 def open_chat(settings: Settings) -> OpenAIChat | None:
-    """The chat model that the settings ask for, not yet asked anything; None where they name none.
+    """Create the configured chat model; None if none is configured.
 
     Raises:
-        ConfigurationError: Its address or name cannot be used.
+        ConfigurationError: Its address or name is not usable.
     """
     if settings.llm_url is None:
         return None
     if not settings.llm_model:
-        raise ConfigurationError("THRESHER_LLM_URL is set, and no model.", hint="Name one in THRESHER_LLM_MODEL.")
+        raise ConfigurationError("THRESHER_LLM_URL is set without a model.", hint="Name one in THRESHER_LLM_MODEL.")
     try:
-        service_address(settings.llm_url, "THRESHER_LLM_URL", "Set THRESHER_LLM_KEY in its place.")
+        service_address(settings.llm_url, "THRESHER_LLM_URL", "Set THRESHER_LLM_KEY instead.")
     except InvalidInput as error:
         raise ConfigurationError(error.message, hint=error.hint) from None
     return OpenAIChat(settings.llm_url, settings.llm_model, key=settings.llm_key, seconds=settings.llm_seconds)

@@ -1,7 +1,7 @@
-"""A chat model behind the OpenAI wire format: POST {base}/chat/completions.
+"""A chat model with the OpenAI wire format: POST {base}/chat/completions.
 
-Invariant: the key is sent to the configured address and shows nowhere else; nobody waits longer than was said, and no
-answer takes more memory than `LARGEST_ANSWER`.
+Invariant: the key is sent only to the configured address and appears nowhere else; no caller waits longer than its
+limit, and no answer uses more memory than `LARGEST_ANSWER`.
 """
 
 from __future__ import annotations
@@ -16,26 +16,34 @@ import httpx
 from pydantic import SecretStr
 
 from thresher.core import ModelError, ModelTimeout, event
-from thresher.llm.patience import FIRST_PAUSE, TRIES, is_misfit, retry_after, worth_a_retry
 from thresher.llm.records import ChatRequest, Completion
+from thresher.llm.service import (
+    FIRST_PAUSE,
+    TRIES,
+    host_and_port,
+    is_misfit,
+    no_answer,
+    refusal,
+    retry_after,
+    worth_a_retry,
+)
 from thresher.llm.wire import HINT, Dialect, adapted, body, code_of, completion
-from thresher.llm.wording import host_and_port, refusal, unanswered
 
 logger = logging.getLogger("thresher.llm")
 
 LARGEST_ANSWER = 8 << 20
-"""Bytes: a hundred times what the longest answers have."""
+"""Maximum bytes of an answer: a hundred times the longest ones."""
 
 
 class OpenAIChat:
     """A chat model over an OpenAI-compatible service.
 
     Args:
-        url: Base address, such as `https://api.openai.com/v1`; its query, if it has one, stays.
+        url: Base address, such as `https://api.openai.com/v1`; a query is kept.
         model: The model's name at the service.
         key: Sent as a bearer token.
-        seconds: How long an answer may take where the caller does not say.
-        pause: Waits between tries.
+        seconds: Time limit for an answer by default.
+        pause: Waits between attempts.
     """
 
     def __init__(
@@ -53,7 +61,7 @@ class OpenAIChat:
         self._seconds = seconds
         self._pause = pause
         self._dialect = Dialect()
-        # Compressed answers could not be measured before they are unpacked.
+        # The size of compressed answers is unknown before they are unpacked.
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if key is not None:
             headers["Authorization"] = f"Bearer {key.get_secret_value()}"
@@ -67,7 +75,7 @@ class OpenAIChat:
         return f"{self._model}@{self._address.netloc.decode('ascii', 'replace')}"
 
     async def complete(self, request: ChatRequest, *, seconds: float | None = None) -> Completion:
-        """See `Chat.complete`; ends with ModelError when `close` is called meanwhile."""
+        """See `Chat.complete`; raises ModelError if `close` is called meanwhile."""
         self._check()
         task = asyncio.ensure_future(self._in_time(request, self._seconds if seconds is None else seconds))
         self._asking.add(task)
@@ -82,7 +90,7 @@ class OpenAIChat:
             self._asking.discard(task)
 
     async def close(self) -> None:
-        """End what is under way, and the connections."""
+        """Cancel running requests and close connections."""
         self._closed = True
         for task in self._asking:
             task.cancel()
@@ -113,10 +121,10 @@ class OpenAIChat:
                 break
             await self._pause(wait)
             pause *= 2
-        raise unanswered(why, host_and_port(self._address), HINT)
+        raise no_answer(why, host_and_port(self._address), HINT)
 
     async def _adapting(self, request: ChatRequest) -> tuple[Completion | None, str, float | None]:
-        """One try, repeated at once in another dialect where the service refuses ours; what helped is kept."""
+        """Try once, and at once again in another dialect if the service refuses ours; the working one is kept."""
         dialect = self._dialect
         while True:
             status, payload, wait = await self._send(body(self._model, request, dialect))
@@ -134,7 +142,7 @@ class OpenAIChat:
             raise refusal(status, code_of(payload), HINT, keyed=keyed, renew="in THRESHER_LLM_KEY")
 
     async def _send(self, content: bytes) -> tuple[int | str, bytes, float | None]:
-        """One request: status, body and how long the server wants us to wait; or what went wrong on the way."""
+        """Send one request; returns status, body and Retry-After, or the kind of failure instead of the status."""
         try:
             async with self._client.stream("POST", self._address, content=content) as answer:
                 return answer.status_code, await _read(answer), retry_after(answer.headers)

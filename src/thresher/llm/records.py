@@ -1,6 +1,6 @@
-"""The records of a conversation with a chat model, whoever serves it.
+"""Records of a conversation with a chat model, independent of the service.
 
-Invariant: frozen; what a model writes is somebody else's text: data, never instruction, and checked before it is used.
+Invariant: frozen; text that a model writes is data, never instructions, and is checked before use.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class FunctionCall:
     """A call that the model asks for.
 
     Attributes:
-        id: Names the call in the message that answers it.
+        id: Identifies the call in the message that answers it.
         name: The function.
-        arguments: As the model wrote them: JSON, if it did well.
+        arguments: The model's text, which should be JSON.
     """
 
     id: str
@@ -49,10 +49,10 @@ class Message:
     """One message.
 
     Attributes:
-        role: Who speaks.
-        text: What is said.
-        calls: Of the assistant: what it asks for.
-        answers: Of a tool: the id of the call that this answers.
+        role: The author.
+        text: The text.
+        calls: Calls that the assistant requests.
+        answers: For a tool's message, the id of the call that it answers.
     """
 
     role: Role
@@ -63,12 +63,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What a model is asked.
+    """A request to a chat model.
 
     Attributes:
         messages: The conversation, oldest first.
-        temperature: 0 to 2; None: the service's own.
-        most_tokens: Tokens of the answer at most, as the model counts them; None: the service's own limit.
+        temperature: 0 to 2; None for the service's default.
+        most_tokens: Maximum tokens of the answer, in the model's count; None for the service's limit.
         functions: Tools that it may call.
     """
 
@@ -80,12 +80,12 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the service counted them; 0 where it does not say.
+    """Token counts from the service; 0 if it does not report them.
 
     Attributes:
-        prompt: Of what was sent.
-        completion: Of the answer.
-        cached: Of `prompt`, what the service had already.
+        prompt: Tokens of the request.
+        completion: Tokens of the answer.
+        cached: Tokens of the request that the service had cached.
     """
 
     prompt: int = 0
@@ -95,14 +95,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's answer, whole: of a stream it is the sum.
+    """A complete answer of a model; for a stream, all parts together.
 
     Attributes:
-        text: What it says; empty where it only calls functions.
-        finish: Why it ended; `length`: at the limit, in the middle of whatever it was saying.
-        calls: What it asks for.
-        usage: What that cost.
-        model: The model that answered, as the service names it.
+        text: The text; empty if it only calls functions.
+        finish: Why it ended; `length` means that it was cut off at the limit.
+        calls: Calls that the model requests.
+        usage: Token counts.
+        model: The service's name of the model that answered.
     """
 
     text: str
@@ -113,25 +113,25 @@ class Completion:
 
 
 class Chat(Protocol):
-    """A chat model: a service's, or the one that a client has."""
+    """A chat model of a service or of a client."""
 
     @property
     def name(self) -> str:
-        """What people call it, such as `gpt-5@api.openai.com`."""
+        """The displayed name, such as `gpt-5@api.openai.com`."""
         ...
 
     async def complete(self, request: ChatRequest, *, seconds: float | None = None) -> Completion:
-        """Ask.
+        """Ask the model.
 
         Args:
             request: The conversation.
-            seconds: How long it may take in all, tries and pauses included; None: as the settings say.
+            seconds: Time limit including retries and pauses; None for the setting.
 
         Returns:
             The answer, with a text or with calls.
 
         Raises:
             ModelTimeout: It took too long.
-            ModelError: The model cannot be reached, refuses, or answers what cannot be read.
+            ModelError: The model cannot be reached, refuses, or its answer cannot be read.
         """
         ...

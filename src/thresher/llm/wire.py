@@ -1,9 +1,9 @@
-"""The OpenAI wire format of chat completions: what is sent, and what an answer says.
+"""The OpenAI wire format of chat completions: requests and answers.
 
-Services differ in details. What one refuses is left out from then on (`Dialect`), and every part of an answer that may
-be missing may be missing.
+Services differ in details. A field that a service refuses is left out from then on (`Dialect`), and optional parts of
+an answer may be missing.
 
-Invariant: pure; an answer is read whole or not at all, and no text of a service stands in an error of ours.
+Invariant: pure; an answer is read completely or not at all, and our errors never contain a service's text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from thresher.core import ModelError, dumps
 from thresher.llm.records import ChatRequest, Completion, Finish, Function, FunctionCall, Message, Usage
-from thresher.llm.wording import silence
+from thresher.llm.service import empty_answer
 
 HINT = "Check THRESHER_LLM_URL, THRESHER_LLM_MODEL and THRESHER_LLM_KEY."
 
@@ -29,19 +29,19 @@ _FINISHES: Mapping[object, Finish] = {
     "content_filter": "content_filter",
 }
 _THOUGHTS = re.compile(r"\s*<think(?:ing)?>.*?(?:</think(?:ing)?>\s*|\Z)", re.DOTALL)
-"""What models that think aloud write first, where their server does not set it apart."""
+"""Reasoning that some models write first, if their server does not separate it."""
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}")
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a service wants to be asked.
+    """The request fields that a service accepts.
 
     Attributes:
-        limit: The field for the most tokens of an answer: `max_tokens` everywhere, but for OpenAI's later models.
-        temperature: Whether it takes a temperature; models that think do not.
-        usage: Whether a stream may be asked to tell its usage.
-        choice: Whether it takes a choice among tools.
+        limit: The field for the maximum tokens of an answer: `max_tokens`, except for OpenAI's newer models.
+        temperature: Whether it accepts a temperature; reasoning models do not.
+        usage: Whether a stream can report its usage.
+        choice: Whether it accepts a tool choice.
     """
 
     limit: str = "max_tokens"
@@ -51,38 +51,38 @@ class Dialect:
 
 
 def body(model: str, request: ChatRequest, dialect: Dialect) -> bytes:
-    """A request's body."""
-    said: dict[str, Any] = {"model": model, "messages": [_message(message) for message in request.messages]}
+    """The body of a request."""
+    fields: dict[str, Any] = {"model": model, "messages": [_message(message) for message in request.messages]}
     if request.temperature is not None and dialect.temperature:
-        said["temperature"] = request.temperature
+        fields["temperature"] = request.temperature
     if request.most_tokens is not None:
-        said[dialect.limit] = request.most_tokens
+        fields[dialect.limit] = request.most_tokens
     if request.functions:
-        said["tools"] = [tool_of(function) for function in request.functions]
-    return dumps(said).encode()
+        fields["tools"] = [tool_of(function) for function in request.functions]
+    return dumps(fields).encode()
 
 
 def _message(message: Message) -> dict[str, Any]:
-    said: dict[str, Any] = {"role": message.role, "content": message.text}
+    fields: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.calls:
-        said["tool_calls"] = [
+        fields["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in message.calls
         ]
     if message.answers:
-        said["tool_call_id"] = message.answers
-    return said
+        fields["tool_call_id"] = message.answers
+    return fields
 
 
 def tool_of(function: Function) -> dict[str, Any]:
-    """A function as a request offers it."""
+    """A function in the format of requests."""
     parameters = function.parameters or {"type": "object", "properties": {}}
     about = {"name": function.name, "description": function.description, "parameters": parameters}
     return {"type": "function", "function": about}
 
 
 def adapted(dialect: Dialect, refusal: bytes) -> Dialect | None:
-    """How to ask after a refusal; None where that cannot help."""
+    """The dialect to try after a refusal; None if no other can help."""
     words = refusal.decode("utf-8", "replace").lower()
     if dialect.limit == "max_tokens" and "max_completion_tokens" in words:
         return replace(dialect, limit="max_completion_tokens")
@@ -96,9 +96,9 @@ def adapted(dialect: Dialect, refusal: bytes) -> Dialect | None:
 
 
 def code_of(refusal: bytes) -> str:
-    """The code that a service gives its refusal, in brackets, such as ` (model_not_found)`; empty where it has none.
+    """The code of a service's refusal, in brackets, such as ` (model_not_found)`; empty without one.
 
-    What else it says may quote the request, and is not repeated.
+    Other parts may quote the request and are not repeated.
     """
     try:
         error = json.loads(refusal)["error"]
@@ -109,14 +109,14 @@ def code_of(refusal: bytes) -> str:
 
 
 def completion(payload: bytes, hint: str = HINT) -> Completion:
-    """An answer.
+    """Read an answer.
 
     Args:
         payload: The body.
-        hint: What to check where it is none.
+        hint: What to check if it is not a valid answer.
 
     Raises:
-        ModelError: It is not one, or it is empty.
+        ModelError: It is not valid, or it is empty.
     """
     try:
         answer = cast("dict[str, Any]", json.loads(payload))
@@ -132,7 +132,7 @@ def completion(payload: bytes, hint: str = HINT) -> Completion:
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         raise ModelError("The chat model's answer cannot be read.", hint=hint) from None
     if not text and not calls:
-        raise silence(finish)
+        raise empty_answer(finish)
     return Completion(text, finish, calls, usage, model if isinstance(model, str) else "")
 
 
@@ -140,13 +140,13 @@ def finish_of(reason: object) -> Finish:
     """Why an answer ended.
 
     Raises:
-        TypeError: The reason is of no kind that a service gives.
+        TypeError: The reason is not hashable, so it is not a valid one.
     """
     return _FINISHES.get(reason, "other")
 
 
 def text_of(content: object) -> str:
-    """A text, nothing, or a list of parts of which the texts count."""
+    """The text of content: a string, null, or a list of parts, of which the texts are joined."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -160,17 +160,17 @@ def _call(call: Mapping[str, Any]) -> FunctionCall:
     function, name = call["function"], call["function"]["name"]
     arguments = function.get("arguments") or "{}"
     if not isinstance(name, str):
-        raise TypeError("a function's name is no text")
+        raise TypeError("a function's name is not a text")
     written = arguments if isinstance(arguments, str) else dumps(arguments)
     return FunctionCall(str(call.get("id") or ""), name, written)
 
 
 def usage_of(usage: object) -> Usage:
-    """Tokens, as far as they are told."""
-    told = cast("dict[str, Any]", usage) if isinstance(usage, dict) else {}
-    details = told.get("prompt_tokens_details")
+    """Token counts, as far as they are reported."""
+    counts = cast("dict[str, Any]", usage) if isinstance(usage, dict) else {}
+    details = counts.get("prompt_tokens_details")
     cached = cast("dict[str, Any]", details).get("cached_tokens") if isinstance(details, dict) else 0
-    return Usage(_count(told.get("prompt_tokens")), _count(told.get("completion_tokens")), _count(cached))
+    return Usage(_count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens")), _count(cached))
 
 
 def _count(value: object) -> int:

@@ -1,9 +1,10 @@
-"""The user of a socket, from the processes that hold it: for systems whose TCP table names no users.
+"""The user of a socket from the processes that hold it, for systems whose TCP table does not name users.
 
-Invariant: every process that holds the socket must be of the daemon's own user; one that cannot be looked at is not.
+Invariant: every process that holds the socket must belong to the daemon's own user; one that cannot be inspected does
+not.
 
 Source: psutil's documentation of `net_connections`: Windows lists the sockets of all processes; macOS lists those of
-other users for root alone, so elsewhere only the processes of this user are asked, one by one.
+other users only for root, so otherwise only this user's processes are searched, one by one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import psutil
 
-from thresher.peers.ends import End, end
+from thresher.peers.sockets import End, end
 
 
 def is_own_socket(theirs: End, ours: End) -> bool:
@@ -30,7 +31,7 @@ def in_table(theirs: End, ours: End) -> bool:
     """Look in the system's list of all sockets.
 
     Raises:
-        psutil.AccessDenied: The system does not show it to this user.
+        psutil.AccessDenied: The system does not show the list to this user.
     """
     holders = [row.pid for row in psutil.net_connections("tcp") if _connects(row, theirs, ours)]
     return bool(holders) and all(pid is not None and _is_own(psutil.Process(pid)) for pid in holders)
@@ -49,7 +50,7 @@ def user_name() -> str:
 def _holds(process: psutil.Process, theirs: End, ours: End) -> bool:
     try:
         return _is_own(process) and any(_connects(row, theirs, ours) for row in process.net_connections("tcp"))
-    except psutil.Error:  # it has ended, or is a system's process that nobody may look at
+    except psutil.Error:  # it has ended, or is a protected system process
         return False
 
 
@@ -64,5 +65,5 @@ def _is_own(process: psutil.Process) -> bool:
 
 
 def _user(process: psutil.Process) -> str | int:
-    """The user whose rights the process has; Windows knows names alone."""
+    """The user whose rights the process has; Windows only provides names."""
     return process.username() if sys.platform == "win32" else process.uids().effective

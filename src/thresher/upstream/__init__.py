@@ -1,13 +1,21 @@
-"""Sessions with other MCP servers: how to reach them, their tools, calls.
+"""Sessions with other MCP servers: their definitions, listings and calls.
 
-Invariant: no secret of a server shows in a message, a log line or a `repr`, and no child process outlives its session.
+Invariant: no secret of a server appears in a message, log line or `repr`, and no child process outlives its session.
 
 Uses: core.
 """
 
-from thresher.upstream.config import ServerConfig, public_config, restore_config, sealed_part, valid_name
-from thresher.upstream.guarded import GuardedSql, read_sql, statements_in
-from thresher.upstream.limits import Limits
+from thresher.upstream.config import (
+    GuardedSql,
+    OAuthClient,
+    ServerConfig,
+    public_config,
+    read_sql,
+    restore_config,
+    sealed_part,
+    statements_in,
+    valid_name,
+)
 from thresher.upstream.oauth import (
     Credentials,
     SignedIn,
@@ -22,11 +30,10 @@ from thresher.upstream.oauth import (
     sign_in_state,
     sign_out,
 )
-from thresher.upstream.oauth_client import OAuthClient
 from thresher.upstream.parsing import ServerFile, ServerProblem, checked_server, parse_servers
 from thresher.upstream.peer import Peer, Question
 from thresher.upstream.pool import IdleUpstreams, Upstreams
-from thresher.upstream.records import CallOutcome, Changed, Listing, ServerState
+from thresher.upstream.records import CallOutcome, Changed, Listing, ServerState, UpstreamLimits
 from thresher.upstream.transport.process import start_child, stop_child
 
 __all__ = [
@@ -35,7 +42,6 @@ __all__ = [
     "Credentials",
     "GuardedSql",
     "IdleUpstreams",
-    "Limits",
     "Listing",
     "OAuthClient",
     "Peer",
@@ -47,6 +53,7 @@ __all__ = [
     "SignIn",
     "SignInNeeded",
     "SignedIn",
+    "UpstreamLimits",
     "Upstreams",
     "auth_for",
     "check_sign_in",

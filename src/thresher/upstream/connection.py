@@ -1,7 +1,7 @@
-"""One live connection with one server, from handshake to end.
+"""One live connection with a server, from the handshake to its end.
 
-Invariant: what a server asks goes to the peer whose call is under way on a connection of its own, and nowhere else: a
-connection that several clients share declares nothing that a server could ask, and refuses what it asks all the same.
+Invariant: a server's question reaches only the peer whose call is under way on a connection of its own. A connection
+that several clients share declares no capabilities that a server could use to ask, and refuses questions all the same.
 """
 
 from __future__ import annotations
@@ -21,23 +21,22 @@ from thresher.core import Settings, event
 from thresher.upstream.config import ServerConfig
 from thresher.upstream.failures import Failures, NotCarriedOut, SessionLost
 from thresher.upstream.handshake import Agreement, Era, declared, envelope, routing, shake_hands
-from thresher.upstream.limits import Limits
-from thresher.upstream.log import ServerLog
+from thresher.upstream.masking import ServerLog
 from thresher.upstream.oauth import Credentials, auth_for
-from thresher.upstream.peer import Peer, asked_for, can_be_asked
-from thresher.upstream.questions import asked, progressed, refused_by, told_log
-from thresher.upstream.records import Changed
-from thresher.upstream.transport.channel import Call, Channel
+from thresher.upstream.peer import Peer, can_be_asked, question_capabilities
+from thresher.upstream.questions import answer_question, pass_log, pass_progress, refused_by
+from thresher.upstream.records import Changed, UpstreamLimits
+from thresher.upstream.transport.channel import Channel, PendingCall
+from thresher.upstream.transport.errors import SessionExpired, TransportError
 from thresher.upstream.transport.http import HttpChannel, exchange_of, reachable
 from thresher.upstream.transport.messages import Message, too_large
 from thresher.upstream.transport.process import EXIT_SECONDS, TERMINATE_SECONDS
 from thresher.upstream.transport.sse import SseChannel
 from thresher.upstream.transport.stdio import ITS_OWN_END, StdioChannel
-from thresher.upstream.transport.trouble import Expired, Trouble
 
 _logger = logging.getLogger("thresher.upstream")
 CLOSE_SECONDS = EXIT_SECONDS + TERMINATE_SECONDS + 1.0
-"""For an orderly end."""
+"""Seconds for an orderly end."""
 _LISTS: Mapping[str, Changed] = {
     "notifications/tools/list_changed": Changed("tools"),
     "notifications/resources/list_changed": Changed("resources"),
@@ -45,24 +44,24 @@ _LISTS: Mapping[str, Changed] = {
 }
 
 
-class Surroundings:
+class ServerContext:
     """What all connections with one server share.
 
     Attributes:
         config: The server.
-        settings: Time limits that a person can set.
-        limits: The other bounds.
-        credentials: Where sign-ins are stored.
-        log: What the server writes beside the protocol.
-        failures: Words its failures.
-        changed: Told what the server says has changed.
+        settings: Configurable time limits.
+        limits: The other limits.
+        credentials: The store of sign-ins.
+        log: The server's output beside the protocol.
+        failures: Translates its failures.
+        changed: Called with each change that the server reports.
     """
 
     def __init__(
         self,
         config: ServerConfig,
         settings: Settings,
-        limits: Limits,
+        limits: UpstreamLimits,
         log: ServerLog,
         failures: Failures,
         changed: Callable[[Changed], None],
@@ -77,16 +76,16 @@ class Surroundings:
         self.credentials = credentials
 
 
-class Connection:
-    """A connection; the listener of its channel.
+class ServerConnection:
+    """A connection, and the listener of its channel.
 
     Args:
-        around: What all connections with the server share.
-        capabilities: What the one client whose connection it is can be asked; None when clients share it.
+        context: What all connections with the server share.
+        capabilities: What the connection's only client can be asked; None if clients share it.
     """
 
-    def __init__(self, around: Surroundings, capabilities: ClientCapabilities | None) -> None:
-        self._around = around
+    def __init__(self, context: ServerContext, capabilities: ClientCapabilities | None) -> None:
+        self._context = context
         self._capabilities = capabilities
         self._channel: Channel | None = None
         self._agreement: Agreement | None = None
@@ -101,12 +100,12 @@ class Connection:
 
     @property
     def alive(self) -> bool:
-        """Whether new requests can be sent, as far as known."""
+        """Whether new requests can be sent, as far as is known."""
         return self._usable and not self.ended
 
     @property
     def ended(self) -> bool:
-        """Whether the channel is gone, so that no request is under way either."""
+        """Whether the channel has ended, and with it all requests."""
         return self._agreement is None or bool(self._reason)
 
     @property
@@ -121,36 +120,36 @@ class Connection:
 
     @property
     def agreement(self) -> Agreement:
-        """What was agreed on.
+        """The result of the handshake.
 
         Raises:
             SessionLost: The connection was never opened.
         """
         if self._agreement is None:
-            raise self._around.failures.lost("connect")
+            raise self._context.failures.lost("connect")
         return self._agreement
 
     async def open(self, known: Era) -> None:
-        """Connect and shake hands; one client's own connection is of the older kind wherever the server can.
+        """Connect and shake hands; a client's own connection uses the older kind if the server supports it.
 
         Args:
-            known: What is remembered of the server.
+            known: The remembered era of the server.
 
         Raises:
             UpstreamError: The server cannot be started or reached, or ends before it is ready.
             UpstreamTimeout: It was not ready in time.
             UpstreamRefused: It refused the handshake.
         """
-        seconds = self._around.settings.upstream_connect_seconds
+        seconds = self._context.settings.upstream_connect_seconds
         try:
             async with asyncio.timeout(seconds):
                 agreement = await self._shake_hands(known)
         except TimeoutError:
             await self.close()
-            raise self._around.failures.connect_timeout(seconds) from None
-        except (MCPError, Trouble, ValidationError) as error:
+            raise self._context.failures.connect_timeout(seconds) from None
+        except (MCPError, TransportError, ValidationError) as error:
             await self.close()
-            raise self._around.failures.of_connect(error, self._exit_status()) from None
+            raise self._context.failures.of_connect(error, self._exit_status()) from None
         except BaseException:
             await self.close()
             raise
@@ -158,21 +157,21 @@ class Connection:
         self.opened_at = monotonic()
 
     async def _shake_hands(self, known: Era) -> Agreement:
-        limits, stdio = self._around.limits, self._around.config.transport == "stdio"
+        limits, stdio = self._context.limits, self._context.config.transport == "stdio"
         channel = self._channel = self._new_channel()
         await channel.open()
-        if self._around.config.transport == "sse":
-            known = "session"  # no server ever spoke the newest revision over it
+        if self._context.config.transport == "sse":
+            known = "session"  # the newest revision does not exist over SSE
         probe = limits.probe if stdio else limits.web_probe
         offered, era = (ClientCapabilities(), known) if self._capabilities is None else (self._capabilities, "session")
         return await shake_hands(channel, offered, era=era, known=known, probe=probe, beside=stdio)
 
     def _new_channel(self) -> Channel:
-        config, owned = self._around.config, self._capabilities is not None
+        config, owned = self._context.config, self._capabilities is not None
         if config.transport == "stdio":
-            return StdioChannel(config, self._around.log, self, owned=owned)
-        auth = auth_for(config, self._around.credentials)
-        exchange = exchange_of(config, self._around.settings.upstream_connect_seconds, auth)
+            return StdioChannel(config, self._context.log, self, owned=owned)
+        auth = auth_for(config, self._context.credentials)
+        exchange = exchange_of(config, self._context.settings.upstream_connect_seconds, auth)
         kind = SseChannel if config.transport == "sse" else HttpChannel
         return kind(config, exchange, self, owned=owned)
 
@@ -194,14 +193,14 @@ class Connection:
         """Send one request and wait for its result; cancelling the caller cancels it at the server.
 
         Args:
-            method: Its name.
+            method: The request's method.
             params: Its parameters.
-            seconds: For the answer, without the time in which the peer is asked; None for as long as it takes.
-            peer: Who stands behind it.
-            headers: HTTP headers of its own.
+            seconds: Time limit, not counting the time in which the peer is asked; None for no limit.
+            peer: The client behind the request.
+            headers: Additional HTTP headers.
 
         Raises:
-            NotCarriedOut: The server cannot have begun it; the connection is of no more use.
+            NotCarriedOut: The server cannot have begun it; the connection is no longer usable.
             SessionLost: The connection ended meanwhile.
             UpstreamTimeout: No answer within `seconds`.
             UpstreamRefused: The server answered with an error, or against the protocol.
@@ -212,15 +211,15 @@ class Connection:
         if agreement.stateless:
             params = {**params, "_meta": {**params.get("_meta", {}), **self._envelope(agreement, peer)}}
             headers = {**routing(agreement.version, method, params), **headers}
-        # A server that dies of a call is no server that cannot be used.
+        # A server that crashes during a call still counts as one that can be used.
         self.worked = self.worked or method == "tools/call"
         self._begin()
         try:
-            answer = await channel.request(method, params, seconds=seconds, headers=headers, call=Call(peer))
-        except (MCPError, Trouble) as error:
-            failure = self._around.failures.of_request(method, error, seconds or 0.0)
+            answer = await channel.request(method, params, seconds=seconds, headers=headers, call=PendingCall(peer))
+        except (MCPError, TransportError) as error:
+            failure = self._context.failures.of_request(method, error, seconds or 0.0)
             if isinstance(failure, NotCarriedOut | SessionLost):
-                # Not ended at once: others may still get their answers over it.
+                # Not closed at once: other requests may still get their answers.
                 self._usable = False
             raise failure from None
         finally:
@@ -229,7 +228,7 @@ class Connection:
         return answer
 
     async def listen(self, params: Mapping[str, Any]) -> None:
-        """Hold the request open over which a server of 2026-07-28 says what has changed; returns when it ends it.
+        """Hold open the request over which a server of 2026-07-28 reports changes; returns when the server ends it.
 
         Raises:
             UpstreamError: As `request`.
@@ -240,20 +239,20 @@ class Connection:
         params = {**params, "_meta": envelope(agreement.version, {})}
         try:
             await channel.request(method, params, seconds=None, headers=routing(agreement.version, method, params))
-        except (MCPError, Trouble) as error:
-            raise self._around.failures.of_request(method, error, 0.0) from None
+        except (MCPError, TransportError) as error:
+            raise self._context.failures.of_request(method, error, 0.0) from None
 
     def _envelope(self, agreement: Agreement, peer: Peer | None) -> dict[str, Any]:
         if peer is None:
             return envelope(agreement.version, {})
         offered: Mapping[str, Any] = {}
         if can_be_asked(peer):
-            # Sampling does not cross from one kind of the protocol to the other.
+            # Sampling does not work between the two kinds of the protocol.
             left_out = {} if peer.rounds is not None else {"sampling": None}
-            offered = declared(asked_for(peer.capabilities).model_copy(update=left_out))
+            offered = declared(question_capabilities(peer.capabilities).model_copy(update=left_out))
         wanted = peer.level if "logging" in agreement.capabilities else None
-        told = {} if wanted is None else {LOG_LEVEL_META_KEY: wanted}
-        return {**envelope(agreement.version, offered), **told}
+        level = {} if wanted is None else {LOG_LEVEL_META_KEY: wanted}
+        return {**envelope(agreement.version, offered), **level}
 
     def _begin(self) -> None:
         self._under_way += 1
@@ -266,67 +265,69 @@ class Connection:
             self._idle.set()
 
     async def answers(self, seconds: float) -> bool:
-        """Whether the server still answers; no user's token is sent for it, and nothing is deleted by it."""
-        config = self._around.config
-        if config.transport != "stdio" and (config.identity or auth_for(config, self._around.credentials)):
+        """Whether the server still answers; sends no user's token, and has no side effects."""
+        config = self._context.config
+        if config.transport != "stdio" and (config.identity or auth_for(config, self._context.credentials)):
             return await reachable(config, seconds)
         if self.agreement.stateless and config.transport != "stdio":
-            return True  # there is no session that could have ended
+            return True  # there is no session to check
         method = "server/discover" if self.agreement.stateless else "ping"
         meta = {"_meta": envelope(self.agreement.version, {})} if self.agreement.stateless else {}
         assert self._channel is not None  # noqa: S101 - there is no agreement without a channel
         try:
             await self._channel.request(method, meta, seconds=seconds)
-        except Expired:
-            self._usable = False  # the next use opens a new session, and no call pays for the discovery
+        except SessionExpired:
+            self._usable = False  # the next use opens a new session, so that no call fails first
         except MCPError:
             return True
-        except Trouble as trouble:
+        except TransportError as trouble:
             return hasattr(trouble, "status")
         return True
 
     def give_up(self, reason: str) -> None:
         """Treat the connection as lost."""
-        self.lost(reason)
+        self.on_lost(reason)
 
-    async def asked(self, method: str, params: Message, call: Call | None) -> Mapping[str, Any]:
-        """See `Listener.asked`."""
+    async def on_request(self, method: str, params: Message, call: PendingCall | None) -> Mapping[str, Any]:
+        """See `ChannelListener.on_request`."""
         if method == "ping":
             return {}
         if self._capabilities is None:
             raise refused_by("this session belongs to no single client", method)
         if problem := too_large(params):
             raise refused_by(problem, method)
-        return await asked(self._version(), self._capabilities, method, params, call, self._around.limits.answer)
+        return await answer_question(
+            self._version(), self._capabilities, method, params, call, self._context.limits.answer
+        )
 
-    async def told(self, method: str, params: Message, call: Call | None) -> None:
-        """See `Listener.told`."""
+    async def on_notification(self, method: str, params: Message, call: PendingCall | None) -> None:
+        """See `ChannelListener.on_notification`."""
         if method == "notifications/progress":
-            await progressed(params, call)
+            await pass_progress(params, call)
         elif method == "notifications/message":
-            await told_log(params, call)
+            await pass_log(params, call)
         elif method in _LISTS:
-            self._around.changed(_LISTS[method])
+            self._context.changed(_LISTS[method])
         elif method == "notifications/resources/updated" and isinstance(params.get("uri"), str):
-            self._around.changed(Changed("resource", params["uri"]))
+            self._context.changed(Changed("resource", params["uri"]))
 
     def _version(self) -> str:
         return self._channel.version if self._channel and self._channel.version else "2025-11-25"
 
-    def lost(self, reason: str) -> None:
-        """See `Listener.lost`."""
+    def on_lost(self, reason: str) -> None:
+        """See `ChannelListener.on_lost`."""
         if not self._reason:
             self._reason = reason
             if self._agreement is not None and self._closing is None:
-                # What is left of it - processes that the child started, sockets - goes now, not at the next use.
-                self._closing = asyncio.create_task(self._close(), name=f"end {self._around.config.name}")
-                event(_logger, "upstream_lost", level=logging.WARNING, server=self._around.config.name, reason=reason)
+                # Clean up now - sockets, processes that the child started - and not at the next use.
+                self._closing = asyncio.create_task(self._close(), name=f"end {self._context.config.name}")
+                event(_logger, "upstream_lost", level=logging.WARNING, server=self._context.config.name, reason=reason)
 
     async def close(self) -> None:
-        """End the session and its process; returns within a few seconds, whatever the server does."""
+        """End the session and its process; returns within a few seconds in any case."""
         if self._closing is None:
-            self._closing = asyncio.create_task(self._close(), name=f"close {self._around.config.name}")
-        # A caller that gives up must not leave half of it undone.
+            self._closing = asyncio.create_task(self._close(), name=f"close {self._context.config.name}")
+        # Cancelling the caller must not interrupt the clean-up.
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
@@ -335,10 +336,10 @@ class Connection:
             with suppress(TimeoutError):
                 async with asyncio.timeout(CLOSE_SECONDS + 2.0):
                     await channel.close()
-        self.lost("the session was closed")
+        self.on_lost("the session was closed")
 
     async def retire(self, seconds: float) -> None:
-        """Let the requests under way come to their end, at most for so long, then close."""
+        """Wait for requests under way, at most this long, then close."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._idle.wait()

@@ -1,6 +1,6 @@
-"""Turns every way in which a server can fail into one of our errors, with the server's name and a way out.
+"""Translates a server's failures into our errors, with the server's name and a hint.
 
-Invariant: a message holds no secret of the server, and `NotCarriedOut` is raised only where the server cannot have
+Invariant: a message holds no secret of the server, and `NotCarriedOut` is raised only if the server cannot have
 begun the request.
 """
 
@@ -16,9 +16,16 @@ from pydantic import ValidationError
 
 from thresher.core import UpstreamError, UpstreamRefused, UpstreamTimeout, first_problem
 from thresher.upstream.config import ServerConfig, public_config
-from thresher.upstream.log import ServerLog
-from thresher.upstream.masking import Redactor
-from thresher.upstream.transport.trouble import Closed, Expired, Status, TimedOut, Trouble, Unreachable, Unusable
+from thresher.upstream.masking import Redactor, ServerLog
+from thresher.upstream.transport.errors import (
+    Closed,
+    ErrorStatus,
+    SessionExpired,
+    TimedOut,
+    TransportError,
+    Unreachable,
+    Unusable,
+)
 
 _MESSAGE_CHARS = 1_000
 _STATUS_HINTS: Mapping[int, str] = {
@@ -38,7 +45,7 @@ class SessionLost(UpstreamError):
     """The session ended while the request was under way: the server may have carried it out."""
 
 
-class Refused(UpstreamRefused):
+class RequestRefused(UpstreamRefused):
     """The server answered a request with an error.
 
     Attributes:
@@ -52,19 +59,21 @@ class Refused(UpstreamRefused):
         self.rpc_data = data
 
 
-class StaleListing(Refused):
-    """The server refused a call because we do not know its tools' present definitions (2026-07-28)."""
+class StaleListing(RequestRefused):
+    """The server refused a call because our definitions of its tools are outdated (2026-07-28)."""
 
 
 class Failures:
-    """Words one server's failures."""
+    """Translates one server's failures."""
 
     def __init__(self, config: ServerConfig, log: ServerLog, redact: Redactor) -> None:
         self._config = config
         self._log = log
         self._redact = redact
 
-    def of_request(self, method: str, error: MCPError | Trouble | ValidationError, seconds: float) -> UpstreamError:
+    def of_request(
+        self, method: str, error: MCPError | TransportError | ValidationError, seconds: float
+    ) -> UpstreamError:
         """The error of a request over a live session."""
         if isinstance(error, ValidationError):
             return self._malformed(method, error)
@@ -76,9 +85,9 @@ class Failures:
         if isinstance(error, Closed):
             return self.lost(method, str(error))
         message = self._redact(str(error))[:_MESSAGE_CHARS]
-        if isinstance(error, Trouble):
+        if isinstance(error, TransportError):
             return self._below_protocol(error, message, f"{method} failed")
-        kind = StaleListing if error.code == HEADER_MISMATCH else Refused
+        kind = StaleListing if error.code == HEADER_MISMATCH else RequestRefused
         return kind(
             f"Server '{self._config.name}' refused {method}: {message} (code {error.code}).",
             hint="Check the name and arguments.",
@@ -87,7 +96,7 @@ class Failures:
         )
 
     def left_alone(self, failures: int, seconds: float, reason: str) -> UpstreamError:
-        """The server has failed several times in a row, and is not asked for a while."""
+        """The error while a server that failed several times in a row is left alone."""
         return UpstreamError(
             f"Server '{self._config.name}' has failed {failures} times in a row and is left alone for {seconds:.0f} s "
             f"more; the last time: {reason}",
@@ -95,15 +104,15 @@ class Failures:
         )
 
     def lost(self, method: str, reason: str = "") -> SessionLost:
-        """The session ended during a request."""
+        """The error of a request during which the session ended."""
         return SessionLost(
             f"Server '{self._config.name}' was lost during {method} ({reason or 'the session was closed'}); "
             "the request may or may not have been carried out.",
             hint=f"The next use connects again. {self._last_lines()}".strip(),
         )
 
-    def of_connect(self, error: MCPError | Trouble | ValidationError, exit_status: str) -> UpstreamError:
-        """The error of an attempt to connect; `exit_status` says how the child ended, if it did."""
+    def of_connect(self, error: MCPError | TransportError | ValidationError, exit_status: str) -> UpstreamError:
+        """The error of an attempt to connect; `exit_status` describes how the child ended, if it did."""
         cannot = f"Server '{self._config.name}' cannot be connected"
         if isinstance(error, ValidationError):
             return self._malformed("initialize", error)
@@ -121,7 +130,7 @@ class Failures:
         return self._below_protocol(error, message, "cannot be connected")
 
     def connect_timeout(self, seconds: float) -> UpstreamTimeout:
-        """The server was not ready in time."""
+        """The error of a server that was not ready in time."""
         return UpstreamTimeout(
             f"Server '{self._config.name}' was not ready within {seconds:g} s.",
             hint=f"A first start that downloads needs longer: raise THRESHER_UPSTREAM_CONNECT_SECONDS. "
@@ -129,7 +138,7 @@ class Failures:
         )
 
     def malformed(self, method: str, reason: str) -> UpstreamRefused:
-        """The answer does not follow the protocol, or exceeds a bound."""
+        """The error of an answer that violates the protocol or exceeds a limit."""
         return UpstreamRefused(
             f"Server '{self._config.name}' answered {method} with something unusable: {reason}.",
             hint="This is a fault of that server: report it there, or disable it.",
@@ -138,7 +147,7 @@ class Failures:
     def _malformed(self, method: str, error: ValidationError) -> UpstreamRefused:
         return self.malformed(method, self._redact(first_problem(error))[:_MESSAGE_CHARS])
 
-    def _below_protocol(self, trouble: Trouble, message: str, what: str) -> UpstreamError:
+    def _below_protocol(self, trouble: TransportError, message: str, what: str) -> UpstreamError:
         name, address = self._config.name, public_config(self._config).get("url", "")
         match trouble:
             case Unreachable():
@@ -146,9 +155,9 @@ class Failures:
                     f"Server '{name}' cannot be reached at {address} ({message}).",
                     hint="Is it running? Check the address.",
                 )
-            case Expired():
+            case SessionExpired():
                 return NotCarriedOut(f"Server '{name}' has forgotten our session.", hint="Try again.")
-            case Status(status=status):
+            case ErrorStatus(status=status):
                 hint = _STATUS_HINTS.get(status, "Look at the server's own log.")
                 return UpstreamError(
                     f"Server '{name}' {what}: HTTP status {status} {message}".rstrip() + ".", hint=hint

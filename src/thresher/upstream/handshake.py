@@ -1,7 +1,7 @@
-"""Agrees with a server on a revision of the protocol: the stateless one of 2026-07-28, or a session of the older kind.
+"""Agrees with a server on a protocol revision: the stateless one of 2026-07-28, or a session of the older kind.
 
-Invariant: at most one of the two stands in the end; a server that ignores what it does not know costs half a second
-once, and nothing where its era is remembered.
+Invariant: at most one of the two is in use in the end; a server that ignores unknown requests costs half a second
+once, and nothing if its era is remembered.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ from pydantic import ValidationError
 
 from thresher.core import JSON
 from thresher.upstream.transport.channel import Channel
+from thresher.upstream.transport.errors import ErrorStatus, TransportError, Unusable
 from thresher.upstream.transport.messages import Message
-from thresher.upstream.transport.trouble import Status, Trouble, Unusable
 
 _SESSION_VERSIONS = frozenset(HANDSHAKE_PROTOCOL_VERSIONS)
 
 Era: TypeAlias = Literal["", "session", "stateless"]
-"""What is remembered of a server; empty when nothing is."""
+"""The remembered kind of protocol of a server; empty if unknown."""
 _NO_SESSIONS = frozenset({UNSUPPORTED_PROTOCOL_VERSION, METHOD_NOT_FOUND, INVALID_REQUEST, INVALID_PARAMS})
-"""What servers that speak the newest revision alone answer to the older handshake."""
+"""Errors with which servers that support only the newest revision answer the older handshake."""
 _NO_SESSION_STATUS = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED})
 CLIENT: Mapping[str, str] = {"name": "thresher", "version": version("thresher")}
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What was agreed on.
+    """The result of a handshake.
 
     Attributes:
-        version: The revision.
-        capabilities: What the server says it can do, as JSON.
-        instructions: What it says about its use.
-        server_version: Its own version; empty when it does not say.
+        version: The protocol revision.
+        capabilities: The server's capabilities, as JSON.
+        instructions: The server's instructions for use.
+        server_version: The server's own version; empty if it does not report one.
     """
 
     version: str
@@ -74,16 +74,16 @@ class Agreement:
 
     @property
     def stateless(self) -> bool:
-        """Whether each request stands for itself (2026-07-28)."""
+        """Whether requests are independent of a session (2026-07-28)."""
         return self.version in MODERN_PROTOCOL_VERSIONS
 
     @property
     def era(self) -> Era:
-        """What to remember for the next time."""
+        """The era to remember for the next connection."""
         return "stateless" if self.stateless else "session"
 
     def offers(self, capability: str, feature: str = "") -> bool:
-        """Whether the server has a capability, and in it a feature such as `listChanged`."""
+        """Whether the server has a capability and, if named, a feature of it such as `listChanged`."""
         found: object = self.capabilities.get(capability)
         if not isinstance(found, Mapping):
             return False
@@ -91,7 +91,7 @@ class Agreement:
 
 
 def declared(capabilities: ClientCapabilities) -> dict[str, Any]:
-    """Capabilities as JSON; changes of a client's roots are not passed on, so none are promised."""
+    """Capabilities as JSON; changes of roots are not declared, because they are not passed on."""
     shown = capabilities.model_dump(by_alias=True, mode="json", exclude_none=True)
     return {**shown, "roots": {}} if "roots" in shown else shown
 
@@ -106,7 +106,7 @@ def envelope(revision: str, capabilities: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def routing(revision: str, method: str, params: Mapping[str, Any]) -> dict[str, str]:
-    """The HTTP headers of a stateless request, which repeat what its body says."""
+    """The HTTP headers of a stateless request, which repeat fields of its body."""
     headers = {MCP_PROTOCOL_VERSION_HEADER: revision, MCP_METHOD_HEADER: method}
     name = params.get(NAME_BEARING_METHODS.get(method, ""))
     if isinstance(name, str):
@@ -120,25 +120,25 @@ async def shake_hands(
     """Agree on a revision.
 
     Args:
-        channel: Open, and not yet used.
-        capabilities: What the client declares.
-        era: What is tried first.
-        known: What is remembered of the server. Where it is not what is tried first, any failure of that leads to the
-            other.
-        probe: Seconds for the newest revision's answer, before the older handshake.
-        beside: Try the older handshake beside the newest one then, rather than in its place: a slow child may still
-            answer the first, and its answer to the second tells which of them counts.
+        channel: An open channel that was not used yet.
+        capabilities: The capabilities to declare.
+        era: The kind to try first.
+        known: The remembered era of the server. If it differs from `era`, any failure of the first attempt leads to
+            the other kind.
+        probe: Seconds to wait for the newest revision's answer before the older handshake.
+        beside: Whether the older handshake then runs beside the newest one instead of replacing it: a slow child may
+            still answer the first, and its answer to the second shows which of them counts.
 
     Raises:
-        MCPError: The server refuses, or shares no revision with us.
-        Trouble: It failed below JSON-RPC.
+        MCPError: The server refuses, or supports no common revision.
+        TransportError: It failed below JSON-RPC.
         ValidationError: Its answer does not follow the protocol.
     """
     offered = declared(capabilities)
     if era == "session":
         try:
             return await _session(channel, offered)
-        except (MCPError, Trouble, ValidationError) as error:
+        except (MCPError, TransportError, ValidationError) as error:
             if known == era and not _has_no_sessions(error):
                 raise
     asking = asyncio.create_task(_discover(channel, offered))
@@ -163,10 +163,10 @@ async def shake_hands(
 
 
 def _has_no_sessions(error: Exception) -> bool:
-    """Whether this answer to the older handshake may mean that the server speaks the newest revision alone."""
+    """Whether this answer to the older handshake may mean that the server supports only the newest revision."""
     if isinstance(error, MCPError):
         return error.code in _NO_SESSIONS
-    return isinstance(error, Status) and error.status in _NO_SESSION_STATUS
+    return isinstance(error, ErrorStatus) and error.status in _NO_SESSION_STATUS
 
 
 async def _discover(channel: Channel, offered: Mapping[str, Any]) -> Message:
@@ -176,28 +176,26 @@ async def _discover(channel: Channel, offered: Mapping[str, Any]) -> Message:
 
 
 def _found(asking: asyncio.Task[Message]) -> Message | None:
-    """What the server said of the newest revision; None when it does not speak it.
+    """The server's answer to the newest revision's discovery; None if it does not support that revision.
 
     Raises:
-        MCPError: It speaks only revisions that we do not.
-        Trouble: It cannot be reached, which says nothing about revisions.
+        MCPError: It supports only revisions that we do not.
+        TransportError: It cannot be reached, which says nothing about revisions.
     """
     try:
         answer = asking.result()
     except MCPError as error:
-        supported = _texts(cast("Mapping[str, Any]", error.data).get("supported")) if _is_object(error.data) else []
+        supported = (
+            _texts(cast("Mapping[str, Any]", error.data).get("supported")) if isinstance(error.data, Mapping) else []
+        )
         if error.code == UNSUPPORTED_PROTOCOL_VERSION and supported and not {*supported} & _SESSION_VERSIONS:
             raise
         return None
-    except (Status, Unusable):
+    except (ErrorStatus, Unusable):
         return None
     except asyncio.CancelledError:
         raise Unusable("it was given up") from None
     return answer if set(_texts(answer.get("supportedVersions"))) & {*MODERN_PROTOCOL_VERSIONS} else None
-
-
-def _is_object(value: object) -> bool:
-    return isinstance(value, Mapping)
 
 
 def _texts(value: object) -> list[str]:

@@ -1,8 +1,7 @@
-"""Reads all that a server lists - tools, resources, templates, prompts - page by page, inside bounds.
+"""Reads everything that a server lists - tools, resources, templates, prompts - page by page, within limits.
 
-Invariant: a listing of tools is complete or an error, never silently cut; what of it cannot be used is named, and
-what goes wrong with anything else spoils no tool. The time that a schema takes grows with its size, and nesting is
-bounded.
+Invariant: a listing of tools is complete or an error, never silently cut; unusable definitions are reported, and
+a failure in one kind does not affect the tools. The time for a schema is linear in its size, and nesting is bounded.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from mcp_types import METHOD_NOT_FOUND
 from pydantic import BaseModel, ValidationError
 
 from thresher.core import JSON, Tool, UpstreamError, event, first_problem
-from thresher.upstream.connection import Connection
-from thresher.upstream.failures import Failures, Refused
+from thresher.upstream.connection import ServerConnection
+from thresher.upstream.failures import Failures, RequestRefused
 from thresher.upstream.records import Listing
 from thresher.upstream.transport.messages import encoded
 
@@ -32,7 +31,7 @@ _DEPTH = 64
 
 
 def schema_problem(schema: Mapping[str, Any]) -> str:
-    """Why a tool's input schema is no JSON Schema of an object; empty when nothing is wrong with its structure."""
+    """Why a tool's input schema is not a valid JSON Schema of an object; empty if its structure is valid."""
     kind: Any = schema.get("type", "object")
     if kind not in ("object", ["object"]):
         return f"inputSchema: its type is {str(kind)[:40]!r} and not 'object'"
@@ -46,7 +45,7 @@ def _problems(schema: Any, where: str, depth: int) -> Iterator[str]:
     if isinstance(schema, bool):
         return
     if not isinstance(schema, Mapping):
-        yield f"{where}: it is no schema"
+        yield f"{where}: it is not a schema"
         return
     found = cast("Mapping[str, Any]", schema)
     yield from _keywords(found, where)
@@ -58,18 +57,18 @@ def _keywords(schema: Mapping[str, Any], where: str) -> Iterator[str]:
     kinds: object = schema.get("type", [])
     for kind in cast("list[object]", kinds) if isinstance(kinds, list) else [kinds]:
         if not isinstance(kind, str) or kind not in _TYPES:
-            yield f"{where}.type: {str(kind)[:40]!r} is no type"
+            yield f"{where}.type: {str(kind)[:40]!r} is not a type"
     required: object = schema.get("required", [])
     if not isinstance(required, list) or not all(isinstance(name, str) for name in cast("list[object]", required)):
-        yield f"{where}.required: it is no list of names"
+        yield f"{where}.required: it is not a list of names"
     if not isinstance(schema.get("enum", []), list):
-        yield f"{where}.enum: it is no list"
+        yield f"{where}.enum: it is not a list"
     for name in _MAPS:
         if not isinstance(schema.get(name, {}), Mapping):
-            yield f"{where}.{name}: it is no object"
+            yield f"{where}.{name}: it is not an object"
     for name in _LISTS:
         if not isinstance(schema.get(name, []), list):
-            yield f"{where}.{name}: it is no list"
+            yield f"{where}.{name}: it is not a list"
 
 
 def _parts(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -97,17 +96,17 @@ def _entries(value: object) -> Iterator[tuple[str, Any]]:
 
 MAX_PAGES = 200
 MAX_TOOLS = 20_000
-"""Twice the catalogue that the benchmarks use, from one server."""
+"""Maximum tools of one server: twice the catalogue of the benchmarks."""
 MAX_LISTING_BYTES = 64 * 1024 * 1024
 MAX_DEFINITION_BYTES = 256 * 1024
-"""Of one tool, resource or prompt: no model could be shown it, and scanning it would hold up everybody else."""
+"""Maximum size of one tool, resource or prompt: a larger one is useless to a model, and scanning it delays others."""
 _MAX_PROBLEMS = 100
 _logger = logging.getLogger("thresher.upstream")
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
-    """One sort of component: how it is listed, what tells two apart, and how a definition is checked."""
+class _ComponentKind:
+    """A kind of component: how it is listed, its identifying field, and the model that checks a definition."""
 
     method: str
     field: str
@@ -116,15 +115,17 @@ class _Kind:
     capability: str
 
 
-_TOOLS = _Kind("tools/list", "tools", "name", types.Tool, "tools")
-_RESOURCES = _Kind("resources/list", "resources", "uri", types.Resource, "resources")
-_TEMPLATES = _Kind("resources/templates/list", "resourceTemplates", "uriTemplate", types.ResourceTemplate, "resources")
-_PROMPTS = _Kind("prompts/list", "prompts", "name", types.Prompt, "prompts")
+_TOOLS = _ComponentKind("tools/list", "tools", "name", types.Tool, "tools")
+_RESOURCES = _ComponentKind("resources/list", "resources", "uri", types.Resource, "resources")
+_TEMPLATES = _ComponentKind(
+    "resources/templates/list", "resourceTemplates", "uriTemplate", types.ResourceTemplate, "resources"
+)
+_PROMPTS = _ComponentKind("prompts/list", "prompts", "name", types.Prompt, "prompts")
 
 
 @dataclass(slots=True)
-class _Listed:
-    """What was read of one kind."""
+class _ComponentList:
+    """The components of one kind."""
 
     items: dict[str, JSON] = field(default_factory=dict[str, JSON])
     models: dict[str, BaseModel] = field(default_factory=dict[str, BaseModel])
@@ -134,13 +135,13 @@ class _Listed:
 
 
 async def read_listing(
-    server: str, connection: Connection, failures: Failures, seconds: float, redact: Callable[[str], str]
+    server: str, connection: ServerConnection, failures: Failures, seconds: float, redact: Callable[[str], str]
 ) -> Listing:
     """List all components of a server.
 
     Raises:
         UpstreamRefused: The list of tools exceeds a bound, repeats a page, or holds no usable tool.
-        UpstreamError: As `Connection.request` raises.
+        UpstreamError: As `ServerConnection.request` raises.
     """
     reader = _Reader(server, connection, failures, seconds, redact)
     tools, resources, templates, prompts = await asyncio.gather(
@@ -167,7 +168,12 @@ async def read_listing(
 
 class _Reader:
     def __init__(
-        self, server: str, connection: Connection, failures: Failures, seconds: float, redact: Callable[[str], str]
+        self,
+        server: str,
+        connection: ServerConnection,
+        failures: Failures,
+        seconds: float,
+        redact: Callable[[str], str],
     ) -> None:
         self._server = server
         self._connection = connection
@@ -175,34 +181,34 @@ class _Reader:
         self._seconds = seconds
         self._redact = redact
 
-    async def tools(self) -> _Listed:
-        """All tools; a list in which nothing can be used is an error, lest all tools vanish."""
-        listed = _Listed()
+    async def tools(self) -> _ComponentList:
+        """List the tools; a list without any usable tool is an error, so that not all tools disappear."""
+        listed = _ComponentList()
         try:
             await self._read(_TOOLS, listed)
-        except Refused as refusal:
+        except RequestRefused as refusal:
             if refusal.rpc_code != METHOD_NOT_FOUND or self._connection.agreement.offers("tools"):
                 raise
         if listed.problems and not listed.items:
             raise self._failures.malformed(_TOOLS.method, listed.problems[0].rstrip("."))
         return listed
 
-    async def others(self, kind: _Kind) -> _Listed:
-        """All components of another kind, if the server says that it has any."""
-        listed = _Listed()
+    async def others(self, kind: _ComponentKind) -> _ComponentList:
+        """List the components of another kind, if the server declares it."""
+        listed = _ComponentList()
         if kind.capability not in self._connection.agreement.capabilities:
             return listed
         try:
             async with asyncio.timeout(self._seconds):
                 await self._read(kind, listed)
         except (UpstreamError, TimeoutError) as error:
-            if isinstance(error, Refused) and error.rpc_code == METHOD_NOT_FOUND:
+            if isinstance(error, RequestRefused) and error.rpc_code == METHOD_NOT_FOUND:
                 return listed
             reason = error.message if isinstance(error, UpstreamError) else f"no end within {self._seconds:g} s."
-            listed = _Listed(problems=[f"{kind.method} failed: {reason}"], failed=True)
+            listed = _ComponentList(problems=[f"{kind.method} failed: {reason}"], failed=True)
         return listed
 
-    async def _read(self, kind: _Kind, listed: _Listed) -> None:
+    async def _read(self, kind: _ComponentKind, listed: _ComponentList) -> None:
         cursor: str | None = None
         size = 0
         seen: set[str] = set()
@@ -218,13 +224,13 @@ class _Reader:
             if not isinstance(following, str) or not following:
                 return
             if following in seen:
-                raise self._failures.malformed(kind.method, "pages that go round in a circle")
+                raise self._failures.malformed(kind.method, "pages in a circle")
             seen.add(following)
             cursor = following
         raise self._failures.malformed(kind.method, f"a list of more than {MAX_PAGES} pages")
 
-    async def _add(self, kind: _Kind, page: Mapping[str, Any], listed: _Listed) -> int:
-        """Add one page, and let others run meanwhile; returns its size in bytes."""
+    async def _add(self, kind: _ComponentKind, page: Mapping[str, Any], listed: _ComponentList) -> int:
+        """Add one page, yielding to other tasks in between; returns its size in bytes."""
         entries: object = page.get(kind.field)
         if not isinstance(entries, list):
             raise self._failures.malformed(kind.method, f"{kind.field} is not a list")
@@ -241,8 +247,8 @@ class _Reader:
                 await asyncio.sleep(0)
         return size
 
-    def _taken(self, kind: _Kind, entry: object, length: int, listed: _Listed) -> str:
-        """Take one definition of so many bytes in, or say why it cannot be used."""
+    def _taken(self, kind: _ComponentKind, entry: object, length: int, listed: _ComponentList) -> str:
+        """Add one definition of this size, or return why it cannot be used."""
         one = kind.field.removesuffix("s")
         if not isinstance(entry, dict):
             return f"A {one} is left out: it is not an object."

@@ -1,11 +1,13 @@
-"""Finds the secrets in a command line, an address or a foreign text, and hides them.
+"""Finds and hides secrets in command lines, addresses and foreign texts, and keeps the last log lines of a server.
 
-Invariant: pure; when in doubt a value counts as secret, since the clear one is kept in the sealed part.
+Invariant: in doubt a value counts as secret, because the clear value is kept in the sealed part. The log's memory is
+bounded, its secrets are hidden, and nothing in it reaches our own stdout.
 """
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -20,7 +22,7 @@ _KNOWN_TOKEN = re.compile(
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _MIN_SECRET = 8
-"""Shorter values (`1`, `true`, `debug`) are hidden only under a secret-looking name, lest they blank out prose."""
+"""Shorter values (`1`, `true`, `debug`) are hidden only under a secret-looking name, because they occur in prose."""
 
 
 def secret_name(name: str) -> bool:
@@ -29,7 +31,7 @@ def secret_name(name: str) -> bool:
 
 
 def mask_tokens(text: str) -> str:
-    """Hide credentials that show by their form, wherever they stand."""
+    """Hide credentials that are recognizable by their form."""
     return _KNOWN_TOKEN.sub(MASK, mask_text(text))
 
 
@@ -55,7 +57,7 @@ def mask_arguments(args: Iterable[str]) -> tuple[str, ...]:
 def mask_address(url: str) -> str:
     """Hide an address's user, password, query values, fragment and token-like path segments.
 
-    Hosted servers put keys into the query and even the path, under names that nobody can list.
+    Hosted servers put keys into the query and even the path, under arbitrary names.
     """
     if not url:
         return url
@@ -68,7 +70,7 @@ def mask_address(url: str) -> str:
 
 
 def passwords_in(addresses: Iterable[str]) -> tuple[str, ...]:
-    """The passwords of addresses, as they stand there and as they are sent."""
+    """The passwords in addresses, both URL-quoted and decoded."""
     found: list[str] = []
     for address in addresses:
         user_part = address.partition("://")[2].rpartition("@")[0]
@@ -83,17 +85,17 @@ def _token_like(segment: str) -> bool:
 
 
 class Redactor:
-    """Hides one server's secrets in texts that come from it: error messages, lines of its log."""
+    """Hides one server's secrets in texts from that server: error messages, log lines."""
 
     def __init__(self, *named: Mapping[str, str], values: Iterable[str] = ()) -> None:
         found = {value for mapping in named for name, value in mapping.items() if _worth_hiding(name, value)}
         found |= {word for value in found for word in value.split() if len(word) >= _MIN_SECRET}
         found |= {value for value in values if len(value) >= _MIN_SECRET}
-        # The longest first: a secret may contain another.
+        # Longest first: a secret may contain another.
         self._values = sorted(found, key=len, reverse=True)
 
     def __call__(self, text: str) -> str:
-        """Return the text with every known secret as `***`."""
+        """Return the text with every known secret replaced by `***`."""
         for value in self._values:
             text = text.replace(value, MASK)
         return mask_tokens(text)
@@ -103,3 +105,30 @@ def _worth_hiding(name: str, value: str) -> bool:
     if name == "PATH" or not value.strip():
         return False
     return len(value) >= _MIN_SECRET or (secret_name(name) and len(value) >= 4)
+
+
+KEPT_LINES = 200
+LINE_CHARS = 500
+
+
+class ServerLog:
+    """The last lines of one server, oldest first."""
+
+    def __init__(self, redact: Redactor) -> None:
+        self._lines: deque[str] = deque(maxlen=KEPT_LINES)
+        self._redact = redact
+
+    def add(self, line: bytes) -> None:
+        """Keep one line; a long one is cut, an empty one ignored."""
+        # Redacted before the cut: half a secret is still one.
+        text = self._redact(line[: 8 * LINE_CHARS].decode("utf-8", "replace")).strip()
+        if text:
+            self._lines.append(text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]} ...")
+
+    def lines(self) -> tuple[str, ...]:
+        """The kept lines."""
+        return tuple(self._lines)
+
+    def tail(self, count: int = 5) -> str:
+        """The last lines in one text, for an error; empty if there are none."""
+        return " | ".join(list(self._lines)[-count:])

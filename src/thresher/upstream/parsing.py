@@ -1,7 +1,7 @@
 """Reads the `mcpServers` file that Claude Desktop, Cursor and VS Code share.
 
-Invariant: one broken entry never loses the others, and nothing is dropped or emptied without a problem that names it.
-A variable that is missing or empty is an error, never an empty text, unless a default is given.
+Invariant: a broken entry does not affect the others, and nothing is dropped or emptied without a problem that names it.
+A missing or empty variable is an error, never an empty text, unless it has a default.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from thresher.core import JSON, InvalidInput, is_host
-from thresher.upstream.config import ServerConfig, valid_name
-from thresher.upstream.guarded import GuardedSql, read_sql
-from thresher.upstream.oauth_client import OAuthClient, read_oauth
+from thresher.upstream.config import GuardedSql, OAuthClient, ServerConfig, read_oauth, read_sql, valid_name
 
 _REFERENCE = re.compile(r"\$\{(?:(?P<space>\w+):(?!-))?(?P<name>[A-Za-z_][\w.-]*?)(?::-(?P<default>[^}]*))?\}")
 
@@ -25,7 +23,7 @@ class Unresolved(Exception):
     """A reference has no value.
 
     Attributes:
-        reference: As it stands in the text, without its default.
+        reference: The reference in the text, without its default.
         reason: What is missing.
         hint: What to do.
     """
@@ -41,7 +39,7 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
     """Replace every reference by its value, once (values are not expanded again).
 
     Raises:
-        Unresolved: A variable is missing or empty and has no default, or is of a kind that only an editor knows.
+        Unresolved: A variable is missing or empty and has no default, or is of a kind that only an editor can fill in.
     """
     return _REFERENCE.sub(lambda found: _value(found, variables), text)
 
@@ -71,7 +69,7 @@ def _value(found: re.Match[str], variables: Mapping[str, str]) -> str:
 
 
 MAX_DOCUMENT = 5_000_000
-"""Characters; a real file has a few thousand."""
+"""Maximum characters; a real file has a few thousand."""
 _NOISE = re.compile(r'(?P<text>"(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.S)
 _TRAILING_COMMA = re.compile(r'(?P<text>"(?:\\.|[^"\\\n])*")|,(?=\s*[}\]])', re.S)
 Transport: TypeAlias = Literal["stdio", "http", "sse"]
@@ -91,7 +89,7 @@ class ServerProblem:
     """Why one entry of a file is not used.
 
     Attributes:
-        server: The entry's name; empty when the problem is the file's.
+        server: The entry's name; empty if the problem concerns the whole file.
         message: What is wrong, without secrets.
         hint: What to do about it.
     """
@@ -106,7 +104,7 @@ class ServerProblem:
 
 
 class ServerFile(list[ServerConfig]):
-    """The good entries of a file, in its order; `problems` says what became of the rest."""
+    """The valid entries of a file, in order; `problems` lists what is wrong with the others."""
 
     def __init__(self, servers: Sequence[ServerConfig] = (), problems: Sequence[ServerProblem] = ()) -> None:
         super().__init__(servers)
@@ -134,7 +132,7 @@ def parse_servers(document: JSON | str, variables: Mapping[str, str]) -> ServerF
         The usable servers, disabled ones included, and the problems of the others.
 
     Raises:
-        InvalidInput: The document as a whole is not such a file; the message names line and column.
+        InvalidInput: The document is not such a file; the message names line and column.
     """
     root = _decode(document) if isinstance(document, str) else document
     entries = _entries(root)
@@ -165,7 +163,7 @@ def _decode(text: str) -> JSON:
 
 
 def _blank(pattern: re.Pattern[str], text: str) -> str:
-    """Replace what is not JSON by spaces, so that line and column of an error stay true."""
+    """Replace what is not JSON by spaces, so that line and column in errors stay correct."""
     return pattern.sub(lambda found: found["text"] or re.sub(r"[^\n]", " ", found[0]), text)
 
 
@@ -195,7 +193,7 @@ def _input_problems(root: JSON) -> list[ServerProblem]:
     return [
         ServerProblem(
             "",
-            f"The file asks the person for values (inputs: {', '.join(names)}), which only VS Code can do.",
+            f"The file asks the user for values (inputs: {', '.join(names)}), which only VS Code can do.",
             "Put them into environment variables and write ${env:NAME} in their place.",
         )
     ]
@@ -227,7 +225,7 @@ def _server(name: str, entry: object, variables: Mapping[str, str]) -> ServerCon
 
 
 def checked_server(config: ServerConfig) -> ServerConfig:
-    """A definition that came in as fields, once it has passed the checks of an entry of a file.
+    """Apply the checks for an entry of a file to a definition that was given as fields.
 
     Raises:
         InvalidInput: A field cannot be used.
@@ -282,7 +280,7 @@ def _suggested(name: str) -> str:
 
 
 class _Fields:
-    """Reads one entry's fields, each checked and with its variables filled in."""
+    """Reads the fields of one entry, checks them, and fills in variables."""
 
     def __init__(self, entry: Mapping[str, Any], variables: Mapping[str, str]) -> None:
         self._entry = entry

@@ -1,6 +1,6 @@
-"""Who stands behind a call: what an upstream server says and asks while the call is under way goes to it alone.
+"""The client behind a call: a server's messages and questions during the call go to that client alone.
 
-Invariant: a question reaches a peer only while a call of that same peer is under way.
+Invariant: a question reaches a peer only while a call of that peer is under way.
 """
 
 from __future__ import annotations
@@ -19,67 +19,67 @@ from mcp_types import (
 )
 
 Question: TypeAlias = ElicitRequest | CreateMessageRequest | ListRootsRequest
-"""What a server can ask of a client."""
+"""A request that a server can send to a client."""
 
 
 class Peer(Protocol):
-    """The client behind a call. Two peers of one `id` are the same connection; each call may bring its own."""
+    """The client behind a call. Peers with the same `id` are the same connection; each call may have its own object."""
 
     @property
     def id(self) -> str:
-        """The client's connection; a session that was leased for it belongs to no other."""
+        """Id of the client's connection; a session leased for it is not used for others."""
         ...
 
     @property
     def owner(self) -> str:
-        """Whose connection it is, the same for all connections of one user; each user has a share of the sessions."""
+        """The connection's user; each user has a limited share of the sessions."""
         ...
 
     @property
     def capabilities(self) -> ClientCapabilities:
-        """What it can be asked; with none of elicitation, sampling and roots its calls use the shared session."""
+        """What it can be asked; without elicitation, sampling and roots its calls use the shared session."""
         ...
 
     @property
     def rounds(self) -> Mapping[str, Any] | None:
-        """What a client of 2026-07-28 sent beside its request: `inputResponses`, `requestState`, or nothing yet.
+        """What a client of 2026-07-28 sent with its request: `inputResponses`, `requestState`, or nothing yet.
 
-        Then a server of that revision gets it as it is, and what the server asks is handed on in place of the answer.
-        None for a client whose questions come by `ask`.
+        A server of that revision receives it unchanged, and its questions are returned instead of the answer.
+        None for a client that is asked through `ask`.
         """
         ...
 
     @property
     def level(self) -> LoggingLevel | None:
-        """How severe what a server of 2026-07-28 logs during the call must be; None when the client wants none."""
+        """Minimum level of log messages of a server of 2026-07-28 during the call; None for no messages."""
         ...
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
-        """Told of the progress of its call, in order and before the call's answer."""
+        """Receive progress of the call, in order and before its answer."""
         ...
 
     async def log(self, params: LoggingMessageNotificationParams) -> None:
-        """Told what the server logs during its call."""
+        """Receive a log message of the server during the call."""
         ...
 
     async def ask(self, request: Question) -> Result:
-        """Answer what the server asks.
+        """Answer a question of the server.
 
         Raises:
-            MCPError: It cannot; the server is told so in these words.
+            MCPError: The client cannot answer; the server receives this error.
         """
         ...
 
 
-def asked_for(capabilities: ClientCapabilities) -> ClientCapabilities:
-    """The part of a client's capabilities that lets a server ask it something."""
+def question_capabilities(capabilities: ClientCapabilities) -> ClientCapabilities:
+    """The capabilities that let a server ask a client something."""
     return ClientCapabilities(
         elicitation=capabilities.elicitation, sampling=capabilities.sampling, roots=capabilities.roots
     )
 
 
 def can_be_asked(peer: Peer | None) -> bool:
-    """Whether a server could ask this peer anything."""
+    """Whether a server can ask this peer anything."""
     if peer is None:
         return False
     known = peer.capabilities

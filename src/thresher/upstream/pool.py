@@ -1,7 +1,7 @@
-"""All upstream servers of the process: one warm session each, shared by every client.
+"""All upstream servers of the process: one warm session each, shared by all clients.
 
-Invariant: servers never wait for one another; after `close` no child process is left. A filled-in address is in no
-stored part of a definition; what comes from a server is searched for its address and password.
+Invariant: servers never wait for one another; after `close` no child process is left. A filled-in address is not in
+any stored part of a definition, and texts from the server are searched for its address and password.
 """
 
 from __future__ import annotations
@@ -16,30 +16,29 @@ from mcp_types import CompleteRequestParams, CompleteResult, GetPromptResult, In
 
 from thresher.core import JSON, Settings, UpstreamError
 from thresher.upstream.config import ServerConfig
-from thresher.upstream.limits import Limits
 from thresher.upstream.oauth import Credentials
 from thresher.upstream.peer import Peer
-from thresher.upstream.records import CallOutcome, Changed, Listing, ServerState
-from thresher.upstream.session import Session
+from thresher.upstream.records import CallOutcome, Changed, Listing, ServerState, UpstreamLimits
+from thresher.upstream.session import ServerSession
 from thresher.upstream.transport.process import find_program
 
 _REFERENCE: Final = re.compile(r"\$\{connection:(?P<name>[^}]*)\}")
 
 Addresses: TypeAlias = Callable[[ServerConfig, str], Awaitable[str]]
-"""The whole address of one of our connections, for a server that names it."""
+"""Returns the full address of a database connection for a server that names it."""
 
 
 def names_connections(config: ServerConfig) -> bool:
-    """Whether a definition wants the address of a connection of ours."""
+    """Whether a definition refers to a database connection."""
     texts = (*config.env.values(), *config.headers.values(), *config.args, config.url)
     return any("${connection:" in text for text in texts)
 
 
 async def fill_connections(config: ServerConfig, addresses: Addresses) -> ServerConfig:
-    """The definition with addresses in the place of `${connection:NAME}`; what it is started and reached with.
+    """Replace `${connection:NAME}` in a definition by addresses, for starting and reaching the server.
 
     Raises:
-        ThresherError: There is no such connection for this server.
+        ThresherError: This server has no such connection.
     """
     texts = " ".join((*config.env.values(), *config.headers.values(), *config.args, config.url))
     known = {name: await addresses(config, name) for name in dict.fromkeys(_REFERENCE.findall(texts))}
@@ -57,13 +56,13 @@ async def fill_connections(config: ServerConfig, addresses: Addresses) -> Server
     )
 
 
-DEFAULT = Limits()
+DEFAULT = UpstreamLimits()
 Key: TypeAlias = tuple[int, str, str]
-"""Tenant, identity, name: sessions are never shared beyond."""
+"""Tenant, identity, name; sessions are never shared between keys."""
 
 
 class Upstreams:
-    """Sessions with upstream servers, opened at their first use. One per process, on one event loop."""
+    """Sessions with upstream servers, opened on first use. One per process, on one event loop."""
 
     def __init__(
         self,
@@ -72,7 +71,7 @@ class Upstreams:
         credentials: Credentials | None = None,
         changed: Callable[[ServerConfig, Changed], None] | None = None,
         addresses: Addresses | None = None,
-        limits: Limits = DEFAULT,
+        limits: UpstreamLimits = DEFAULT,
     ) -> None:
         self._settings = settings
         self._credentials = credentials
@@ -80,12 +79,12 @@ class Upstreams:
         self._addresses = addresses
         self._limits = limits
         self._tending: asyncio.Task[None] | None = None
-        self._sessions: dict[Key, Session] = {}
-        self._leaving: dict[asyncio.Task[None], Session] = {}
+        self._sessions: dict[Key, ServerSession] = {}
+        self._leaving: dict[asyncio.Task[None], ServerSession] = {}
         self._closed = False
 
     async def list_tools(self, config: ServerConfig) -> Listing:
-        """List a server's tools, and what else it says it has, connecting first if need be.
+        """List a server's tools and other components, connecting first if necessary.
 
         Raises:
             UpstreamError: The server cannot be started or reached, or its listing is unusable.
@@ -93,7 +92,7 @@ class Upstreams:
         return await (await self._filled(config)).list_tools()
 
     async def check(self, config: ServerConfig) -> str:
-        """Connect to a server and list its tools, to see whether its definition is right.
+        """Check a definition by connecting to the server and listing its tools.
 
         Returns:
             What was checked, in words.
@@ -114,66 +113,66 @@ class Upstreams:
         timeout: float | None = None,
         meta: JSON | None = None,
     ) -> CallOutcome:
-        """Call a server's tool once; see `Session.call_tool`.
+        """Call a server's tool once; see `ServerSession.call_tool`.
 
         Raises:
-            UpstreamError: The server cannot be reached or went away.
+            UpstreamError: The server cannot be reached, or the connection was lost.
             UpstreamTimeout: No answer in time.
             UpstreamRefused: The server refused the call.
         """
         return await (await self._filled(config)).call_tool(name, arguments, peer=peer, timeout=timeout, meta=meta)
 
     async def stateless(self, config: ServerConfig) -> bool:
-        """Whether the server speaks 2026-07-28, in which a request can be answered with questions.
+        """Whether the server uses 2026-07-28, in which a request can be answered with questions.
 
         Raises:
-            UpstreamError: It is not known yet, and the server cannot be started or reached.
+            UpstreamError: That is not known yet, and the server cannot be started or reached.
         """
         return await (await self._filled(config)).stateless()
 
     async def read_resource(
         self, config: ServerConfig, uri: str, *, peer: Peer | None = None
     ) -> ReadResourceResult | InputRequiredResult:
-        """Read a resource; errors as `call_tool`. Only a peer with `rounds` gets a request for input."""
+        """Read a resource; raises what `call_tool` raises. Only a peer with `rounds` gets a request for input."""
         return await (await self._filled(config)).read_resource(uri, peer=peer)
 
     async def get_prompt(
         self, config: ServerConfig, name: str, arguments: Mapping[str, str] | None, *, peer: Peer | None = None
     ) -> GetPromptResult | InputRequiredResult:
-        """Fill in a prompt; errors as `call_tool`. Only a peer with `rounds` gets a request for input."""
+        """Fill in a prompt; raises what `call_tool` raises. Only a peer with `rounds` gets a request for input."""
         return await (await self._filled(config)).get_prompt(name, arguments, peer=peer)
 
     async def complete(self, config: ServerConfig, params: CompleteRequestParams) -> CompleteResult:
-        """Complete an argument of a prompt or a resource template; errors as `call_tool`."""
+        """Complete an argument of a prompt or a resource template; raises what `call_tool` raises."""
         return await (await self._filled(config)).complete(params)
 
     async def subscribe(self, config: ServerConfig, uri: str, on_update: Callable[[str], None]) -> None:
-        """Call `on_update` with the address whenever the server says that the resource has changed.
+        """Call `on_update` with the address whenever the server reports a change of the resource.
 
-        Outlives a reconnect; the same function twice is one subscription. Errors as `call_tool`.
+        A subscription survives a reconnect; the same function is subscribed once. Raises what `call_tool` raises.
         """
         await (await self._filled(config)).subscribe(uri, on_update)
 
     async def unsubscribe(self, config: ServerConfig, uri: str, on_update: Callable[[str], None]) -> None:
-        """End one subscription; does nothing when there is none."""
+        """End a subscription, if there is one."""
         await (await self._filled(config)).unsubscribe(uri, on_update)
 
     async def release(self, peer_id: str) -> None:
-        """End the sessions that were leased for a client which has gone."""
+        """End the sessions that were leased for a client, after it has disconnected."""
         await asyncio.gather(*(session.release(peer_id) for session in self._sessions.values()))
 
-    async def _filled(self, config: ServerConfig) -> Session:
-        """The session with a server, addresses of our connections filled in where its definition names them."""
+    async def _filled(self, config: ServerConfig) -> ServerSession:
+        """The session with a server, with the addresses of database connections filled in."""
         if names_connections(config):
             if self._addresses is None:
                 raise UpstreamError(
-                    f"Server '{config.name}' wants the address of a connection, and there are none here.",
+                    f"Server '{config.name}' refers to a database connection, but there are none here.",
                     hint="Write the address itself into its definition.",
                 )
             config = await fill_connections(config, self._addresses)
         return self._session(config)
 
-    def _session(self, config: ServerConfig) -> Session:
+    def _session(self, config: ServerConfig) -> ServerSession:
         if self._closed:
             raise UpstreamError("Thresher is stopping.", hint="Try again once it runs.")
         key = _key(config)
@@ -183,7 +182,7 @@ class Upstreams:
         if held is not None:
             self._retire(held)
         self._make_room()
-        session = Session(config, self._settings, self._limits, self._changed, self._credentials)
+        session = ServerSession(config, self._settings, self._limits, self._changed, self._credentials)
         self._sessions[key] = session
         if self._tending is None:
             self._tending = asyncio.create_task(self._tend(), name="tend upstream sessions")
@@ -202,18 +201,18 @@ class Upstreams:
             for session in [*self._sessions.values()]:
                 session.tend()
 
-    def _retire(self, session: Session) -> None:
-        """Part with a session whose configuration has changed, without making its successor wait."""
+    def _retire(self, session: ServerSession) -> None:
+        """Close a session whose configuration has changed, without delaying its successor."""
         task = asyncio.create_task(session.retire(), name=f"retire {session.config.name}")
         self._leaving[task] = session
         task.add_done_callback(self._leaving.pop)
 
     def states(self) -> list[ServerState]:
-        """The state of every server that was used, by name."""
+        """The states of all used servers, sorted by name."""
         return [session.state for _, session in sorted(self._sessions.items(), key=lambda item: item[0][::-1])]
 
     def log(self, server: ServerConfig | str) -> tuple[str, ...]:
-        """The last lines that a server wrote to its stderr, oldest first, secrets hidden; empty if never used."""
+        """The last lines of a server's stderr, oldest first, with secrets hidden; empty if it was never used."""
         return tuple(
             line
             for key, session in self._sessions.items()
@@ -222,13 +221,13 @@ class Upstreams:
         )
 
     async def disconnect(self, tenant_id: int, name: str, *, owner: str = "", identity: str | None = None) -> None:
-        """End the sessions with a server; its next use opens another.
+        """End the sessions with a server; the next use opens another.
 
         Args:
             tenant_id: The tenant.
-            name: The server's.
-            owner: The user whose server it is; empty: the tenant's. Another owner's server of that name is left alone.
-            identity: Ends only the sessions that use the credentials of this identity.
+            name: The server's name.
+            owner: The owning user; empty for the tenant. Another owner's server of this name is not affected.
+            identity: End only sessions with this identity's credentials; None for all.
         """
         ending = [
             key
@@ -238,7 +237,7 @@ class Upstreams:
         await asyncio.gather(*(self._sessions.pop(key).close() for key in ending))
 
     async def close(self) -> None:
-        """End all sessions at once; returns within a few seconds, whatever the servers do."""
+        """End all sessions; returns within a few seconds in any case."""
         self._closed = True
         if self._tending is not None:
             self._tending.cancel()
@@ -250,10 +249,10 @@ class Upstreams:
 
 
 class IdleUpstreams(Upstreams):
-    """Sessions that are never opened, for dry runs: nothing is started and no server is asked."""
+    """Sessions for dry runs: nothing is started, and no server is contacted."""
 
     async def check(self, config: ServerConfig) -> str:
-        """Whether the program is there; of a remote server nothing can be said without asking it."""
+        """Check that the program exists; a remote server is not contacted."""
         if config.transport != "stdio":
             return f"the address of server '{config.name}' is well formed; it was not asked"
         program = await asyncio.to_thread(find_program, config)
@@ -265,7 +264,7 @@ class IdleUpstreams(Upstreams):
 
 
 def _unheard(_config: ServerConfig, _change: Changed) -> None:
-    """Nobody wants to hear of changes."""
+    """Ignore changes."""
 
 
 def _key(config: ServerConfig) -> Key:

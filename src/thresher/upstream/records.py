@@ -1,4 +1,4 @@
-"""What an upstream server gives: its components, the outcome of a call, the state of its sessions, what changed."""
+"""Records of an upstream server: listing, call outcomes, changes, the state of its sessions and their limits."""
 
 from __future__ import annotations
 
@@ -11,22 +11,61 @@ from thresher.core import JSON, Tool
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """A complete, good listing of a server.
+class UpstreamLimits:
+    """Limits of sessions; a test can shorten them. Times are in seconds.
 
     Attributes:
-        tools: All its usable tools, in its order, each name once.
-        instructions: What the server says to the model about its use; may be empty.
-        version: The server's own version; empty when it does not say.
-        protocol: The protocol revision that was agreed on, such as `2025-11-25`.
-        capabilities: What the server says it can do, as JSON.
-        resources: Definitions of its resources as JSON, in its order, each address once.
+        servers: Maximum servers with sessions; the longest idle one is closed first.
+        leases: Maximum clients with a session of their own at one server.
+        lease_wait: How long a further client waits for one.
+        lease_idle: Idle time after which a leased session is closed.
+        shared_idle: Idle time after which a shared session is closed, unless it has subscriptions.
+        tending: Time between checks for idle sessions.
+        ping_after: Idle time after which, and interval at which, a session is pinged.
+        ping: Time limit for a ping; after two misses the session is given up.
+        probe: Time for a child to answer in the newest revision before the older handshake is tried as well.
+        web_probe: The same for an HTTP server, where the handshakes are tried one after the other.
+        failures: Failed attempts in a row after which a server is left alone for a while.
+        pause: The first such pause; it doubles each time.
+        longest_pause: The longest such pause.
+        answer: Time for a person to answer a server's question.
+        rounds: Maximum requests for input in one call (2026-07-28).
+    """
+
+    servers: int = 500
+    leases: int = 16
+    lease_wait: float = 10.0
+    lease_idle: float = 300.0
+    shared_idle: float = 3600.0
+    tending: float = 5.0
+    ping_after: float = 60.0
+    ping: float = 10.0
+    probe: float = 0.5
+    web_probe: float = 5.0
+    failures: int = 3
+    pause: float = 1.0
+    longest_pause: float = 60.0
+    answer: float = 600.0
+    rounds: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A complete listing of a server.
+
+    Attributes:
+        tools: All usable tools, in the server's order, each name once.
+        instructions: The server's instructions for the model; may be empty.
+        version: The server's own version; empty if it does not report one.
+        protocol: The protocol revision, such as `2025-11-25`.
+        capabilities: The server's capabilities, as JSON.
+        resources: Definitions of its resources as JSON, in the server's order, each address once.
         templates: Definitions of its resource templates as JSON, each address template once.
         prompts: Definitions of its prompts as JSON, each name once.
-        problems: What of the listing could not be used, one sentence each; the rest stands.
-        partial: Which of `resources`, `templates` and `prompts` could not be listed; their empty tuple says nothing.
-        ttl_ms: For how long the server says that its list of tools is good (2026-07-28); None when it does not say.
-        cache_scope: `public` or `private`, as the server says (2026-07-28); empty when it does not say.
+        problems: Unusable parts of the listing, one sentence each; the rest is valid.
+        partial: Which of `resources`, `templates` and `prompts` could not be listed; their tuples are then empty.
+        ttl_ms: How long the list of tools is valid according to the server (2026-07-28); None if not reported.
+        cache_scope: `public` or `private` according to the server (2026-07-28); empty if not reported.
     """
 
     tools: tuple[Tool, ...]
@@ -45,15 +84,15 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """The answer to a call, as it came.
+    """The unchanged answer to a call.
 
     Attributes:
-        content: Blocks (text, image, audio, resource, link) in the types of the MCP library, to be handed on.
+        content: Blocks (text, image, audio, resource, link) in the types of the MCP library.
         structured: The structured content; an object up to revision 2025-11-25, any JSON value after.
-        is_error: The tool itself says that it failed; the content says why.
+        is_error: Whether the tool itself reports a failure, which the content explains.
         meta: The answer's `_meta`.
-        raw: The whole answer as JSON, for those who only hand it on; treat it as frozen.
-        asks: It is no answer yet, but a request for input (2026-07-28), which only peers with `rounds` get.
+        raw: The whole answer as JSON, for callers that pass it on; must not be changed.
+        asks: Whether it is a request for input (2026-07-28) instead of an answer; only peers with `rounds` get one.
     """
 
     content: list[ContentBlock]
@@ -66,10 +105,10 @@ class CallOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What a server says has changed.
+    """A change that a server reports.
 
     Attributes:
-        what: Its list of tools, resources or prompts, or the content of one `resource`.
+        what: What changed: the list of tools, resources or prompts, or the content of one `resource`.
         uri: The resource's address; empty for a list.
     """
 
@@ -82,15 +121,15 @@ class ServerState:
     """The state of the sessions with one server.
 
     Attributes:
-        name: The server.
-        state: `idle` (not yet used, or closed for want of use), `connecting`, `ready`, `lost` (reconnects at the next
-            use), `failed` (the last attempt to connect did), `open` (failed several times: not tried again for a
-            while) or `closed`.
-        pid: The shared session's child process; None when there is none.
-        tenant: Whose server it is.
-        identity: Whose credentials the sessions use.
-        leased: How many clients have a session of their own.
-        problem: Why it is `failed` or `open`; empty else.
+        name: The server's name.
+        state: `idle` (not yet used, or closed because it was idle), `connecting`, `ready`, `lost` (reconnects at the
+            next use), `failed` (the last attempt to connect failed), `open` (failed several times: not tried again for
+            a while) or `closed`.
+        pid: The shared session's child process; None if there is none.
+        tenant: The owning tenant.
+        identity: The user whose credentials the sessions use; empty for the tenant's.
+        leased: Number of clients with a session of their own.
+        problem: Why it is `failed` or `open`; else empty.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""All use of one server with one identity: the shared session, the leased ones, and every request over them.
+"""All use of one server with one identity: the shared session, leased sessions, and requests over them.
 
 Invariant: a call that may have been carried out is never sent again; a client that can be asked something never shares
 a session of the older kind.
@@ -25,35 +25,32 @@ from pydantic import BaseModel, ValidationError
 
 from thresher.core import JSON, Breaker, Pauses, Settings, UpstreamError, UpstreamTimeout
 from thresher.upstream.config import ServerConfig
-from thresher.upstream.connection import Connection, Surroundings
+from thresher.upstream.connection import ServerConnection, ServerContext
 from thresher.upstream.failures import Failures, NotCarriedOut, SessionLost, StaleListing
-from thresher.upstream.leases import Leases
-from thresher.upstream.limits import Limits
-from thresher.upstream.link import Link, Memory
+from thresher.upstream.link import Leases, ServerLink, ServerMemory
 from thresher.upstream.listing import read_listing
-from thresher.upstream.log import ServerLog
-from thresher.upstream.masking import Redactor, mask_arguments, passwords_in
+from thresher.upstream.masking import Redactor, ServerLog, mask_arguments, passwords_in
 from thresher.upstream.oauth import Credentials
 from thresher.upstream.peer import Peer, can_be_asked
-from thresher.upstream.records import CallOutcome, Changed, Listing, ServerState
-from thresher.upstream.rounds import checked, complete
-from thresher.upstream.subscriptions import OnUpdate, Subscriptions
+from thresher.upstream.questions import checked, complete
+from thresher.upstream.records import CallOutcome, Changed, Listing, ServerState, UpstreamLimits
+from thresher.upstream.subscriptions import ChangeSubscriptions, OnUpdate
 from thresher.upstream.transport.messages import Message, too_large
 
 Result = TypeVar("Result", bound=BaseModel)
 Value = TypeVar("Value")
 _SAFE = (NotCarriedOut, SessionLost)
-"""What only reads may be sent once more over a fresh session; anything else only if the server cannot have begun it."""
+"""A read may be sent again over a fresh session; any other request only if the server cannot have begun it."""
 
 
-class Session:
-    """Safe for any number of concurrent callers."""
+class ServerSession:
+    """The sessions with one server for one identity; safe for concurrent callers."""
 
     def __init__(
         self,
         config: ServerConfig,
         settings: Settings,
-        limits: Limits,
+        limits: UpstreamLimits,
         changed: Callable[[ServerConfig, Changed], None],
         credentials: Credentials | None,
     ) -> None:
@@ -64,11 +61,13 @@ class Session:
         self._redact = _redactor(config)
         self._log = ServerLog(self._redact)
         self._failures = Failures(config, self._log, self._redact)
-        self._around = Surroundings(config, settings, limits, self._log, self._failures, self._has_changed, credentials)
-        self._memory = Memory(Breaker(Pauses(limits.failures, limits.pause, limits.longest_pause)))
-        self._shared = Link(self._around, self._memory, None, self._opened)
+        self._context = ServerContext(
+            config, settings, limits, self._log, self._failures, self._has_changed, credentials
+        )
+        self._memory = ServerMemory(Breaker(Pauses(limits.failures, limits.pause, limits.longest_pause)))
+        self._shared = ServerLink(self._context, self._memory, None, self._opened)
         self._leases = Leases(config.name, self._lease, limits.leases, limits.lease_wait)
-        self._subscriptions = Subscriptions(settings.upstream_call_seconds)
+        self._subscriptions = ChangeSubscriptions(settings.upstream_call_seconds)
         self._headers: dict[str, dict[tuple[str, ...], str]] = {}
         self._misses = 0
         self._pinged_at = 0.0
@@ -78,7 +77,7 @@ class Session:
 
     @property
     def state(self) -> ServerState:
-        """What is known of the sessions now, without asking the server."""
+        """The state of the sessions as far as it is known without asking the server."""
         state = self._shared.state
         return ServerState(
             self.config.name,
@@ -91,22 +90,22 @@ class Session:
         )
 
     def log(self) -> tuple[str, ...]:
-        """The last lines that the server wrote to its stderr."""
+        """The last lines of the server's stderr."""
         return self._log.lines()
 
     async def list_tools(self) -> Listing:
-        """List everything; sent once more over a fresh session when the first one turns out to be dead.
+        """List everything; tried again over a fresh session if the first one is dead.
 
         Raises:
-            UpstreamError: See `Connection.open` and `read_listing`.
+            UpstreamError: See `ServerConnection.open` and `read_listing`.
         """
-        self._quiet = True  # who lists already needs no hint that something may have changed
+        self._quiet = True  # a caller that lists does not need to be notified of changes
         try:
             return await self._use(self._read_listing, None, repeat=_SAFE)
         finally:
             self._quiet = False
 
-    async def _read_listing(self, connection: Connection) -> Listing:
+    async def _read_listing(self, connection: ServerConnection) -> Listing:
         seconds = self._settings.upstream_call_seconds
         try:
             async with asyncio.timeout(seconds):
@@ -136,26 +135,26 @@ class Session:
         """Call a tool once.
 
         Args:
-            name: As the server lists it.
-            arguments: As the tool's schema wants them; not checked here.
-            peer: Who stands behind the call.
+            name: The tool's name in the server's listing.
+            arguments: Arguments for the tool's schema; not checked here.
+            peer: The client behind the call.
             timeout: Seconds for the answer; None for the setting.
-            meta: What goes along in `_meta`: words of ours, never of a client.
+            meta: Our own fields for `_meta`, never a client's.
 
         Raises:
-            UpstreamTimeout: No answer in time; the server is told to cancel.
+            UpstreamTimeout: No answer in time; the call is cancelled at the server.
             UpstreamRefused: Unknown tool, or a request for input that this peer cannot answer.
-            UpstreamError: The server went away; the message says whether the call may have been carried out.
+            UpstreamError: The connection was lost; the message says whether the call may have been carried out.
         """
         params = {"name": name, "arguments": dict(arguments), **({"_meta": dict(meta)} if meta else {})}
 
-        async def call(connection: Connection) -> Message:
+        async def call(connection: ServerConnection) -> Message:
             try:
                 return await self._sent(
                     connection, "tools/call", params, peer, timeout, self._repeated(name, arguments)
                 )
             except StaleListing:
-                # The specification's way out: list, so that the arguments' headers are known, and send once more.
+                # As the specification says: list again to learn the arguments' headers, and send once more.
                 await self._read_listing(connection)
                 return await self._sent(
                     connection, "tools/call", params, peer, timeout, self._repeated(name, arguments)
@@ -174,43 +173,43 @@ class Session:
         )
 
     def _repeated(self, name: str, arguments: JSON) -> Mapping[str, str]:
-        """The arguments that travel as headers too (2026-07-28)."""
+        """The arguments that are repeated as headers (2026-07-28)."""
         known = self._headers.get(name)
         return mcp_param_headers(known, arguments) if known else {}
 
     async def read_resource(self, uri: str, *, peer: Peer | None = None) -> ReadResourceResult | InputRequiredResult:
-        """Read a resource; errors as `call_tool`."""
-        return await self._asked("resources/read", {"uri": uri}, ReadResourceResult, peer)
+        """Read a resource; raises what `call_tool` raises."""
+        return await self._request("resources/read", {"uri": uri}, ReadResourceResult, peer)
 
     async def get_prompt(
         self, name: str, arguments: Mapping[str, str] | None, *, peer: Peer | None = None
     ) -> GetPromptResult | InputRequiredResult:
-        """Fill in a prompt; errors as `call_tool`."""
+        """Fill in a prompt; raises what `call_tool` raises."""
         params = {"name": name} if arguments is None else {"name": name, "arguments": dict(arguments)}
-        return await self._asked("prompts/get", params, GetPromptResult, peer)
+        return await self._request("prompts/get", params, GetPromptResult, peer)
 
     async def complete(self, params: CompleteRequestParams) -> CompleteResult:
-        """Complete an argument; errors as `call_tool`."""
+        """Complete an argument; raises what `call_tool` raises."""
         fields = params.model_dump(by_alias=True, mode="json", exclude_none=True)
         fields.pop("_meta", None)
         raw = await self._read("completion/complete", fields, None)
         return self._parsed("completion/complete", raw, CompleteResult)
 
-    async def _asked(
+    async def _request(
         self, method: str, params: Mapping[str, Any], kind: type[Result], peer: Peer | None
     ) -> Result | InputRequiredResult:
         raw = await self._read(method, params, peer)
         return self._parsed(method, raw, InputRequiredResult if _asks(raw, peer) else kind)
 
     async def _read(self, method: str, params: Mapping[str, Any], peer: Peer | None) -> Message:
-        async def ask(connection: Connection) -> Message:
+        async def ask(connection: ServerConnection) -> Message:
             return await self._sent(connection, method, params, peer, None, {})
 
         return await self._use(ask, peer, repeat=_SAFE)
 
     async def _sent(
         self,
-        connection: Connection,
+        connection: ServerConnection,
         method: str,
         params: Mapping[str, Any],
         peer: Peer | None,
@@ -243,7 +242,7 @@ class Session:
 
     async def _use(
         self,
-        work: Callable[[Connection], Awaitable[Value]],
+        work: Callable[[ServerConnection], Awaitable[Value]],
         peer: Peer | None,
         *,
         repeat: tuple[type[UpstreamError], ...],
@@ -255,23 +254,26 @@ class Session:
         return await self._over(self._shared, work, repeat)
 
     async def stateless(self) -> bool:
-        """Whether the server speaks the newest kind; found out by connecting, the first time."""
+        """Whether the server supports the newest kind; the first call connects to find out."""
         if not self._memory.era:
             await self._shared.connection()
         return self._memory.era == "stateless"
 
     async def _is_leased(self, peer: Peer) -> bool:
-        """Whether a peer that can be asked has a session of its own here.
+        """Whether a peer that can be asked needs its own session.
 
-        Where the server speaks both kinds, the peer's own decides: a server that asks in the middle of a session's
-        call often cannot ask at all without one.
+        If the server supports both kinds, the peer's kind decides: a server that asks during a session's call often
+        cannot ask without a session.
         """
         if not await self.stateless():
             return True
         return peer.rounds is None and self._memory.sessions is not False
 
     async def _over(
-        self, link: Link, work: Callable[[Connection], Awaitable[Value]], repeat: tuple[type[UpstreamError], ...]
+        self,
+        link: ServerLink,
+        work: Callable[[ServerConnection], Awaitable[Value]],
+        repeat: tuple[type[UpstreamError], ...],
     ) -> Value:
         connection = await link.connection()
         try:
@@ -281,15 +283,15 @@ class Session:
         self._memory.breaker.succeeded()
         return value
 
-    def _lease(self, capabilities: ClientCapabilities) -> Link:
-        return Link(self._around, self._memory, capabilities)
+    def _lease(self, capabilities: ClientCapabilities) -> ServerLink:
+        return ServerLink(self._context, self._memory, capabilities)
 
-    def _opened(self, connection: Connection, again: bool) -> None:
+    def _opened(self, connection: ServerConnection, again: bool) -> None:
         self._subscriptions.opened(connection)
         self._misses = 0
         if again and not self._quiet:
             for kind in ("tools", "resources", "prompts"):
-                # What was said in between has been missed; and a program that was started again may be another one.
+                # Changes in between were missed, and a restarted program may be another version.
                 started = kind == "tools" and connection.pid is not None
                 if started or connection.agreement.offers(kind, "listChanged"):
                     self._changed(self.config, Changed(kind))
@@ -309,28 +311,28 @@ class Session:
         await self._subscriptions.remove(uri, on_update)
 
     async def release(self, peer_id: str) -> None:
-        """End what was leased for a client."""
+        """End the session that was leased for a client."""
         await self._leases.release(peer_id)
 
     @property
     def busy(self) -> bool:
-        """Whether a request is under way on the shared session, or somebody waits for news."""
+        """Whether the shared session has requests under way or subscriptions."""
         current = self._shared.current
         return bool(self._subscriptions) or (current is not None and current.busy)
 
     def tend(self) -> None:
-        """Close what has been idle for long, and see to it that what is idle still answers."""
+        """Close sessions that were idle for too long, and ping idle ones."""
         self._leases.rest(self._limits.lease_idle)
         connection, now = self._shared.current, monotonic()
         if connection is None or self.busy or (self._pinging is not None and not self._pinging.done()):
             return
-        # Connecting may take longer than a session may be idle; a session is not idle before its first request.
+        # Idle time starts with the opening: connecting may take longer than a session may be idle.
         if now - max(self.used_at, connection.opened_at) > self._limits.shared_idle:
             self._pinging = asyncio.create_task(self._shared.rest())
         elif now - max(connection.used_at, self._pinged_at) > self._limits.ping_after:
             self._pinging = asyncio.create_task(self._ping(connection))
 
-    async def _ping(self, connection: Connection) -> None:
+    async def _ping(self, connection: ServerConnection) -> None:
         answers = await connection.answers(self._limits.ping)
         self._pinged_at = monotonic()
         self._misses = 0 if answers else self._misses + 1
@@ -338,12 +340,12 @@ class Session:
             connection.give_up("it no longer answers")
 
     async def retire(self) -> None:
-        """Let the requests under way end, then close; nothing new can be asked of the session."""
+        """Wait for requests under way, then close; the session accepts no new ones."""
         await self._shared.retire()
         await self.close()
 
     async def close(self) -> None:
-        """End all sessions and processes at once; nothing can be asked afterwards."""
+        """End all sessions and processes at once; no further requests are accepted."""
         if self._pinging is not None and not self._pinging.done():
             self._pinging.cancel()
         await asyncio.gather(self._subscriptions.close(), self._leases.close(), self._shared.close())

@@ -1,7 +1,7 @@
-"""Hears what changes on a server: its lists, and the resources that somebody has subscribed to.
+"""Listens to changes of a server: its lists, and the resources that clients subscribe to.
 
-Invariant: a subscription outlives a reconnect, and after one everybody is told once, since changes may have been
-missed; the server knows of a resource exactly while somebody wants to hear of it.
+Invariant: a subscription survives a reconnect, and all subscribers are notified once after it, because changes may have
+been missed; the server knows of a resource exactly as long as it has subscribers.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from thresher.core import InvalidInput, UpstreamError
-from thresher.upstream.connection import Connection
-from thresher.upstream.failures import Refused
+from thresher.upstream.connection import ServerConnection
+from thresher.upstream.failures import RequestRefused
 
 OnUpdate: TypeAlias = Callable[[str], None]
 MAX_RESOURCES = 1_000
@@ -20,25 +20,25 @@ _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
 
 
-class Subscriptions:
-    """What is listened to at one server, on whichever connection it has at the time.
+class ChangeSubscriptions:
+    """The subscriptions at one server, on its current connection.
 
     Args:
-        seconds: For a server's answer to a (un)subscription.
+        seconds: Time limit for the server's answer to a subscription.
     """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._wanted: dict[str, set[OnUpdate]] = {}
-        self._connection: Connection | None = None
+        self._connection: ServerConnection | None = None
         self._listening: asyncio.Task[None] | None = None
         self._restoring: asyncio.Task[None] | None = None
 
     def __bool__(self) -> bool:
         return bool(self._wanted)
 
-    def opened(self, connection: Connection) -> None:
-        """Listen on a new connection to what was wanted of the former."""
+    def opened(self, connection: ServerConnection) -> None:
+        """Renew the subscriptions on a new connection."""
         self._connection = connection
         if connection.agreement.stateless:
             self._listen()
@@ -47,7 +47,7 @@ class Subscriptions:
         for uri in [*self._wanted]:
             self.updated(uri)
 
-    async def add(self, connection: Connection, uri: str, on_update: OnUpdate) -> None:
+    async def add(self, connection: ServerConnection, uri: str, on_update: OnUpdate) -> None:
         """Subscribe.
 
         Raises:
@@ -58,7 +58,7 @@ class Subscriptions:
             self._wanted[uri].add(on_update)
             return
         if len(self._wanted) >= MAX_RESOURCES:
-            raise InvalidInput(f"There are {MAX_RESOURCES} subscriptions at this server already.", hint="End some.")
+            raise InvalidInput(f"There are already {MAX_RESOURCES} subscriptions at this server.", hint="End some.")
         self._wanted[uri] = {on_update}
         if connection.agreement.stateless:
             self._listen()
@@ -70,7 +70,7 @@ class Subscriptions:
             raise
 
     async def remove(self, uri: str, on_update: OnUpdate) -> None:
-        """End one subscription; does nothing when there is none."""
+        """End a subscription, if there is one."""
         functions = self._wanted.get(uri)
         if functions is None:
             return
@@ -87,13 +87,13 @@ class Subscriptions:
             await connection.request("resources/unsubscribe", {"uri": uri}, seconds=self._seconds)
 
     def updated(self, uri: str) -> None:
-        """Tell those who want to hear of a resource, or of one that it is a part of."""
+        """Notify the subscribers of a resource, or of one that contains it."""
         wanted = [uri] if uri in self._wanted else [known for known in self._wanted if uri.startswith(known)]
         for known in wanted:
             for function in [*self._wanted[known]]:
                 function(uri)
 
-    async def _restore(self, connection: Connection) -> None:
+    async def _restore(self, connection: ServerConnection) -> None:
         for uri in [*self._wanted]:
             try:
                 await connection.request("resources/subscribe", {"uri": uri}, seconds=self._seconds)
@@ -102,7 +102,7 @@ class Subscriptions:
                     return
 
     def _listen(self) -> None:
-        """Ask anew for what is wanted now (2026-07-28: one request that stays open)."""
+        """Request all current subscriptions again (2026-07-28: one request that stays open)."""
         if self._listening is not None:
             self._listening.cancel()
         connection = self._connection
@@ -110,20 +110,20 @@ class Subscriptions:
         if connection is not None and wanted:
             self._listening = asyncio.create_task(self._keep_listening(connection, wanted))
 
-    def _filter(self, connection: Connection) -> dict[str, Any]:
+    def _filter(self, connection: ServerConnection) -> dict[str, Any]:
         offers = connection.agreement.offers
         lists = {
             f"{kind}ListChanged": True for kind in ("tools", "prompts", "resources") if offers(kind, "listChanged")
         }
         return {**lists, "resourceSubscriptions": sorted(self._wanted)} if self._wanted else lists
 
-    async def _keep_listening(self, connection: Connection, wanted: dict[str, Any]) -> None:
+    async def _keep_listening(self, connection: ServerConnection, wanted: dict[str, Any]) -> None:
         pause = _FIRST_PAUSE
         while connection.alive:
             started = asyncio.get_running_loop().time()
             try:
                 await connection.listen({"notifications": wanted})
-            except Refused:
+            except RequestRefused:
                 return
             except UpstreamError:
                 pass
@@ -132,7 +132,7 @@ class Subscriptions:
             await asyncio.sleep(pause)
 
     async def close(self) -> None:
-        """Stop to listen."""
+        """Stop listening."""
         tasks = [task for task in (self._listening, self._restoring) if task is not None]
         for task in tasks:
             task.cancel()

@@ -60,19 +60,19 @@ class Guarded:
         return int((await self.story())["counts"].get(what, 0))
 
     async def story(self) -> dict[str, Any]:
-        """What has happened, with every secret that it has issued."""
+        """What has happened, and every secret that it has issued."""
         async with httpx2.AsyncClient() as client:
             return (await client.get(f"http://127.0.0.1:{self.port}/seen")).json()
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a browser shows.
+    """A page in a browser.
 
     Attributes:
         status_code: The HTTP status.
         text: The page.
-        location: Where it sends the browser; empty when it does not.
+        location: The target of a redirect; empty without one.
     """
 
     status_code: int

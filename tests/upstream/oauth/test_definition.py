@@ -71,7 +71,7 @@ def test_a_definition_survives_storing_and_its_secret_is_sealed() -> None:
     ("entry", "says"),
     [
         ("yes", "must be an object"),
-        ({"clientID": "me"}, "has no 'clientID'"),
+        ({"clientID": "me"}, "has no field 'clientID'"),
         ({"clientId": 7}, "must be a text"),
         ({"clientId": "${MISSING}"}, "MISSING"),
         ({"scopes": [7]}, "must be a list of texts"),

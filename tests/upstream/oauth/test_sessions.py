@@ -32,7 +32,7 @@ async def called(upstreams: Upstreams, config: ServerConfig) -> str:
 async def test_a_session_waits_for_a_sign_in_and_then_works(
     guarded: Guarded, config: ServerConfig, store: CredentialStore, guarded_upstreams: Upstreams
 ) -> None:
-    """However often it was tried before; nobody who has signed in has to wait."""
+    """However often it was tried before; a person who has signed in does not have to wait."""
     for _ in range(6):
         with pytest.raises(SignInNeeded, match="nobody has signed in"):
             await guarded_upstreams.list_tools(config)

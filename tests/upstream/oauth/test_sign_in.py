@@ -30,7 +30,7 @@ async def test_a_person_signs_in_and_calls_are_made_for_him(
 async def test_a_call_without_a_sign_in_says_what_to_run(
     guarded: Guarded, config: ServerConfig, store: CredentialStore
 ) -> None:
-    """Nobody waits for a browser in the middle of a call."""
+    """A call never waits for a browser."""
     with pytest.raises(SignInNeeded, match="nobody has signed in") as refused:
         await whoami(config, store)
 
@@ -127,7 +127,7 @@ async def test_signing_out_forgets_and_revokes(guarded: Guarded, config: ServerC
 async def test_signing_out_works_while_the_authorization_server_is_away(
     guarded: Guarded, config: ServerConfig, store: CredentialStore
 ) -> None:
-    """What is stored goes, whatever the server says."""
+    """The stored credential is deleted, whatever the server answers."""
     await signed_in(config, store)
     guarded.stop()
 
@@ -148,7 +148,7 @@ async def test_a_registered_client_signs_in(guarded: Guarded, add: Add, store: C
 
 
 async def test_a_wrong_secret_is_told_without_showing_it(guarded: Guarded, add: Add, store: CredentialStore) -> None:
-    """The authorization server says what it does not like."""
+    """The authorization server's reason is shown."""
     config = await add(guarded, oauth=OAuthClient("known", "wrong-client-secret"))
 
     with pytest.raises(UpstreamRefused, match="invalid_client") as refused:
@@ -200,7 +200,7 @@ async def test_only_servers_that_take_tokens_are_signed_in_at(store: CredentialS
 async def test_each_way_to_prove_a_registered_secret_is_used(
     guarded: Guarded, config: ServerConfig, store: CredentialStore
 ) -> None:
-    """A registration that comes with a secret says how it is to be sent."""
+    """A registration with a secret defines how it is sent."""
     for method in ("client_secret_post", "client_secret_basic"):
         await guarded.becomes(methods=method)
         await signed_in(config, store)
@@ -228,7 +228,7 @@ async def test_a_published_client_document_takes_the_place_of_a_registration(
 
 
 async def test_the_registered_port_is_listened_on(guarded: Guarded, add: Add, store: CredentialStore) -> None:
-    """A redirect address that was registered by hand has one port; where that is taken, the command says so."""
+    """A redirect address that was registered by hand has one port; if that is taken, the command says so."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         config = await add(guarded, oauth=OAuthClient("known", "known-client-secret", callback_port=port))

@@ -145,7 +145,7 @@ async def test_a_known_token_serves_while_the_database_is_away(
 async def test_another_key_opens_nothing_and_says_what_to_do(
     config: ServerConfig, store: CredentialStore, database: Database
 ) -> None:
-    """Whoever has lost the key can sign out, and in again."""
+    """With a lost key, a person can still sign out and in again."""
     await signed_in(config, store)
     other = CredentialStore(database, SecretBox(Fernet.generate_key()))
 
@@ -161,7 +161,7 @@ async def test_another_key_opens_nothing_and_says_what_to_do(
 async def test_sign_ins_go_with_their_server(
     guarded: Guarded, add: Add, config: ServerConfig, store: CredentialStore, database: Database
 ) -> None:
-    """A server of the same name that comes later begins anew."""
+    """A later server of the same name starts without them."""
     await signed_in(config, store)
     tenant = Tenant(config.tenant, "")
     async with database.transaction(tenant) as connection:

@@ -17,14 +17,14 @@ from thresher.core import UpstreamError
 from thresher.knowledge.tools import CredentialStore
 from thresher.store import Database, SecretBox
 from thresher.upstream import OAuthClient, ServerConfig, SignInNeeded, auth_for, identity_for, sign_in_state
-from thresher.upstream.oauth import keeper
-from thresher.upstream.oauth.credential import Claim, read_credential
+from thresher.upstream.oauth import tokens
+from thresher.upstream.oauth.credential import RenewalClaim, read_credential
 
 
 async def test_ten_calls_with_an_ended_token_renew_it_once(
     guarded: Guarded, config: ServerConfig, store: CredentialStore
 ) -> None:
-    """Whoever comes while it is renewed waits for the same renewal."""
+    """Concurrent calls wait for the same renewal."""
     await guarded.becomes(seconds="0")
     await signed_in(config, store)
     await guarded.becomes(seconds="3600", delay="0.2")
@@ -126,7 +126,7 @@ async def test_trouble_at_the_authorization_server_loses_nothing(
 async def test_a_token_is_renewed_ahead_without_anybody_waiting(
     guarded: Guarded, config: ServerConfig, store: CredentialStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While it can still be used, trouble in renewing it is nobody's trouble."""
+    """While it is still valid, a failed renewal does not affect calls."""
     await guarded.becomes(seconds="30")
     await signed_in(config, store)
     held = read_credential(config, await store.load(config))
@@ -142,7 +142,7 @@ async def test_a_token_is_renewed_ahead_without_anybody_waiting(
 async def test_a_sign_in_that_was_ended_is_marked_and_said(
     guarded: Guarded, config: ServerConfig, store: CredentialStore
 ) -> None:
-    """After `invalid_grant` only a person can help; nobody asks the authorization server again."""
+    """After `invalid_grant` only a person can help; the authorization server is not asked again."""
     await signed_in(config, store)
     await guarded.post("/revoke_all")
 
@@ -190,7 +190,7 @@ async def test_a_server_that_refuses_every_token_is_not_asked_without_end(
 async def test_without_a_refresh_token_the_end_of_the_token_is_the_end(
     guarded: Guarded, config: ServerConfig, store: CredentialStore
 ) -> None:
-    """The call says so at once, and asks nobody."""
+    """The call fails at once, without a request."""
     await guarded.becomes(refresh="no", seconds="0")
     await signed_in(config, store)
     messages = await guarded.seen("messages")
@@ -237,12 +237,12 @@ async def test_a_new_process_goes_on_with_the_stored_tokens(
 async def test_what_a_process_claimed_before_it_died_is_taken_over(
     guarded: Guarded, config: ServerConfig, store: CredentialStore
 ) -> None:
-    """A claim has its time; nobody waits for the dead."""
+    """A claim expires, so that other processes do not wait for a dead one."""
     await guarded.becomes(seconds="0")
     await signed_in(config, store)
     held = read_credential(config, await store.load(config))
     assert held is not None
-    await store.save(config, held.changed(claim=Claim(at=1.0)).dump())
+    await store.save(config, held.changed(claim=RenewalClaim(at=1.0)).dump())
     await guarded.becomes(seconds="3600")
 
     assert await whoami(config, store) == "ada"
@@ -272,7 +272,7 @@ async def test_a_caller_who_gives_up_does_not_stop_the_renewal(
 async def test_a_new_sign_in_is_not_overwritten_by_a_renewal_under_way(
     guarded: Guarded, config: ServerConfig, store: CredentialStore
 ) -> None:
-    """Whoever signs in as somebody else while a token is renewed is who he says he is."""
+    """If a person signs in as another user while a token is renewed, the new sign-in is kept."""
     await guarded.becomes(seconds="0")
     await signed_in(config, store)
     await guarded.becomes(seconds="3600", delay="0.5")
@@ -290,7 +290,7 @@ async def test_a_new_sign_in_is_not_overwritten_by_a_renewal_under_way(
 async def test_two_users_of_a_tenant_never_share(
     guarded: Guarded, config: ServerConfig, store: CredentialStore
 ) -> None:
-    """Each call is made as its caller; one who has not signed in is nobody."""
+    """Each call uses its caller's identity; a caller who has not signed in has none."""
     ada, eve = replace(config, identity="ada"), replace(config, identity="eve")
     await signed_in(ada, store)
     await guarded.becomes(user="eve")
@@ -309,7 +309,7 @@ async def test_two_users_of_a_tenant_never_share(
 async def test_a_server_that_moved_does_not_get_the_old_address_s_token(
     guarded: Guarded, config: ServerConfig, store: CredentialStore
 ) -> None:
-    """Whoever changes the address of a server must sign in at the new one."""
+    """After a change of the server's address, a new sign-in is needed."""
     await signed_in(config, store)
     other = Guarded.start()
     try:
@@ -374,7 +374,7 @@ async def test_wrong_client_credentials_say_so(guarded: Guarded, add: Add, store
 async def test_further_permissions_are_asked_of_the_person(
     guarded: Guarded, config: ServerConfig, store: CredentialStore
 ) -> None:
-    """A call that needs a wider scope says which, and a sign-in with it serves."""
+    """The error of a call that needs a wider scope names it, and a sign-in with it is enough."""
     await signed_in(config, store)
     await guarded.becomes(scope="write")
 
@@ -419,7 +419,7 @@ async def test_a_server_that_takes_the_token_after_all_needs_no_sign_in(
     ],
 )
 def test_whose_credentials_a_caller_uses(config: ServerConfig, identity: str) -> None:
-    """Where persons sign in, each caller is himself; what the owner has configured is the owner's."""
+    """With sign-ins of persons, each caller uses their own; the owner's configuration uses the owner's."""
     assert identity_for(config, owner="owner", user="caller") == identity
 
 
@@ -473,8 +473,8 @@ async def test_what_another_process_has_stored_is_seen_in_time(
     box: SecretBox,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A sign-in as somebody else, made elsewhere, is used before long, and no call waits for it."""
-    monkeypatch.setattr(keeper, "FRESH_SECONDS", 0.05)
+    """A sign-in as another user in another process is used soon, and no call waits for it."""
+    monkeypatch.setattr(tokens, "FRESH_SECONDS", 0.05)
     await signed_in(config, store)
     held = await store.load(config) or {}
     async with httpx2.AsyncClient(auth=auth_for(config, store)) as client:

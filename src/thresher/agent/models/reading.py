@@ -22,8 +22,8 @@ from thresher.llm import (
     Usage,
     code_of,
     completion,
+    empty_answer,
     finish_of,
-    silence,
     text_of,
     usage_of,
 )
@@ -227,7 +227,7 @@ class Reading:
         text += self._spoken.feed(paired(self._half)) + self._spoken.rest()
         finish = self._finish or "stop"
         if not (calls or self._said or text.strip()):
-            raise silence(finish)
+            raise empty_answer(finish)
         if calls and finish in ("stop", "other"):
             finish = "tool_calls"
         last = Chunk("", calls, self._usage, finish, self._model)

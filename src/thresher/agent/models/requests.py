@@ -23,10 +23,10 @@ from thresher.llm import (
     Function,
     adapted,
     code_of,
+    failure_text,
     is_misfit,
-    reason,
+    no_answer,
     refusal,
-    unanswered,
     worth_a_retry,
 )
 
@@ -198,7 +198,7 @@ class Service:
                     yield chunk
             self._breaker.succeeded()
         except Lost as error:
-            self._breaker.failed(reason(error.why, self._about.address))
+            self._breaker.failed(failure_text(error.why, self._about.address))
             raise ModelError("The chat model broke off its answer.", hint="Ask again.") from None
         except ModelTimeout as error:
             if clock.gone() >= self._fair:
@@ -244,8 +244,8 @@ class Service:
                 break
             await self._pause(wait)
             pause *= 2
-        self._breaker.failed(reason(why, self._about.address))
-        raise unanswered(why, self._about.address, self._about.hint)
+        self._breaker.failed(failure_text(why, self._about.address))
+        raise no_answer(why, self._about.address, self._about.hint)
 
     async def _adapting(self, question: Question, clock: Clock) -> tuple[Chunk, AsyncGenerator[Chunk]]:
         """One try, repeated at once in another dialect where the service refuses ours; what helped is kept."""

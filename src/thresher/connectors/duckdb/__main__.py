@@ -1,7 +1,7 @@
-"""Answers questions to one DuckDB file: requests at standard input, answers at standard output (`calls`).
+"""Serves one DuckDB file: requests on standard input, answers on standard output (`calls`).
 
-Invariant: the file is closed before an answer is written, or a moment later where several questions come at once. Ends
-when standard input does, whatever still runs.
+Invariant: the file is closed before an answer is written, or a moment later if several requests overlap. The process
+ends with standard input, whatever still runs.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from thresher.core import QueryFailed
 
 _MEBIBYTE: Final = 1 << 20
 _RESERVED: Final = 256 * _MEBIBYTE
-"""Address space that is reserved rather than used: stacks of threads, arenas of the allocator."""
+"""Address space that is reserved but not used: thread stacks, allocator arenas."""
 _UNCOUNTED: Final = 2
-"""Times `memory_mb`: DuckDB counts its buffers up to that, and as much is left for strings, which it does not count."""
+"""Multiple of `memory_mb`: DuckDB limits its buffers to that, and strings, which it does not count, get the same."""
 _INTERRUPT_SECONDS: Final = 0.05
-"""Between interrupts: one that falls between two steps of a statement is lost."""
+"""Seconds between interrupts: one that arrives between two steps of a statement is lost."""
 _LINGER_SECONDS: Final = 0.01
-"""How long the file stays open for the next of several questions: DuckDB needs 15 ms to open it again."""
+"""How long the file stays open for overlapping requests: DuckDB needs 15 ms to open it again."""
 
 
-class _Call:
-    """One call, in a session and a thread of its own.
+class _RunningCall:
+    """One call, with its own session and thread.
 
     Attributes:
-        shared: Whether another call runs or ran beside it.
+        shared: Whether another call has run at the same time.
     """
 
     def __init__(
@@ -53,10 +53,10 @@ class _Call:
         self._interrupting = threading.Lock()
 
     def answer(self) -> bytes:
-        """Answer the call, whatever happens."""
+        """Run the call and return its answer, even if it fails."""
         try:
             result = self._result()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other side describes it
+        except Exception as error:  # noqa: BLE001 - the other side describes any error
             return b"failed " + FAILURE.dump_json(self._failure(error))
         finally:
             with self._interrupting:
@@ -66,7 +66,7 @@ class _Call:
     def cancel(self) -> None:
         """Interrupt the statement until it ends."""
         while not self._ended.wait(_INTERRUPT_SECONDS):
-            with self._interrupting:  # the session is not closed below it
+            with self._interrupting:  # the session must not be closed meanwhile
                 if self._session is not None and not self._ended.is_set():
                     self._session.cancel()
 
@@ -90,18 +90,18 @@ class _Call:
         return Failure(problem.code, problem.message, problem.hint, spent=isinstance(error, SPENDING))
 
 
-class _Calls:
-    """The calls that run, and the pipe that takes their answers."""
+class _CallServer:
+    """The running calls, and the pipe for their answers."""
 
     def __init__(self, file: Path, options: ConnectorOptions, answers: BinaryIO) -> None:
         self._stamps: dict[tuple[int, int, int], str] = {}
         self._open = lambda: DuckdbSession(file, options, self._stamps)
         self._answers = answers
-        self._running: dict[int, _Call] = {}
+        self._running: dict[int, _RunningCall] = {}
         self._lock = threading.Lock()
 
     def take(self, line: bytes) -> None:
-        """Begin what a line asks for."""
+        """Start what a request line asks for."""
         number, method, arguments = line.split(b" ", 2)
         if method == b"cancel":
             call = self._running.get(int(number))
@@ -109,13 +109,13 @@ class _Calls:
                 _begin(call.cancel)
             return
         with self._lock:
-            call = _Call(self._open, method.decode(), arguments, shared=bool(self._running))
+            call = _RunningCall(self._open, method.decode(), arguments, shared=bool(self._running))
             for other in self._running.values():
                 other.shared = True
             self._running[int(number)] = call
         _begin(lambda: self._serve(int(number), call))
 
-    def _serve(self, number: int, call: _Call) -> None:
+    def _serve(self, number: int, call: _RunningCall) -> None:
         answer = call.answer()
         if not call.shared:
             call.close()
@@ -133,7 +133,7 @@ def _begin(work: Callable[[], None]) -> None:
 
 
 def _ending(work: Callable[[], None]) -> None:
-    """End the process, and so its calls, where even an answer fails for want of memory."""
+    """Run work; if even that fails, for example for lack of memory, end the process and with it all calls."""
     try:
         work()
     except BaseException:  # noqa: BLE001 - an unanswered call would wait permanently
@@ -144,19 +144,19 @@ def main() -> None:
     """Serve until standard input ends."""
     logging.disable(logging.CRITICAL)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is not an answer
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # output of libraries must not mix with answers
     file, options = START.validate_json(sys.stdin.buffer.readline())
     used = _addresses()
     limit(addresses=used and used + _RESERVED + _UNCOUNTED * options.memory_mb * _MEBIBYTE)
-    with suppress(OSError):  # where memory is short all the same, the kernel ends this process, and not the daemon
+    with suppress(OSError):  # if memory still runs out, the kernel ends this process and not the daemon
         Path("/proc/self/oom_score_adj").write_text("1000")
-    calls = _Calls(file, options, answers)
+    calls = _CallServer(file, options, answers)
     for line in sys.stdin.buffer:
         calls.take(line)
 
 
 def _addresses() -> int | None:
-    """Bytes of address space that the interpreter and the libraries take; None where the system does not say."""
+    """Bytes of address space in use by the interpreter and the libraries; None if the system does not report it."""
     with suppress(OSError):
         return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     return None

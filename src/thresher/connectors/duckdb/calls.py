@@ -1,9 +1,9 @@
-"""What crosses the pipes between the daemon and the process that reads a DuckDB file, as lines of JSON.
+"""The JSON lines that cross the pipes between the daemon and the process that reads a DuckDB file.
 
 Requests are `NUMBER METHOD ARGUMENTS` and `NUMBER cancel []`, answers `NUMBER done RESULT` and `NUMBER failed FAILURE`.
 
 Invariant: an answer is validated against the record that it becomes. The file's author may have taken over the process
-that wrote it, so nothing of it is executed (no pickle), and lines have a largest length.
+that wrote it, so nothing in it is executed (no pickle), and lines have a maximum length.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Annotated, Any, Final, TypeAlias
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
 from thresher.connectors.connector import ConnectorOptions
-from thresher.connectors.records import Caps, Health, Profile, Profiles, Rows, Schema, Tag
+from thresher.connectors.records import Caps, Health, Profile, Profiles, Rows, Schema, SessionTag
 from thresher.sqlguard import Knowledge
 
 LONGEST: Final = 64 << 20
-"""Bytes of a line; the schema of 20,000 tables has half as many."""
+"""Maximum bytes of a line; the schema of 20,000 tables takes half."""
 MODULE: Final = "thresher.connectors.duckdb"
 
 
@@ -29,10 +29,10 @@ class Failure:
     """Why a call failed.
 
     Attributes:
-        code: Of the error.
-        message: Of the error.
-        hint: Of the error.
-        spent: Whether the process should serve no further call; the call may succeed in another one.
+        code: Code of the error.
+        message: Message of the error.
+        hint: Hint of the error.
+        spent: Whether the process must not serve further calls; the call may succeed in another one.
     """
 
     code: str
@@ -47,7 +47,7 @@ _PAIRS: Final = TypeAdapter(
 
 
 def _as_pairs(profiles: Profiles) -> list[list[Any]]:
-    """JSON has no keys of several parts."""
+    """Profiles as pairs, because JSON keys cannot be tuples."""
     return [list(profiles.columns.items()), list(profiles.rows.items())]
 
 
@@ -59,19 +59,19 @@ def _from_pairs(pairs: Any) -> Profiles:
 _Profiles: TypeAlias = Annotated[Profiles, PlainSerializer(_as_pairs), PlainValidator(_from_pairs)]
 
 START: Final = TypeAdapter(tuple[Path, ConnectorOptions])
-"""The first line: which file is read, and how."""
+"""The first line: the file, and the options."""
 FAILURE: Final = TypeAdapter(Failure)
 ARGUMENTS: Final[Mapping[str, TypeAdapter[Any]]] = {
     "knowledge": TypeAdapter(tuple[()]),
-    "run": TypeAdapter(tuple[str, Tag, Caps, list[Any]]),
-    "explain": TypeAdapter(tuple[str, Tag, float]),
+    "run": TypeAdapter(tuple[str, SessionTag, Caps, list[Any]]),
+    "explain": TypeAdapter(tuple[str, SessionTag, float]),
     "reflect": TypeAdapter(tuple[int]),
     "stamp": TypeAdapter(tuple[()]),
     "profiles": TypeAdapter(tuple[Schema, list[tuple[str, str, str]], float]),
     "health": TypeAdapter(tuple[()]),
-    "describe": TypeAdapter(tuple[Tag]),
+    "describe": TypeAdapter(tuple[SessionTag]),
 }
-"""The arguments of each method of a session that can be called."""
+"""The arguments of each session method that can be called."""
 RESULTS: Final[Mapping[str, TypeAdapter[Any]]] = {
     "knowledge": TypeAdapter(Knowledge),
     "run": TypeAdapter(Rows),

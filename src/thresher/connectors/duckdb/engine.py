@@ -1,9 +1,9 @@
-"""Sessions with a DuckDB file, which a process of its own reads.
+"""The daemon's side of sessions with a DuckDB file, which a separate process reads.
 
-Invariant: a connector has one process, started when it is first asked and ended a minute after the last question.
-Where it ends or runs out of memory while several calls run in it, each that fails is tried once more in a process that
-it has to itself, one after another: who did not cause it does not notice. At most three processes exist: the shared
-one, the one before it while its last calls run, and one for a call apart.
+Invariant: a connector has one process, started on first use and ended a minute after the last request. If it ends or
+runs out of memory while several calls run in it, each failed call is retried once in a process of its own, one after
+another: a caller who did not cause the failure does not notice it. At most three processes exist: the shared
+one, its predecessor while its last calls run, and one for a retried call.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from thresher.connectors.addresses import Address
-from thresher.connectors.connector import ConnectorOptions, Engine
+from thresher.connectors.addresses import DatabaseAddress
+from thresher.connectors.connector import ConnectorOptions, DatabaseEngine
 from thresher.connectors.duckdb.calls import ARGUMENTS, RESULTS
-from thresher.connectors.duckdb.process import Call, Process, Spent
-from thresher.connectors.records import Caps, Health, Profiles, Rows, Schema, Tag
+from thresher.connectors.duckdb.process import Process, ProcessSpent, RemoteCall
+from thresher.connectors.records import Caps, Health, Profiles, Rows, Schema, SessionTag
 from thresher.core import DatabaseUnavailable, QueryFailed, QueryTimeout
 from thresher.sqlguard import Knowledge
 
 _IDLE: Final = 60.0
-"""Seconds without a question after which the process ends; starting it takes a third of a second."""
+"""Seconds without a request after which the process ends; starting it takes a third of a second."""
 
 
-def open_duckdb(address: Address, options: ConnectorOptions) -> Engine:
-    """An engine that reads the address's file."""
+def open_duckdb(address: DatabaseAddress, options: ConnectorOptions) -> DatabaseEngine:
+    """Create the engine for an address."""
     return DuckdbEngine(Path(address.file or ""), options)
 
 
@@ -39,8 +39,8 @@ class DuckdbEngine:
     """Opens sessions with a DuckDB file, and keeps the process that reads it.
 
     Args:
-        file: Which.
-        options: How it is used.
+        file: The file.
+        options: How the connector uses it.
     """
 
     errors: tuple[type[Exception], ...] = ()
@@ -59,12 +59,12 @@ class DuckdbEngine:
 
     @property
     def pid(self) -> int | None:
-        """The process that reads the file, while there is one."""
+        """Id of the process that reads the file; None if none runs."""
         process = self._process
         return process.pid if process is not None and process.is_open else None
 
     def open(self) -> RemoteSession:
-        """A session; the process is started, and the file opened when it is asked."""
+        """Return a session; this starts the process, but each request opens the file."""
         self.process()
         return RemoteSession(self)
 
@@ -83,7 +83,7 @@ class DuckdbEngine:
         """Return the process that sessions share; start it if none runs."""
         with self._lock:
             if self._process is None or not self._process.is_open:
-                if self._retired is not None:  # its statements are tried again apart
+                if self._retired is not None:  # its statements are retried in processes of their own
                     self._retired.end()
                 self._retired = self._process
                 self._process = self._started()
@@ -93,7 +93,7 @@ class DuckdbEngine:
 
     @contextmanager
     def process_apart(self) -> Generator[Process]:
-        """A process for one call alone; there is one at a time."""
+        """A process for a single call; there is one at a time."""
         with self._queue:
             with self._lock:
                 self._apart = process = self._started()
@@ -108,7 +108,7 @@ class DuckdbEngine:
         return Process(self._file, self._options)
 
     def _plan_end(self, process: Process, seconds: float) -> None:
-        if self._idle is not None:  # of the process before
+        if self._idle is not None:  # the timer of the former process
             self._idle.cancel()
         self._idle = threading.Timer(seconds, self._end_idle, (process,))
         self._idle.daemon = True
@@ -124,26 +124,26 @@ class DuckdbEngine:
 
 
 class RemoteSession:
-    """See `Session`. Each question opens the file and closes it, so that others can write it in between.
+    """See `Session`. Each request opens and closes the file, so that others can write to it in between.
 
     Args:
-        engine: Whose processes are asked.
+        engine: Provides the processes.
     """
 
     def __init__(self, engine: DuckdbEngine) -> None:
         self._engine = engine
-        self._call: Call | None = None
+        self._call: RemoteCall | None = None
         self._cancelled = self._closed = False
 
     def knowledge(self) -> Knowledge:
         """See `Session.knowledge`."""
         return self._ask("knowledge")
 
-    def run(self, sql: str, tag: Tag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
+    def run(self, sql: str, tag: SessionTag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
         """See `Session.run`."""
         return self._ask("run", sql, tag, caps, list(bind))
 
-    def explain(self, sql: str, tag: Tag, seconds: float) -> Rows:
+    def explain(self, sql: str, tag: SessionTag, seconds: float) -> Rows:
         """See `Session.explain`."""
         return self._ask("explain", sql, tag, seconds)
 
@@ -165,7 +165,7 @@ class RemoteSession:
         """See `Session.health`."""
         return self._ask("health")
 
-    def describe(self, tag: Tag) -> Rows:
+    def describe(self, tag: SessionTag) -> Rows:
         """See `Session.describe`."""
         return self._ask("describe", tag)
 
@@ -177,11 +177,11 @@ class RemoteSession:
             call.cancel()
 
     def reset(self) -> bool:
-        """A session keeps nothing between questions; but a new one costs nothing, and is bound to no process."""
+        """See `Session.reset`; always False: a new session costs nothing and is not bound to a process."""
         return False
 
     def close(self) -> None:
-        """End the session; a statement that runs was cancelled before, and now ends with its process."""
+        """End the session; a running statement, which was cancelled before, ends with its process."""
         self._closed = True
         call = self._call
         if call is not None:
@@ -192,24 +192,24 @@ class RemoteSession:
         self._cancelled = False
         try:
             return self._answer(self._engine.process(), method, body)
-        except Spent as spent:
+        except ProcessSpent as spent:
             if not spent.shared:
                 raise spent.error from None
         with self._engine.process_apart() as process:
             try:
                 return self._answer(process, method, body)
-            except Spent as spent:
+            except ProcessSpent as spent:
                 raise spent.error from None
 
     def _answer(self, process: Process, method: str, body: bytes) -> Any:
         if self._closed:
             raise DatabaseUnavailable("The session was closed.", hint="Ask again.")
         self._call = call = process.begin(method, body)
-        if self._cancelled:  # before there was a call to cancel
+        if self._cancelled:  # cancelled before the call began
             call.cancel()
         try:
             return RESULTS[method].validate_json(call.result())
-        except Spent:
+        except ProcessSpent:
             process.retire()
             if self._closed:
                 raise QueryTimeout("The statement took too long and was cancelled.", hint="Ask for less.") from None
@@ -217,7 +217,7 @@ class RemoteSession:
         except ValidationError:
             process.end()
             raise QueryFailed(
-                "The process that reads the DuckDB file gave no valid answer.", hint="Ask again."
+                "The process that reads the DuckDB file gave an invalid answer.", hint="Ask again."
             ) from None
         finally:
             self._call = None

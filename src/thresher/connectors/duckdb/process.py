@@ -1,4 +1,4 @@
-"""A process that reads one DuckDB file, as the daemon sees it.
+"""The daemon's handle of a process that reads one DuckDB file.
 
 Invariant: every call ends, with the answer or because the process has ended.
 """
@@ -27,12 +27,12 @@ _ERRORS: Final[Mapping[str, type[ThresherError]]] = {
 }
 
 
-class Spent(Exception):
-    """A call failed with its process: it ended, or ran out of memory.
+class ProcessSpent(Exception):
+    """A call failed because its process ended or ran out of memory.
 
     Args:
-        error: What the caller is to be told.
-        shared: Whether another call ran beside this one, and may have caused it.
+        error: The error for the caller.
+        shared: Whether another call ran at the same time and may be the cause.
     """
 
     def __init__(self, error: ThresherError, *, shared: bool) -> None:
@@ -42,14 +42,14 @@ class Spent(Exception):
 
 
 @dataclass(eq=False, slots=True)
-class Call:
-    """A call that was sent.
+class RemoteCall:
+    """A call that was sent to a process.
 
     Attributes:
-        process: That answers it.
-        number: Its number there.
-        shared: Whether another call runs or ran beside it.
-        answered: The kind of the answer, and its JSON; None where the process ended.
+        process: The process that answers it.
+        number: Its number in that process.
+        shared: Whether another call has run at the same time.
+        answered: The kind of the answer, and its JSON; None if the process ended.
     """
 
     process: Process
@@ -61,37 +61,37 @@ class Call:
         """Wait for the result, as JSON.
 
         Raises:
-            Spent: The process ended, or has to be replaced.
+            ProcessSpent: The process ended, or must be replaced.
             ThresherError: The call failed.
         """
         answer = self.answered.result()
         if answer is None:
-            raise Spent(self.process.ending(), shared=self.shared)
+            raise ProcessSpent(self.process.ending(), shared=self.shared)
         kind, body = answer
         if kind == b"done":
             return body
         failure = FAILURE.validate_json(body)
         error = _ERRORS.get(failure.code, QueryFailed)(failure.message, hint=failure.hint)
         if failure.spent:
-            raise Spent(error, shared=self.shared)
+            raise ProcessSpent(error, shared=self.shared)
         raise error
 
     def cancel(self) -> None:
-        """Have the statement interrupted."""
+        """Interrupt the statement."""
         with suppress(OSError, ValueError):  # it has ended
             self.process.send(self.number, "cancel", b"[]")
 
 
 class Process:
-    """Started here, to be ended; calls may run side by side.
+    """Starts a process for one file; calls may run concurrently, and the owner must call `end`.
 
     Args:
-        file: That it reads.
-        options: How.
+        file: The file that it reads.
+        options: How the connector uses it.
 
     Attributes:
-        pid: Of the process.
-        used: When it was last of use, by the monotonic clock.
+        pid: Id of the process.
+        used: Time of last use, by the monotonic clock.
 
     Raises:
         DatabaseUnavailable: It cannot be started.
@@ -111,18 +111,18 @@ class Process:
         self.pid = self._process.pid
         self.used = time.monotonic()
         self._numbers = itertools.count(1)
-        self._calls: dict[int, Call] = {}
+        self._calls: dict[int, RemoteCall] = {}
         self._lock = threading.Lock()  # guards `_calls` and the two below
         self._closing = self._ended = False
         self._writing = threading.Lock()
         self._reader = threading.Thread(target=self._read, name="duckdb-answers", daemon=True)
         self._reader.start()
-        with suppress(OSError):  # it has ended, which the first call will say
+        with suppress(OSError):  # it has ended, which the first call reports
             self._write(start)
 
     @property
     def is_open(self) -> bool:
-        """Whether it takes calls."""
+        """Whether it accepts calls."""
         return not self._closing and not self._ended
 
     @property
@@ -131,14 +131,14 @@ class Process:
         return not self._calls
 
     def touch(self) -> None:
-        """A call is about to be sent: the process is not idle."""
+        """Mark the process as in use, because a call is about to be sent."""
         self.used = time.monotonic()
 
-    def begin(self, method: str, arguments: bytes) -> Call:
+    def begin(self, method: str, arguments: bytes) -> RemoteCall:
         """Send a call, with its arguments as JSON."""
         with self._lock:
-            call = Call(self, next(self._numbers), shared=bool(self._calls))
-            if not self.is_open:  # another call was the end of it meanwhile
+            call = RemoteCall(self, next(self._numbers), shared=bool(self._calls))
+            if not self.is_open:  # another call has ended it meanwhile
                 call.shared = True
                 call.answered.set_result(None)
                 return call
@@ -154,7 +154,7 @@ class Process:
         self._write(b"%d %s %s" % (number, method.encode(), arguments))
 
     def retire(self) -> None:
-        """Take no further calls, and end when the last one has its answer."""
+        """Accept no further calls, and end when the last one is answered."""
         with self._lock:
             self._closing = True
             last = not self._calls
@@ -162,12 +162,12 @@ class Process:
             self.end()
 
     def end(self) -> None:
-        """End it at once, with the calls that run; may be called again, from any thread."""
+        """Kill the process and its running calls; may be called more than once, from any thread."""
         self._closing = True
         self._process.kill()
 
     def ending(self) -> ThresherError:
-        """What to say of a call that ended with the process."""
+        """The error of a call that ended with the process."""
         code = self._process.returncode or 0
         name = f"code {code}"
         with suppress(ValueError):
@@ -185,7 +185,7 @@ class Process:
             requests.flush()
 
     def _read(self) -> None:
-        """Hand the answers on until there are no more; what is not an answer ends the process, too."""
+        """Deliver answers until there are no more; an invalid line also ends the process."""
         answers = cast("BinaryIO", self._process.stdout)
         with suppress(OSError, ValueError, KeyError):
             while (line := answers.readline(LONGEST + 100)).endswith(b"\n"):

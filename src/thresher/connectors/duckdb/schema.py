@@ -1,6 +1,6 @@
 """Reads the schema of a DuckDB file from its catalog functions.
 
-Invariant: four statements, whatever there is; objects of the engine itself are left out.
+Invariant: always four statements; the engine's internal objects are left out.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from thresher.connectors.families import family, length_of
+from thresher.connectors.catalog import family, length_of
 from thresher.connectors.records import Column, ForeignKey, Schema, Table
 
 Ask: TypeAlias = Callable[[str], Sequence[Sequence[Any]]]
@@ -45,11 +45,11 @@ SELECT md5(string_agg(line, chr(10) ORDER BY line)) FROM (
     WHERE {_HERE} AND NOT internal
 )
 """  # noqa: S608 - a constant
-"""Tables, views, comments and macros: rows change nothing of it."""
+"""A digest of tables, views, comments and macros; changes of rows do not affect it."""
 
 
 def read_schema(ask: Ask, version: str, stamp: str, limit: int) -> Schema:
-    """All tables and views of a file, at most `limit` of them."""
+    """Read the tables and views of a file, at most `limit`."""
     found = ask(_TABLES)
     columns: dict[Named, list[Column]] = defaultdict(list)
     for schema, table, *rest in ask(_COLUMNS):
@@ -94,6 +94,6 @@ def _column(row: Sequence[Any]) -> Column:
 
 
 def _key(schema: str, parts: Sequence[Any]) -> ForeignKey:
-    """DuckDB's keys stay inside of a schema."""
+    """Read a foreign key; in DuckDB it stays inside one schema."""
     _, columns, name, table, targets = parts
     return ForeignKey(name or "", tuple(columns), schema, table, tuple(targets))

@@ -1,6 +1,6 @@
-"""A session with a DuckDB file that is opened read-only, by an engine that can reach nothing else.
+"""A session with a DuckDB file, opened read-only by an engine that can reach nothing else.
 
-Invariant: no file but this one is opened, nothing is installed or loaded, and no setting can be changed.
+Invariant: no other file is opened, nothing is installed or loaded, and no setting can be changed.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ import duckdb
 from thresher.connectors.addresses import real_file
 from thresher.connectors.connector import ConnectorOptions
 from thresher.connectors.duckdb.schema import STAMP, read_schema
-from thresher.connectors.duckdb.types import Reading, reading_of
+from thresher.connectors.duckdb.types import ExactConversion, conversion_of
 from thresher.connectors.failures import failed
-from thresher.connectors.filling import fill
 from thresher.connectors.profiling import profile
-from thresher.connectors.records import Caps, Health, Profiles, ResultColumn, Rows, Schema, Tag
+from thresher.connectors.records import Caps, Health, Profiles, ResultColumn, Rows, Schema, SessionTag
+from thresher.connectors.statements import fill, version_numbers
 from thresher.core import DatabaseUnavailable, InvalidInput
 from thresher.sqlguard import CATALOG_SQL, Knowledge, functions_of
 
 _BATCH: Final = 256
 _SQLITE: Final = b"SQLite format 3\0"
 _QUERIES: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
-"""MULTI is a PIVOT, which DuckDB takes as several steps of one question."""
+"""MULTI is a PIVOT, which DuckDB runs as several steps of one query."""
 _RUNS: Final = (*_QUERIES, duckdb.StatementType.EXPLAIN)
 SPENDING: Final = (MemoryError, duckdb.OutOfMemoryException, duckdb.FatalException, duckdb.InternalException)
-"""Errors after which a process does not serve well: memory is short or in pieces, or DuckDB gives up the file."""
+"""Errors after which a process is unreliable: memory is short or fragmented, or DuckDB has given up the file."""
 _SETTINGS: Final = (
     "access_mode", "enable_external_access", "lock_configuration", "autoinstall_known_extensions",
     "autoload_known_extensions", "allow_community_extensions", "python_enable_replacements", "temp_directory",
@@ -43,19 +43,19 @@ class DuckdbSession:
     """One session with a DuckDB file.
 
     Args:
-        file: Which.
-        options: How it is used.
+        file: The file.
+        options: How the connector uses it.
         stamps: Digests of the definitions by the file's inode, size and time; shared by the sessions of a process.
 
     Raises:
-        NotAllowed: The file is below none of the folders that are allowed.
-        DatabaseUnavailable: The file is gone, or a database of another kind.
+        NotAllowed: The file is not below an allowed folder.
+        DatabaseUnavailable: The file is missing, or a database of another kind.
     """
 
     def __init__(self, file: Path, options: ConnectorOptions, stamps: dict[tuple[int, int, int], str]) -> None:
         file = real_file(file, options.folders)
         if _begins_like_sqlite(file):
-            message = f"The file {file.name} is a database of SQLite."
+            message = f"The file {file.name} is a SQLite database."
             raise DatabaseUnavailable(message, hint="Write sqlite: in place of duckdb: in its address.")
         self._file = file
         self._stamps = stamps
@@ -63,14 +63,14 @@ class DuckdbSession:
         self._database = _connect(file, options)
 
     def knowledge(self) -> Knowledge:
-        """DuckDB's version, and functions of the file that bear names of the engine's."""
+        """DuckDB's version, and functions of the file that have names of built-in ones."""
         with self._reading():
             statement = CATALOG_SQL.get("duckdb")
             rows = self._ask(statement) if statement else ()
         functions = functions_of("duckdb", rows, self._options.allow_functions) if statement else None
-        return Knowledge(functions, version=_numbers(duckdb.__version__))
+        return Knowledge(functions, version=version_numbers(duckdb.__version__))
 
-    def run(self, sql: str, tag: Tag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
+    def run(self, sql: str, tag: SessionTag, caps: Caps, bind: Sequence[Any] = ()) -> Rows:
         """See `Session.run`."""
         del tag
         kind = self._kind_of(sql)
@@ -78,17 +78,20 @@ class DuckdbSession:
             if kind not in _QUERIES:
                 return self._plain(sql, caps, bind)
             columns = self._columns_of(sql, bind)
-            readings = [reading_of(self._database.sqltype(column.type)) for column in columns]
-            # One row more than is given tells whether there are more; the engine need not make the others.
+            readings = [conversion_of(self._database.sqltype(column.type)) for column in columns]
+            # One extra row shows whether there are more; the engine need not produce the others.
             limit = f"LIMIT {caps.rows + 1} OFFSET {caps.skip}"
-            places = ", ".join(_place(number, reading) for number, reading in enumerate(readings, 1))
-            lead = f"SELECT {places} FROM (\n"  # noqa: S608 - around one statement, which was judged
+            places = ", ".join(
+                f"CAST(#{number} AS {reading.cast})" if reading else f"#{number}"
+                for number, reading in enumerate(readings, 1)
+            )
+            lead = f"SELECT {places} FROM (\n"  # noqa: S608 - around one statement, which the guard has allowed
             with _placed(sql, lead):
                 rows = self._stream(f"{lead}{_bare(sql)}\n) {limit}", bind)
                 return fill(columns, (_exact(row, readings) for row in rows), replace(caps, skip=0))
 
-    def explain(self, sql: str, tag: Tag, seconds: float) -> Rows:
-        """The plan, a line a row."""
+    def explain(self, sql: str, tag: SessionTag, seconds: float) -> Rows:
+        """Return the plan, one line in each row."""
         del tag, seconds
         self._kind_of(sql)
         with self._reading(), _placed(sql, "EXPLAIN "):
@@ -102,7 +105,7 @@ class DuckdbSession:
             return read_schema(self._ask, duckdb.__version__, self._stamp(), limit)
 
     def stamp(self) -> str:
-        """A digest of all definitions, made again when the file was written: DuckDB keeps no counter of changes."""
+        """See `Session.stamp`: a digest of all definitions, recomputed after writes: DuckDB has no change counter."""
         with self._reading():
             return self._stamp()
 
@@ -123,12 +126,12 @@ class DuckdbSession:
         return profile("duckdb", schema, wanted, ask, seconds)
 
     def health(self) -> Health:
-        """The file is opened for reading by the operating system: there is nothing that the session could change."""
+        """See `Session.health`; the file is opened read-only, so the session can change nothing."""
         version, database = self._ask("SELECT version(), current_database()")[0]
         return Health(ok=True, version=f"DuckDB {str(version).removeprefix('v')}", database=str(database))
 
-    def describe(self, tag: Tag) -> Rows:
-        """What is known of the session; DuckDB has no server that could show it to others."""
+    def describe(self, tag: SessionTag) -> Rows:
+        """Describe the session; DuckDB has no server that lists sessions."""
         names = ", ".join(f"current_setting('{name}')" for name in _SETTINGS)
         values = self._ask(f"SELECT {names}")[0]
         rows = [
@@ -147,13 +150,13 @@ class DuckdbSession:
             self._database.interrupt()
 
     def close(self) -> None:
-        """Close the file; not while a statement runs."""
+        """Close the file; must not be called while a statement runs."""
         with suppress(duckdb.Error):
             self._database.close()
 
     @contextmanager
     def _reading(self) -> Generator[None]:
-        """A transaction that only reads and is rolled back."""
+        """A read-only transaction that is rolled back."""
         self._database.execute("BEGIN TRANSACTION READ ONLY")
         try:
             yield
@@ -162,14 +165,14 @@ class DuckdbSession:
                 self._database.execute("ROLLBACK")
 
     def _kind_of(self, sql: str) -> duckdb.StatementType:
-        """What sort of statement it is, by DuckDB's own reading.
+        """The kind of a statement according to DuckDB's own parser.
 
         Raises:
-            InvalidInput: It is several, or of a sort that does not only read.
+            InvalidInput: There are several statements, or it is of a kind that does more than read.
         """
         statements = self._database.extract_statements(sql)
         if len(statements) != 1 or statements[0].type not in _RUNS:
-            raise InvalidInput("DuckDB would not take this as one query.", hint="Send one SELECT.")
+            raise InvalidInput("DuckDB does not read this as one query.", hint="Send one SELECT.")
         return statements[0].type
 
     def _columns_of(self, sql: str, bind: Sequence[Any]) -> tuple[ResultColumn, ...]:
@@ -192,7 +195,7 @@ class DuckdbSession:
         return self._database.execute(sql, list(bind)).fetchall()
 
     def _stamp(self) -> str:
-        state = self._file.stat()  # nobody writes it as long as it is open here
+        state = self._file.stat()  # it cannot be written to while it is open here
         look = (state.st_ino, state.st_size, state.st_mtime_ns)
         stamp = self._stamps.get(look)
         if stamp is None:
@@ -203,7 +206,7 @@ class DuckdbSession:
 
 
 def _configuration(options: ConnectorOptions) -> dict[str, str | bool | int | float | list[str]]:
-    """All sessions of a process share what they are set to: a file is opened with one configuration."""
+    """The configuration of all sessions of a process: a file is opened with one configuration."""
     return {
         "enable_external_access": "false",
         "autoinstall_known_extensions": "false",
@@ -224,10 +227,10 @@ def _begins_like_sqlite(file: Path) -> bool:
 
 
 def _connect(file: Path, options: ConnectorOptions) -> duckdb.DuckDBPyConnection:
-    """Open the file and lock the settings; the zone of times can be set only after the first and before the second."""
+    """Open the file and lock its settings; the time zone can only be set in between."""
     database = duckdb.connect(str(file), read_only=True, config=_configuration(options))
     for setting in ("TimeZone = 'UTC'", "lock_configuration = true"):
-        with suppress(duckdb.InvalidInputException):  # a session beside this one has locked them already
+        with suppress(duckdb.InvalidInputException):  # another session has locked them already
             database.execute(f"SET GLOBAL {setting}")
     locked = database.execute("SELECT current_setting('lock_configuration')").fetchone()
     if locked is None or locked[0] is not True:
@@ -240,7 +243,7 @@ def _connect(file: Path, options: ConnectorOptions) -> duckdb.DuckDBPyConnection
 
 @contextmanager
 def _placed(sql: str, lead: str) -> Generator[None]:
-    """Errors tell their place in the statement as it was given, not in what was sent."""
+    """Translate errors so that their positions refer to the user's statement, not to the text that was sent."""
     try:
         yield
     except SPENDING:
@@ -249,11 +252,7 @@ def _placed(sql: str, lead: str) -> Generator[None]:
         raise failed("duckdb", error, sql, lead=lead) from None
 
 
-def _place(number: int, reading: Reading | None) -> str:
-    return f"CAST(#{number} AS {reading.cast})" if reading else f"#{number}"
-
-
-def _exact(row: Sequence[Any], readings: Sequence[Reading | None]) -> list[Any]:
+def _exact(row: Sequence[Any], readings: Sequence[ExactConversion | None]) -> list[Any]:
     return [
         reading.convert(value) if reading and value is not None else value
         for value, reading in zip(row, readings, strict=True)
@@ -261,14 +260,10 @@ def _exact(row: Sequence[Any], readings: Sequence[Reading | None]) -> list[Any]:
 
 
 def _bare(sql: str) -> str:
-    """The statement without the semicolon that may end it; a comment behind that goes with it."""
+    """Remove a final semicolon, and a comment after it."""
     for start, kind in reversed(duckdb.tokenize(sql)):
         if kind == duckdb.token_type.operator and sql.encode()[start : start + 1] == b";":
             sql = sql.encode()[:start].decode()
         elif kind != duckdb.token_type.comment:
             break
     return sql
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())

@@ -1,7 +1,7 @@
-"""Types of DuckDB whose values its driver would round: they are read as DuckDB writes them.
+"""DuckDB types whose values the driver would round: they are read as text in DuckDB's own notation.
 
-Invariant: what comes out is exact. The driver makes months of an interval days, infinite dates the last date, cuts
-nanoseconds, and needs a library that is not here for times with a zone; single floats get digits that they never had.
+Invariant: the result is exact. The driver turns months of an interval into days and infinite dates into the last
+date, cuts nanoseconds, and needs a missing library for times with a zone; single floats gain digits they never had.
 """
 
 from __future__ import annotations
@@ -26,52 +26,52 @@ _TIMES: Final = frozenset(
 
 
 class DuckType(Protocol):
-    """What DuckDB's driver tells of a type."""
+    """A type as DuckDB's driver describes it."""
 
     @property
     def id(self) -> str:
-        """What sort it is, lower case."""
+        """Its kind, in lower case."""
         ...
 
     @property
     def children(self) -> list[tuple[str, Any]]:
-        """Types inside of it."""
+        """The types inside it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How a column is read.
+class ExactConversion:
+    """How a column is read exactly.
 
     Attributes:
-        cast: The type that it is asked for as.
-        convert: Makes the exact value of what then comes.
+        cast: The type to cast the column to.
+        convert: Converts the cast value to the exact value.
     """
 
     cast: str
     convert: Convert
 
 
-def reading_of(kind: DuckType) -> Reading | None:
-    """How values of a type are read exactly; None where the driver's are exact."""
+def conversion_of(kind: DuckType) -> ExactConversion | None:
+    """How values of a type are read exactly; None if the driver's values are exact."""
     name = str(kind)
     if kind.id in _TIMES:
-        return Reading("VARCHAR", iso_text)
+        return ExactConversion("VARCHAR", iso_text)
     if kind.id == "interval":
-        return Reading("VARCHAR", read_interval)
+        return ExactConversion("VARCHAR", read_interval)
     if kind.id == "float":
-        return Reading("VARCHAR", float)
+        return ExactConversion("VARCHAR", float)
     if name == "JSON":
-        return Reading("VARCHAR", read_json)
+        return ExactConversion("VARCHAR", read_json)
     if kind.id in ("variant", "tuple"):
-        return Reading("JSON", read_json)
+        return ExactConversion("JSON", read_json)
     if kind.id == "union":
-        return Reading("VARCHAR", str)
+        return ExactConversion("VARCHAR", str)
     return _of_container(kind)
 
 
 def read_interval(text: str) -> str:
-    """DuckDB's `1 year 2 months -3 days 25:00:00.5` in ISO 8601."""
+    """Convert DuckDB's `1 year 2 months -3 days 25:00:00.5` to ISO 8601."""
     found = _INTERVAL.fullmatch(text)
     if found is None:
         return text
@@ -80,26 +80,26 @@ def read_interval(text: str) -> str:
     return duration(12 * int(years or 0) + int(months or 0), int(days or 0), -clock if sign else clock)
 
 
-def _of_container(kind: DuckType) -> Reading | None:
+def _of_container(kind: DuckType) -> ExactConversion | None:
     if kind.id not in ("list", "array", "struct", "map"):
         return None
     inner = [(name, child) for name, child in kind.children if name != "size"]
-    readings = [reading_of(child) for _, child in inner]
+    readings = [conversion_of(child) for _, child in inner]
     if not any(readings):
         return None
     casts = [reading.cast if reading else str(child) for reading, (_, child) in zip(readings, inner, strict=True)]
     converts = [_kept(reading.convert) if reading else _same for reading in readings]
     match kind.id:
         case "list":
-            return Reading(f"{casts[0]}[]", _each(converts[0]))
+            return ExactConversion(f"{casts[0]}[]", _each(converts[0]))
         case "array":
-            return Reading(f"{casts[0]}[{dict(kind.children)['size']}]", _each(converts[0]))
+            return ExactConversion(f"{casts[0]}[{dict(kind.children)['size']}]", _each(converts[0]))
         case "map":
-            return Reading(f"MAP({casts[0]}, {casts[1]})", _entries(converts[0], converts[1]))
+            return ExactConversion(f"MAP({casts[0]}, {casts[1]})", _entries(converts[0], converts[1]))
         case _:
             fields = [f"{_quoted(name)} {cast}" for (name, _), cast in zip(inner, casts, strict=True)]
             names = [name for name, _ in inner]
-            return Reading(f"STRUCT({', '.join(fields)})", _fields(dict(zip(names, converts, strict=True))))
+            return ExactConversion(f"STRUCT({', '.join(fields)})", _fields(dict(zip(names, converts, strict=True))))
 
 
 def _same(value: Any) -> Any:
@@ -119,7 +119,7 @@ def _fields(converts: dict[str, Convert]) -> Convert:
 
 
 def _entries(key: Convert, value: Convert) -> Convert:
-    """A map is a dictionary, or two lists under `key` and `value` where its keys cannot be those of a dictionary."""
+    """A map arrives as a dictionary, or as two lists under `key` and `value` if its keys are not hashable."""
     keys, values = _each(key), _each(value)
 
     def convert(entries: dict[Any, Any]) -> dict[Any, Any]:

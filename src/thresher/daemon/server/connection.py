@@ -18,7 +18,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from thresher.core import event
-from thresher.peers import PEER, Peer
+from thresher.peers import PEER, ConnectionPeer
 
 logger = logging.getLogger("thresher.daemon")
 
@@ -167,7 +167,7 @@ class Connection(H11Protocol):
         if not theirs or not ours or not self._newcomers.enter(self, theirs[0]):
             transport.abort()  # it has gone already, or there are too many
             return
-        peer = Peer(theirs[:2], ours[:2], self._recognise)
+        peer = ConnectionPeer(theirs[:2], ours[:2], self._recognise)
         self.app_state: dict[str, Any] = {**self.app_state, PEER: peer}
         self._await("head")
 

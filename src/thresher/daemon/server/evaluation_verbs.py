@@ -17,13 +17,13 @@ from thresher.core import Caller, InvalidInput, Settings
 from thresher.daemon.server.control import Progress, Verb
 from thresher.embedding import Encoder, open_encoder
 from thresher.evaluation import (
-    Answered,
-    Asked,
+    ApiObservation,
+    ChatAnswer,
     DocumentResult,
     DocumentTrial,
+    EvaluatedSchema,
     IntentResult,
     RelationTrial,
-    Subject,
     evaluate_apis,
     evaluate_chat,
     evaluate_documents,
@@ -72,7 +72,7 @@ def measuring_chat_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
 
 
 async def _quality(
-    app: App, caller: Caller, judge: str, answers: Sequence[Answered], tell: Progress
+    app: App, caller: Caller, judge: str, answers: Sequence[ChatAnswer], tell: Progress
 ) -> Mapping[str, Any]:
     def told(done: int) -> None:
         tell({"stage": "Judging", "done": done, "total": len(answers)})
@@ -138,11 +138,11 @@ def measuring_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
     }
 
 
-def _among_first(asked: Asked) -> bool:
+def _among_first(asked: ApiObservation) -> bool:
     return not asked.question.relevant.isdisjoint(asked.found[:5])
 
 
-def _failed(asked: Asked) -> Mapping[str, Any]:
+def _failed(asked: ApiObservation) -> Mapping[str, Any]:
     first = asked.found[0] if asked.found else ""
     question = asked.question
     return {"line": question.line, "query": question.query, "relevant": sorted(question.relevant), "found": first}
@@ -154,7 +154,7 @@ async def _relations(arguments: Mapping[str, Any], tell: Progress) -> Any:
     tell({"stage": "Reading", "done": 0, "total": 1})
     if arguments.get("schemas"):
         schemas = await asyncio.to_thread(read_schemas, Path(arguments["schemas"]))
-        subjects = [Subject(schema.name, schema.tables, None) for schema in schemas]
+        subjects = [EvaluatedSchema(schema.name, schema.tables, None) for schema in schemas]
     else:
         subjects = [await read_database(str(arguments["database"]), samples=samples)]
     trials: list[RelationTrial] = []

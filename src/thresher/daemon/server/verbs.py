@@ -23,7 +23,7 @@ from thresher.daemon.server.conversation_verbs import conversing_verbs
 from thresher.daemon.server.evaluation_verbs import measuring_chat_verbs, measuring_verbs
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.trust_verbs import signing_verbs
-from thresher.evaluation import evaluate, read_pool, read_questions
+from thresher.evaluation import evaluate_tools, read_pool, read_questions
 from thresher.verbs import KEYS, KINDS, TOOLS, Kind, Request, checked
 from thresher.verbs import Verb as DeclaredVerb
 
@@ -144,7 +144,7 @@ class _Verbs:
         def follow(stage: str, done: int, total: int) -> None:
             tell({"stage": stage, "done": done, "total": total})
 
-        return asdict(await evaluate(self._services.database, self._tools, pool, questions, follow))
+        return asdict(await evaluate_tools(self._services.database, self._tools, pool, questions, follow))
 
     async def status(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:
         states = Counter(state.state for state in self._services.upstreams.states())

@@ -7,7 +7,7 @@ Uses: core.
 
 from thresher.demo.catalogue.build import fetch_package, make_catalogue, read_descriptions
 from thresher.demo.catalogue.notice import notice
-from thresher.demo.catalogue.openapi import Operation, Shape, operations, to_tool
+from thresher.demo.catalogue.openapi import Shape, VendorOperation, operations, to_tool
 from thresher.demo.catalogue.shipped import SHIPPED, Catalogue, Vendor, read_catalogue, write_catalogue
 from thresher.demo.catalogue.sources import SOURCES, Source
 
@@ -15,10 +15,10 @@ __all__ = [
     "SHIPPED",
     "SOURCES",
     "Catalogue",
-    "Operation",
     "Shape",
     "Source",
     "Vendor",
+    "VendorOperation",
     "fetch_package",
     "make_catalogue",
     "notice",

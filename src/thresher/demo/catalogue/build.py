@@ -1,6 +1,6 @@
 """Makes the catalogue out of a package of OpenAPI descriptions.
 
-Invariant: the result depends on the package's bytes and the list of sources alone.
+Invariant: the result depends on the package's bytes and the list of sources only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import cast
 
 from thresher.core import JSON, ConfigurationError, InvalidInput, Tool
-from thresher.demo.catalogue.openapi import Operation, Shape, operations, plain_text, shorten, to_tool
+from thresher.demo.catalogue.openapi import Shape, VendorOperation, operations, plain_text, shorten, to_tool
 from thresher.demo.catalogue.shipped import Catalogue, Vendor
 from thresher.demo.catalogue.sources import PACKAGE, SHA512, VERSION, Source
 
@@ -132,9 +132,9 @@ def source_tools(source: Source, description: JSON) -> list[Tool]:
     return [tools[name] for name in sorted(tools)]
 
 
-def chosen(source: Source, description: JSON) -> list[Operation]:
-    """From each group the operations with the shortest paths: what people do most comes before its details."""
-    groups: dict[str, list[Operation]] = {}
+def chosen(source: Source, description: JSON) -> list[VendorOperation]:
+    """The operations of each group with the shortest paths: the most frequent actions, not their details."""
+    groups: dict[str, list[VendorOperation]] = {}
     for operation in operations(description):
         group = next((tag for tag in operation.tags if tag in source.tags), None if source.tags else "")
         if group is not None and (not source.only or operation.id.startswith(source.only)):
@@ -145,5 +145,5 @@ def chosen(source: Source, description: JSON) -> list[Operation]:
     return sorted(picked, key=_plainness)
 
 
-def _plainness(operation: Operation) -> tuple[int, str, str]:
+def _plainness(operation: VendorOperation) -> tuple[int, str, str]:
     return operation.path.count("/"), operation.path, operation.method

@@ -27,7 +27,7 @@ _SCALARS = ("format", "minimum", "maximum", "maxLength", "minLength", "pattern")
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class VendorOperation:
     """One operation of a description, with the parameters that its path shares out.
 
     Attributes:
@@ -80,17 +80,17 @@ class Shape:
         return cast("JSON", node) if isinstance(node, Mapping) else {}
 
 
-def operations(description: JSON) -> Iterator[Operation]:
+def operations(description: JSON) -> Iterator[VendorOperation]:
     """Yield every operation that is not deprecated, in the description's own order."""
     for path, item in cast("Mapping[str, JSON]", description.get("paths") or {}).items():
         shared = tuple(item.get("parameters") or ())
         for method in METHODS:
             body = item.get(method)
             if isinstance(body, Mapping) and not cast("JSON", body).get("deprecated"):
-                yield Operation(path, method, cast("JSON", body), shared)
+                yield VendorOperation(path, method, cast("JSON", body), shared)
 
 
-def to_tool(server: str, operation: Operation, shape: Shape) -> Tool:
+def to_tool(server: str, operation: VendorOperation, shape: Shape) -> Tool:
     """Convert one operation.
 
     Parameters and the fields of a JSON or form body become the properties of one input schema, as converters of
@@ -115,7 +115,7 @@ def _annotations(method: str) -> JSON:
     return {"destructiveHint": True} if method == "delete" else {}
 
 
-def _input_schema(operation: Operation, shape: Shape) -> JSON:
+def _input_schema(operation: VendorOperation, shape: Shape) -> JSON:
     properties: dict[str, Any] = {}
     required: list[str] = []
     for parameter in _parameters(operation, shape):
@@ -132,13 +132,13 @@ def _input_schema(operation: Operation, shape: Shape) -> JSON:
     return _object(properties, required, MAX_PROPERTIES)
 
 
-def _parameters(operation: Operation, shape: Shape) -> Iterator[JSON]:
+def _parameters(operation: VendorOperation, shape: Shape) -> Iterator[JSON]:
     given = [shape.resolve(entry) for entry in (*operation.shared, *(operation.body.get("parameters") or ()))]
     known = {str(entry.get("name")): entry for entry in given if entry.get("in") in ("path", "query")}
     yield from (entry for name, entry in known.items() if name not in shape.omit)
 
 
-def _body_fields(operation: Operation, shape: Shape) -> tuple[dict[str, Any], list[str]]:
+def _body_fields(operation: VendorOperation, shape: Shape) -> tuple[dict[str, Any], list[str]]:
     request = shape.resolve(operation.body.get("requestBody"))
     content = cast("Mapping[str, JSON]", request.get("content") or {})
     kinds = sorted(content, key=lambda kind: "json" not in kind)
@@ -156,7 +156,7 @@ def compact(schema: JSON, shape: Shape, *, depth: int) -> dict[str, Any]:
     Args:
         schema: A schema object, references allowed.
         shape: Where references lead.
-        depth: Levels above this schema; `MAX_DEPTH` levels of properties are kept, below that the type alone.
+        depth: Levels above this schema; `MAX_DEPTH` levels of properties are kept, below that the type only.
     """
     schema = _merged(shape.resolve(schema), shape)
     short: dict[str, Any] = {}
@@ -247,5 +247,5 @@ def shorten(text: str, most: int) -> str:
 
 
 def squeeze(text: str) -> str:
-    """Letters and digits alone, lower case: for telling whether two names are the same."""
+    """Letters and digits only, in lower case, to compare names."""
     return re.sub(r"[^a-z0-9]", "", text.lower())

@@ -28,7 +28,7 @@ class Vendor:
         title: The vendor's title of the API.
         description: What the API is, in the vendor's words.
         version: The version of the vendor's description.
-        origin: The address that the description was taken from.
+        origin: The address of the description.
         licence: The licence that the description names.
         licence_url: That licence's address.
     """
@@ -59,7 +59,7 @@ class Catalogue:
 
 
 def write_catalogue(catalogue: Catalogue, path: Path) -> None:
-    """Write the file; the archive carries no time, so that it depends on its content alone."""
+    """Write the file; the archive has no time stamp, so that it depends on its content only."""
     document = {
         "format": FORMAT,
         "package": catalogue.package,

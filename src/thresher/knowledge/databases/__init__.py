@@ -1,13 +1,13 @@
-"""The databases kind: named connections, what relates to what in them, and statements that only read.
+"""The databases kind: named connections, what relates in their schemas, and statements that only read.
 
-Invariant: nothing reaches a database that the guard has not read and the audit log has not noted.
+Invariant: a statement reaches a database only after the guard has read it and the audit log has recorded it.
 
 Uses: audit, connectors, core, embedding, jobs, search, sqlguard, store.
 """
 
 from thresher.connectors import Health
-from thresher.knowledge.databases.configured import Configured, read_configured
-from thresher.knowledge.databases.entries import KIND
+from thresher.knowledge.databases.indexing import KIND, EmbedTask
+from thresher.knowledge.databases.indexing import TASK as EMBED_TASK
 from thresher.knowledge.databases.models import (
     Connection,
     Evidence,
@@ -23,17 +23,16 @@ from thresher.knowledge.databases.models import (
     TableColumns,
     TableList,
 )
-from thresher.knowledge.databases.relations import THRESHOLD, columns_wanted, find_relations
-from thresher.knowledge.databases.running import refusal
+from thresher.knowledge.databases.provisioning import ConfiguredConnection, read_configured
+from thresher.knowledge.databases.relations import THRESHOLD, columns_to_sample, find_relations
 from thresher.knowledge.databases.service import DatabaseService
-from thresher.knowledge.databases.task import TASK as EMBED_TASK
-from thresher.knowledge.databases.task import EmbedTask
+from thresher.knowledge.databases.statements import refusal
 
 __all__ = [
     "EMBED_TASK",
     "KIND",
     "THRESHOLD",
-    "Configured",
+    "ConfiguredConnection",
     "Connection",
     "DatabaseService",
     "EmbedTask",
@@ -50,7 +49,7 @@ __all__ = [
     "TableBrief",
     "TableColumns",
     "TableList",
-    "columns_wanted",
+    "columns_to_sample",
     "find_relations",
     "read_configured",
     "refusal",

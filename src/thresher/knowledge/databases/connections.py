@@ -1,19 +1,20 @@
-"""What people do with connections: add, list, remove, test.
+"""Operations on connections: add, list, remove, test.
 
-Invariant: an address is sealed before it is written, and opened for a connector or for an upstream server alone;
-whoever does not own a connection changes nothing of it.
+Invariant: an address is sealed before it is written, and opened only for a connector or an upstream server; only the
+owner of a connection changes it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import re
 from collections.abc import Sequence
 from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.connectors import Address, Health, read_address
+from thresher.connectors import DatabaseAddress, Health, read_address
 from thresher.core import (
     Caller,
     Conflict,
@@ -29,12 +30,10 @@ from thresher.core import (
 )
 from thresher.jobs import Jobs
 from thresher.knowledge.databases import queries
-from thresher.knowledge.databases.access import may_connect
-from thresher.knowledge.databases.indexing import Indexing
+from thresher.knowledge.databases.indexing import TASK, TableIndexer
 from thresher.knowledge.databases.models import Connection
-from thresher.knowledge.databases.queries import Held, Write
-from thresher.knowledge.databases.sessions import Sessions
-from thresher.knowledge.databases.task import TASK
+from thresher.knowledge.databases.queries import ConnectionValues, StoredConnection
+from thresher.knowledge.databases.sessions import ConnectorPool, may_connect
 from thresher.store import Database, SecretBox, clean, run_retrying
 
 _FUNCTION: Final = re.compile(r"[^\s.()]{1,128}\.[^\s()]{1,128}")
@@ -47,9 +46,9 @@ class Connections:
     """The connections of all tenants.
 
     Args:
-        database: Where they are.
-        indexing: Knows where their tables are found.
-        jobs: Embeds them.
+        database: Stores them.
+        indexing: Keeps their tables in the index.
+        jobs: Embeds their tables.
         sessions: Opens them.
         secrets: Seals addresses.
         settings: Who may connect to what.
@@ -58,9 +57,9 @@ class Connections:
     def __init__(
         self,
         database: Database,
-        indexing: Indexing,
+        indexing: TableIndexer,
         jobs: Jobs,
-        sessions: Sessions,
+        sessions: ConnectorPool,
         secrets: SecretBox,
         settings: Settings,
     ) -> None:
@@ -82,14 +81,14 @@ class Connections:
         allow_functions: Sequence[str],
         replace: bool,
         configured: bool = False,
-    ) -> Held:
-        """Keep a connection under a name."""
+    ) -> StoredConnection:
+        """Add a connection; see `DatabaseService.add_connection`."""
         checked_name(name, "a connection")
         if clean(url) != url:
-            raise InvalidInput("The address holds characters that no address has.", hint="Copy it again.")
+            raise InvalidInput("The address holds characters that are not allowed.", hint="Copy it again.")
         address = await asyncio.to_thread(read_address, url)
         may_connect(caller, address, self._settings)
-        write = Write(
+        write = ConnectionValues(
             name,
             address.dialect,
             clean(address.location),
@@ -106,16 +105,16 @@ class Connections:
         )
 
     async def _written(
-        self, link: AsyncConnection, caller: Caller, write: Write, address: Address, *, replace: bool
-    ) -> Held:
+        self, link: AsyncConnection, caller: Caller, write: ConnectionValues, address: DatabaseAddress, *, replace: bool
+    ) -> StoredConnection:
         number = await queries.add_connection(link, caller, write)
         if number is None:
             known = await queries.own_connection(link, caller, write.name)
             if known is None:
-                raise Conflict(f"The connection '{write.name}' is just being removed.", hint="Try again.")
+                raise Conflict(f"The connection '{write.name}' is being removed.", hint="Try again.")
             if not (replace or known.connection.workspace):
                 raise Conflict(
-                    f"There is a connection '{write.name}' already, to {known.connection.location}.",
+                    f"There is already a connection '{write.name}', to {known.connection.location}.",
                     hint="Choose another name, or replace it.",
                 )
             if known.configured and not write.configured:
@@ -128,62 +127,48 @@ class Connections:
             raise NotFound("The connection was removed meanwhile.", hint="List the connections.")
         return found
 
-    def _same(self, known: Held, write: Write, address: Address) -> bool:
-        """Whether nothing would change, so that sessions and the schema can stay."""
+    def _same(self, known: StoredConnection, write: ConnectionValues, address: DatabaseAddress) -> bool:
+        """Whether nothing would change, so that sessions and the schema can be kept."""
         before = known.connection
-        said = (
-            before.location,
-            before.user,
-            before.samples,
-            before.description,
-            known.functions,
-            known.configured,
-            known.keyed,
+        former = dataclasses.replace(
+            write,
+            **{name: getattr(before, name) for name in ("location", "samples", "description", "workspace")},
+            **{name: getattr(known, name) for name in ("functions", "configured", "keyed")},
+            account=before.user,
         )
-        now = (
-            write.location,
-            write.account,
-            write.samples,
-            write.description,
-            write.functions,
-            write.configured,
-            write.keyed,
-        )
-        if before.workspace != write.workspace:
-            return False
         try:
-            return said == now and read_address(self._secrets.open(known.sealed)) == address
+            return former == write and read_address(self._secrets.open(known.sealed)) == address
         except ThresherError:
             return False
 
     async def listed(self, caller: Caller) -> tuple[Connection, ...]:
-        """All that the caller sees."""
+        """The connections that the caller sees."""
         return tuple(one.connection for one in (await queries.held(self._database, caller)).values())
 
-    async def held(self, caller: Caller, name: str) -> Held:
-        """One that the caller sees, by name."""
+    async def held(self, caller: Caller, name: str) -> StoredConnection:
+        """A stored connection that the caller sees, by name."""
         found = await queries.held(self._database, caller)
         if (one := found.get(name)) is None:
             raise unknown(name, list(found))
         return one
 
-    async def all_held(self, caller: Caller) -> list[Held]:
-        """All that the caller sees, by name."""
+    async def all_held(self, caller: Caller) -> list[StoredConnection]:
+        """The stored connections that the caller sees, sorted by name."""
         return list((await queries.held(self._database, caller)).values())
 
-    async def configured(self, tenant: Tenant) -> list[Held]:
-        """Those that come from a file."""
+    async def configured(self, tenant: Tenant) -> list[StoredConnection]:
+        """The connections that come from a configuration file."""
         async with self._database.transaction(tenant) as link:
             return await queries.configured(link, tenant)
 
-    async def removable(self, caller: Caller, name: str) -> Held:
-        """One that the caller may remove."""
+    async def removable(self, caller: Caller, name: str) -> StoredConnection:
+        """A stored connection that the caller may remove."""
         await self.held(caller, name)
         async with self._database.transaction(caller.tenant) as link:
             return await self._own(link, caller, name)
 
-    async def remove(self, tenant: Tenant, held: Held) -> None:
-        """Forget a connection: its sessions end, its tables are found no more, its rows go."""
+    async def remove(self, tenant: Tenant, held: StoredConnection) -> None:
+        """Remove a connection: end its sessions, and delete its index entries and rows."""
 
         async def write(link: AsyncConnection) -> None:
             await self._jobs.withdraw(link, tenant, TASK, held.id)
@@ -193,22 +178,24 @@ class Connections:
         await self._sessions.drop(tenant, held.id)
         await self._indexing.remove_left(tenant)
 
-    async def _own(self, link: AsyncConnection, caller: Caller, name: str) -> Held:
+    async def _own(self, link: AsyncConnection, caller: Caller, name: str) -> StoredConnection:
         """A connection that the caller may change."""
         found = await queries.own_connection(link, caller, name)
         if found is None:
-            raise NotAllowed(f"The connection '{name}' is the tenant's.", hint="Ask who set it up to change it.")
+            raise NotAllowed(
+                f"The connection '{name}' belongs to the tenant.", hint="Ask the person who set it up to change it."
+            )
         if found.configured:
             raise _from_file(name)
         if (workspace := found.connection.workspace) is not None:
             raise NotAllowed(
                 f"The connection '{name}' comes from the workspace '{workspace}'.",
-                hint=f"It goes with the workspace: thresher solutions remove {workspace}",
+                hint=f"It is removed with the workspace: thresher solutions remove {workspace}",
             )
         return found
 
-    async def test(self, caller: Caller, held: Held) -> Health:
-        """Connect and ask something harmless."""
+    async def test(self, caller: Caller, held: StoredConnection) -> Health:
+        """Connect and run a harmless statement."""
         try:
             async with asyncio.timeout(_TEST_SECONDS), self._sessions.use(caller.tenant, held) as connector:
                 health = await connector.test()
@@ -225,13 +212,13 @@ class Connections:
             )
         return health
 
-    def address(self, held: Held) -> str:
+    def address(self, held: StoredConnection) -> str:
         """The address with its password."""
         return self._secrets.open(held.sealed)
 
 
 def unknown(name: str, known: Sequence[str]) -> NotFound:
-    """What to say of a connection that the caller does not see."""
+    """The error for a connection that the caller does not see."""
     if not known:
         return NotFound("There is no connection to a database.", hint="Add one: thresher db add NAME.")
     listed = f"There are: {', '.join(known[:20])}." if len(known) <= 20 else "sql_connection_list shows them."
@@ -250,7 +237,9 @@ def _description(text: str) -> str:
 
 def _functions(names: Sequence[str]) -> tuple[str, ...]:
     if wrong := [name for name in names if not _FUNCTION.fullmatch(name)]:
-        raise InvalidInput(f"'{wrong[0][:80]}' is no function's name.", hint="Write it with its schema: schema.name.")
+        raise InvalidInput(
+            f"'{wrong[0][:80]}' is not a function's name.", hint="Write it with its schema: schema.name."
+        )
     if len(names) > _MOST_FUNCTIONS:
-        raise InvalidInput("That are too many functions.", hint=f"Allow up to {_MOST_FUNCTIONS}.")
+        raise InvalidInput("There are too many functions.", hint=f"Allow up to {_MOST_FUNCTIONS}.")
     return tuple(sorted({clean(name).lower() for name in names}))

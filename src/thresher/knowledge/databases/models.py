@@ -1,7 +1,7 @@
-"""The records of the databases kind.
+"""Records of the databases kind.
 
-Invariant: frozen; no credential is in any of them. Names, comments and cells are other people's text: data, never
-instruction.
+Invariant: frozen, and without credentials. Names, comments and cells come from other people: they are data, never
+instructions.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ class Connection:
     """A named connection to a database.
 
     Attributes:
-        id: Its row's.
-        name: What every tool takes as `connection`.
-        dialect: Of its engine; `servoy` where there is none, but what a workspace's files say of its tables.
+        id: The row's id.
+        name: The name that tools take as `connection`.
+        dialect: The engine's dialect; `servoy` for column information from a workspace's files.
         location: The address without user, password and options, such as `postgresql://db.example.org:5432/shop`.
-        user: Whom it signs in as; empty where the engine knows no users.
-        owner: None: the whole tenant's; else one user's.
-        samples: Whether potential relations may look at values.
-        description: What it holds, in its owner's words; may be empty.
-        state: Of the schema that is known: `new` was never read, `stale` could not be read again.
+        user: The user to sign in as; empty if the engine has no users.
+        owner: The user who owns it; None if it belongs to the whole tenant.
+        samples: Whether potential relations may sample values.
+        description: What it holds, in the owner's words; may be empty.
+        state: State of the stored schema: `new` was never read, `stale` could not be read again.
         problem: Why, without credentials.
-        version: Of the engine; empty when unknown.
-        tables: How many the schema has.
-        schema_at: When it was last read and found so.
-        writable: What its role could change, in words: a warning. Empty when nothing.
-        workspace: The one that it was provided for, by name; None where somebody added it.
+        version: The engine's version; empty if unknown.
+        tables: Number of tables in the schema.
+        schema_at: When the schema was last confirmed.
+        writable: What its role could change, in words, as a warning; empty if nothing.
+        workspace: Name of the workspace that provides it; None if a user added it.
     """
 
     id: int
@@ -56,7 +56,7 @@ class Connection:
 
     @property
     def live(self) -> bool:
-        """Whether there is a database to ask, and not only column information."""
+        """Whether there is a live database, and not only column information."""
         return self.dialect != COLUMN_INFO
 
 
@@ -65,9 +65,9 @@ class Evidence:
     """One reason for a potential relation.
 
     Attributes:
-        kind: What was looked at: `name`, `type`, `key`, `coverage`, `range`, `cardinality`, `direction`.
-        text: What was seen, in words.
-        weight: What it added to the score, or took from it.
+        kind: What was examined: `name`, `type`, `key`, `coverage`, `range`, `cardinality`, `direction`.
+        text: The finding, in words.
+        weight: Its contribution to the score; may be negative.
     """
 
     kind: str
@@ -80,14 +80,14 @@ class PotentialRelation:
     """Columns that look like an undeclared foreign key.
 
     Attributes:
-        schema: Of the child table.
-        table: The child: the one that would hold the key.
-        columns: There.
-        target_schema: Of the parent.
-        target_table: The parent.
-        target_columns: There, in the order of `columns`.
-        score: 0 to 1: how probable the finder holds it.
-        evidence: Why, strongest first.
+        schema: Schema of the child table.
+        table: The child table, which would hold the key.
+        columns: Columns of the child.
+        target_schema: Schema of the parent table.
+        target_table: The parent table.
+        target_columns: Columns of the parent, in the order of `columns`.
+        score: Probability, 0 to 1.
+        evidence: Reasons, strongest first.
     """
 
     schema: str
@@ -112,23 +112,23 @@ class IncomingKey:
 
 @dataclass(frozen=True, slots=True)
 class SchemaAnswer:
-    """What `query_database_schema` says.
+    """The answer of `query_database_schema`.
 
     Attributes:
-        connection: Its name.
-        dialect: Of the engine.
-        content: For the model: never above the budget, exactly counted.
-        token_count: Of `content`.
-        budget: That was asked for.
-        tables: How many the schema has.
-        shown: Names in `content`, `schema.table` outside the default schema.
-        foreign_keys: Declared ones among what is shown.
-        potential: Undeclared ones, best first.
-        table: The one that was asked for, in full; else None.
-        incoming: Keys that point to it.
-        left_out: What is not in `content`, in words; empty when nothing.
-        cursor: Fetches what was left out; None when nothing was.
-        notes: What must be known: a stale schema, tables beyond the limit.
+        connection: Name of the connection.
+        dialect: The engine's dialect.
+        content: Text for the model; never above the budget, counted exactly.
+        token_count: Tokens of `content`.
+        budget: The requested budget.
+        tables: Number of tables in the schema.
+        shown: Names of tables in `content`, `schema.table` outside the default schema.
+        foreign_keys: Declared keys of the shown tables.
+        potential: Potential relations, best first.
+        table: The requested table, in full; None if none was requested.
+        incoming: Keys that point to that table.
+        left_out: What is missing from `content`, in words; empty if nothing.
+        cursor: Fetches what was left out; None if nothing was.
+        notes: Warnings: a stale schema, tables beyond the limit.
         fitting: Tables that fit the question, best first, each with its probability, 0 to 1.
     """
 
@@ -151,7 +151,7 @@ class SchemaAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
-    """What `get_table_columns` and `sql_table_info` say: one implementation."""
+    """The answer of `get_table_columns` and `sql_table_info`."""
 
     connection: str
     schema: str
@@ -165,22 +165,22 @@ class TableColumns:
 
 @dataclass(frozen=True, slots=True)
 class QueryAnswer:
-    """What `sql_query` and `sql_explain` say.
+    """The answer of `sql_query` and `sql_explain`.
 
     Attributes:
-        connection: Its name.
-        dialect: Of the engine.
-        sql: As it was given.
+        connection: Name of the connection.
+        dialect: The engine's dialect.
+        sql: The statement as it was given.
         columns: Names and types, in order.
-        rows: JSON values in that order.
-        row_count: How many rows are here.
-        first_row: The number of the first of them, counted from 0 over the whole answer.
-        truncated: Whether the answer goes on, or values were clipped.
-        reason: Why, in words; empty when not truncated.
-        cursor: Fetches the next rows; None when there are none.
-        audit_id: Of the decision.
-        ms: On the server and on the way.
-        notes: What must be known.
+        rows: JSON values in the order of `columns`.
+        row_count: Number of rows in this answer.
+        first_row: Index of the first row in the whole result, from 0.
+        truncated: Whether further rows exist or values were clipped.
+        reason: Why, in words; empty if not truncated.
+        cursor: Fetches the next rows; None if there are none.
+        audit_id: Id of the decision in the audit log.
+        ms: Time on the server and on the way.
+        notes: Warnings.
     """
 
     connection: str
@@ -199,14 +199,14 @@ class QueryAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
-    """Who has a statement run, beside the caller: what the audit log notes and the server's own view shows.
+class Requester:
+    """What requests a statement for a caller, as recorded in the audit log and shown in the server's list of sessions.
 
     Attributes:
-        client: The client's name and version; empty where unknown.
-        model: Where known.
-        thread: The conversation or session; empty where unknown.
-        tool: Which tool or command was called.
+        client: The client's name and version; empty if unknown.
+        model: The chat model; empty if unknown.
+        thread: The conversation or session; empty if unknown.
+        tool: The tool or command that was called.
     """
 
     client: str = ""
@@ -217,7 +217,7 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class TableBrief:
-    """A table, as lists show it."""
+    """A table's entry in lists."""
 
     schema: str
     name: str
@@ -229,15 +229,15 @@ class TableBrief:
 
 @dataclass(frozen=True, slots=True)
 class TableList:
-    """What `sql_list_tables` says.
+    """The answer of `sql_list_tables`.
 
     Attributes:
-        connection: Its name.
-        dialect: Of the engine.
-        tables: Some of those that match, by schema and name; with a search the nearest first.
-        total: How many match.
-        cursor: Fetches the next ones; None when there are none.
-        notes: What must be known.
+        connection: Name of the connection.
+        dialect: The engine's dialect.
+        tables: A page of the matching tables, by schema and name; best matches first if words were searched for.
+        total: Number of matching tables.
+        cursor: Fetches the next page; None if there is none.
+        notes: Warnings.
     """
 
     connection: str
@@ -253,10 +253,10 @@ class FoundTable:
     """A table that fits some words.
 
     Attributes:
-        connection: Where it is.
-        table: What it is.
-        columns: Names of its columns, those that the words meet first.
-        score: Probability, 0 to 1, that it fits.
+        connection: Name of its connection.
+        table: The table.
+        columns: Names of its columns, matching ones first.
+        score: Probability that it fits, 0 to 1.
         why: The reason, in a few words.
     """
 
@@ -269,12 +269,12 @@ class FoundTable:
 
 @dataclass(frozen=True, slots=True)
 class FoundTables:
-    """What a search of schemas found.
+    """The result of a search in schemas.
 
     Attributes:
         query: The words.
-        tables: Best first.
-        degraded: What was weaker than it should be, in words; empty when all was well.
+        tables: Tables, best first.
+        degraded: How the search was degraded, in words; empty if it was not.
     """
 
     query: str
@@ -284,14 +284,14 @@ class FoundTables:
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """What is known to relate in a database.
+    """The declared and potential relations of a database.
 
     Attributes:
-        connection: Its name.
-        foreign_keys: Declared ones, each with the table that holds it, `schema.table` outside the default schema.
-        potential: Undeclared ones, best first.
-        sampled: Whether values were looked at for these.
-        notes: What must be known.
+        connection: Name of the connection.
+        foreign_keys: Declared keys, each with the table that holds it, `schema.table` outside the default schema.
+        potential: Potential relations, best first.
+        sampled: Whether values were sampled for them.
+        notes: Warnings.
     """
 
     connection: str
@@ -303,12 +303,12 @@ class Relations:
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """What a database says of a session of ours, as its own view of sessions has it.
+    """A session of ours in the database's own list of sessions.
 
     Attributes:
-        connection: Its name.
-        dialect: Of the engine.
-        session: Name to value, as JSON: user, database, tag, whether it is read-only, time-outs.
+        connection: Name of the connection.
+        dialect: The engine's dialect.
+        session: JSON values by name: user, database, tag, whether it is read-only, time-outs.
     """
 
     connection: str

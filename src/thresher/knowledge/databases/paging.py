@@ -1,9 +1,9 @@
-"""Lines into a token budget, and cursors that go on where they ended.
+"""Fits lines into a token budget, and makes cursors that continue where an answer ended.
 
-A cursor says at which line an answer ended, and for which question that was said. It holds no secret and is not signed:
-whoever writes one himself gets what he could have asked for anyway. Nothing is kept on this side.
+A cursor holds the line at which an answer ended and a check of the question. It is not signed: a forged cursor grants
+no extra access. Nothing is stored on the server.
 
-Invariant: pure; what is filled never costs more than the budget, exactly counted.
+Invariant: pure; filled text never costs more than the budget, counted exactly.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _CHECK_DIGITS: Final = 6
 _CURSOR: Final = re.compile(r"[0-9]{7,16}")
 
 
-class Filling:
-    """Lines, as many as a budget takes.
+class BudgetedLines:
+    """Collects lines up to a token budget.
 
     Args:
-        budget: Tokens at most.
+        budget: Maximum tokens.
     """
 
     def __init__(self, budget: int) -> None:
@@ -34,11 +34,11 @@ class Filling:
 
     @property
     def room(self) -> int:
-        """Tokens that are left."""
+        """Remaining tokens."""
         return self._budget - self._spent
 
     def add(self, *lines: str) -> bool:
-        """Add some lines, all or none; whether they found room."""
+        """Add lines, all or none; returns whether they fit."""
         cost = sum(count_tokens(line) + 1 for line in lines)
         if cost > self.room:
             return False
@@ -47,23 +47,23 @@ class Filling:
         return True
 
     def text(self) -> str:
-        """What was added."""
+        """The collected text."""
         return "\n".join(self._lines)
 
 
 def filled(lines: Sequence[str], first: int, head: Sequence[str], budget: int) -> tuple[str, int]:
-    """Head, and lines from one on.
+    """The head and as many lines as fit.
 
     Args:
-        lines: All of them.
-        first: The first that is wanted.
-        head: Lines that stand above in any case.
-        budget: Tokens at most, for both.
+        lines: All lines.
+        first: Index of the first line to show.
+        head: Lines that always come first.
+        budget: Maximum tokens for both.
 
     Returns:
-        The text, and the number of the line after its last; a line that is too long by itself is cut.
+        The text, and the index of the line after its last; a single line that is too long is cut.
     """
-    filling = Filling(budget)
+    filling = BudgetedLines(budget)
     filling.add(*head)
     for number in range(first, len(lines)):
         if filling.add(lines[number]):
@@ -76,7 +76,7 @@ def filled(lines: Sequence[str], first: int, head: Sequence[str], budget: int) -
 
 
 def cut(line: str, budget: int) -> str:
-    """The beginning of a line, at most so many tokens of it, ended by an ellipsis."""
+    """Cut a line to a number of tokens, and end it with an ellipsis."""
     low, high = 0, len(line)
     while low < high:
         middle = (low + high + 1) // 2
@@ -85,15 +85,15 @@ def cut(line: str, budget: int) -> str:
 
 
 def cursor_of(place: int, question: Sequence[str]) -> str:
-    """The cursor that goes on at a place of the answer to a question."""
+    """The cursor that continues the answer to a question at a position."""
     return f"{_check(question)}{place}"
 
 
-def place_of(cursor: str, question: Sequence[str]) -> int:
-    """The place that a cursor goes on at.
+def cursor_position(cursor: str, question: Sequence[str]) -> int:
+    """The position at which a cursor continues.
 
     Raises:
-        InvalidInput: It is no cursor, or belongs to another question.
+        InvalidInput: It is not a cursor, or belongs to another question.
     """
     written = cursor.strip()
     if not _CURSOR.fullmatch(written) or written[:_CHECK_DIGITS] != _check(question):

@@ -1,7 +1,7 @@
-"""The verbs of the databases kind; every face calls these, with the same names and arguments.
+"""The verbs of the databases kind; every face calls these with the same names and arguments.
 
-Invariant: nothing reaches a database that the guard has not read and the audit log has not noted; a caller sees the
-connections of its tenant and its own, and no others; no answer or error holds a credential.
+Invariant: a statement reaches a database only after the guard has read it and the audit log has recorded it; a caller
+sees only its tenant's connections and its own; no answer or error contains a credential.
 """
 
 from __future__ import annotations
@@ -12,45 +12,47 @@ from pathlib import Path
 from typing import Any
 
 from thresher.audit import AuditLog
-from thresher.connectors import Health, Rows, Tag
+from thresher.connectors import Health, Rows, SessionTag
 from thresher.core import Caller, NotAllowed, Settings, check_limit
 from thresher.jobs import Jobs
-from thresher.knowledge.databases import listing
-from thresher.knowledge.databases.configured import Configured, settle
+from thresher.knowledge.databases.cache import SchemaCache
 from thresher.knowledge.databases.connections import Connections
-from thresher.knowledge.databases.describing import Describer
-from thresher.knowledge.databases.indexing import Indexing
+from thresher.knowledge.databases.descriptions import Describer
+from thresher.knowledge.databases.indexing import TableIndexer
 from thresher.knowledge.databases.models import (
-    Asker,
     Connection,
     FoundTables,
     QueryAnswer,
     Relations,
+    Requester,
     SchemaAnswer,
     SessionInfo,
     TableColumns,
     TableList,
 )
-from thresher.knowledge.databases.provided import Provider, standing_for
-from thresher.knowledge.databases.refreshing import Refresher
-from thresher.knowledge.databases.running import Runner, Statement, without_server
-from thresher.knowledge.databases.schemas import Schemas
-from thresher.knowledge.databases.searching import MOST_FOUND, Searcher
-from thresher.knowledge.databases.sessions import Sessions
-from thresher.knowledge.databases.shelf import Shelf
+from thresher.knowledge.databases.provisioning import (
+    ConfiguredConnection,
+    WorkspaceConnections,
+    server_connection,
+    settle,
+)
+from thresher.knowledge.databases.refresh import Refresher, SchemaLookup
+from thresher.knowledge.databases.sessions import ConnectorPool
+from thresher.knowledge.databases.statements import StatementRequest, StatementRunner, no_server_error
+from thresher.knowledge.databases.table_search import MOST_FOUND, TableSearcher, columns_of, listed, relations_of
 from thresher.search import SearchIndex
 from thresher.store import Database, SecretBox, clean
 
 
 class DatabaseService:
-    """Connections to databases, and answers out of them. One per process.
+    """Connections to databases, and answers from them. One per process.
 
     Args:
-        database: Where connections are kept.
-        index: Where tables are found.
+        database: Stores connections.
+        index: Finds tables.
         jobs: Embeds large schemas.
         secrets: Seals addresses.
-        audit: Notes every statement.
+        audit: Records every statement.
         settings: Who may connect to what, and for how long a statement runs.
     """
 
@@ -63,16 +65,16 @@ class DatabaseService:
         audit: AuditLog,
         settings: Settings,
     ) -> None:
-        shelf = self._shelf = Shelf(database)
-        self._sessions = Sessions(secrets, settings)
-        indexing = self._indexing = Indexing(database, index, jobs)
+        cache = self._cache = SchemaCache(database)
+        self._sessions = ConnectorPool(secrets, settings)
+        indexing = self._indexing = TableIndexer(database, index, jobs)
         self._refresher = Refresher(database, self._sessions, indexing)
         self._connections = Connections(database, indexing, jobs, self._sessions, secrets, settings)
-        self._schemas = Schemas(self._connections, shelf, self._refresher)
-        self._searcher = Searcher(index)
+        self._schemas = SchemaLookup(self._connections, cache, self._refresher)
+        self._searcher = TableSearcher(index)
         self._describer = Describer(self._searcher)
-        self._runner = Runner(self._sessions, shelf, audit, settings)
-        self._provider = Provider(database, self._connections, self._refresher, shelf, secrets)
+        self._runner = StatementRunner(self._sessions, cache, audit, settings)
+        self._provider = WorkspaceConnections(database, self._connections, self._refresher, cache, secrets)
 
     async def add_connection(
         self,
@@ -85,21 +87,21 @@ class DatabaseService:
         allow_functions: Sequence[str] = (),
         replace: bool = False,
     ) -> Connection:
-        """Keep a connection under a name; its schema is read in the background.
+        """Add a connection; its schema is read in the background.
 
         Args:
-            caller: Whose connection it will be: the tenant's where it has no user.
+            caller: The owner; the tenant if the caller has no user.
             name: Letters, digits, hyphens, dots, underscores.
             url: A SQLAlchemy URL, such as `postgresql://user:password@host:5432/shop` or `sqlite:////data/shop.db`.
-            samples: Whether potential relations may look at values.
+            samples: Whether potential relations may sample values.
             description: What it holds, in words.
-            allow_functions: Functions of that database's users that statements may call, as `schema.name`.
-            replace: Whether one of this name takes this address.
+            allow_functions: User-defined functions that statements may call, as `schema.name`.
+            replace: Whether to replace an existing connection of this name.
 
         Raises:
-            InvalidInput: The name or the URL is none, or its driver is not installed.
+            InvalidInput: The name or the URL is not valid, or its driver is not installed.
             Conflict: The name is taken.
-            NotAllowed: The caller may not connect to this place.
+            NotAllowed: The caller may not connect to this address.
         """
         held = await self._connections.add(
             caller,
@@ -114,62 +116,62 @@ class DatabaseService:
         return held.connection
 
     async def provide(self, caller: Caller, workspace: str, folders: Mapping[str, Path]) -> Mapping[str, str]:
-        """Have exactly these servers of a workspace be known by its column information, where no live one is.
+        """Provide column information for exactly these servers of a workspace, unless they have a live connection.
 
-        A connection that somebody added under a server's name, or under `WORKSPACE.SERVER`, comes first and is left
-        alone. Else there is one of the server's name, or, where that is another workspace's, `WORKSPACE.SERVER`; adding
-        a live one of that name replaces it. Who may add a workspace is not checked here.
+        A connection that a user added under a server's name, or as `WORKSPACE.SERVER`, takes precedence and is not
+        changed. Otherwise the connection has the server's name or, if another workspace uses that, `WORKSPACE.SERVER`;
+        adding a live connection of that name replaces it. Whether the caller may add a workspace is not checked here.
 
         Args:
-            caller: Whose workspace it is.
+            caller: The owner of the workspace.
             workspace: Its name.
-            folders: Server to the folder with its `.dbi` files; empty where the workspace is gone.
+            folders: Folders with `.dbi` files by server; empty if the workspace was removed.
 
         Returns:
-            Server to the name of the connection that stands for it.
+            Names of connections by server.
 
         Raises:
-            InvalidInput: The path of a folder cannot be kept.
-            Conflict: Others take these names again and again in this moment.
+            InvalidInput: The path of a folder cannot be stored.
+            Conflict: Concurrent requests keep taking these names.
         """
         return await self._provider.provide(caller, workspace, folders)
 
-    async def standing_for(self, caller: Caller, workspace: str, server: str) -> Connection | None:
-        """The connection that stands for a server of a workspace: the live one before what `provide` keeps."""
-        return standing_for(await self._connections.listed(caller), workspace, server)
+    async def server_connection(self, caller: Caller, workspace: str, server: str) -> Connection | None:
+        """The connection for a server of a workspace: a live one, else what `provide` added; None without either."""
+        return server_connection(await self._connections.listed(caller), workspace, server)
 
     async def list_connections(self, caller: Caller) -> tuple[Connection, ...]:
-        """The connections that the caller sees, by name; a user's own hides the tenant's of the same name."""
+        """The connections that the caller sees, sorted by name; a user's own hides the tenant's of the same name."""
         return await self._connections.listed(caller)
 
     async def connection(self, caller: Caller, name: str) -> Connection:
-        """One of them.
+        """A connection that the caller sees, by name.
 
         Raises:
-            NotFound: There is none of this name; the hint offers near ones.
+            NotFound: There is no such connection; the hint suggests similar names.
         """
         return (await self._connections.held(caller, name)).connection
 
     async def sees_any(self, caller: Caller) -> bool:
-        """Whether the caller sees a connection whose schema was read at least once; one round trip at most."""
+        """Whether the caller sees a connection whose schema has been read; at most one round trip."""
         return any(one.schema_at is not None for one in await self._connections.listed(caller))
 
     async def remove_connection(self, caller: Caller, name: str) -> None:
-        """Forget a connection, its address and what was read of its schema; the database is left alone.
+        """Remove a connection with its address and stored schema; the database itself is not changed.
 
         Raises:
             NotFound: There is no such connection.
-            NotAllowed: It is the tenant's and the caller a user, or it comes from the configuration.
+            NotAllowed: It belongs to the tenant and the caller is a user, or it comes from the configuration.
         """
         held = await self._connections.removable(caller, name)
         await self._refresher.forget(caller.tenant, held.id)
         await self._connections.remove(caller.tenant, held)
-        self._shelf.forget(caller.tenant, held.id)
+        self._cache.forget(caller.tenant, held.id)
 
     async def test_connection(self, caller: Caller, name: str) -> Health:
-        """Connect and ask something harmless; what fails is in the answer, and no error.
+        """Connect and run a harmless statement; a failure is reported in the result, not raised.
 
-        A schema that could not be read is read again in the background once the database answers.
+        If the database answers, a schema that could not be read is read again in the background.
 
         Raises:
             NotFound: There is no such connection.
@@ -185,7 +187,7 @@ class DatabaseService:
 
         Raises:
             NotFound: There is no such connection.
-            DatabaseUnavailable: It cannot be reached; what was known before is kept.
+            DatabaseUnavailable: It cannot be reached; the stored schema is kept.
             QueryFailed: Its catalog cannot be read.
         """
         held = await self._connections.held(caller, name)
@@ -202,20 +204,20 @@ class DatabaseService:
         budget: int = 4000,
         cursor: str | None = None,
     ) -> SchemaAnswer:
-        """What is in a database and what relates to what, inside a token budget.
+        """Describe a database's tables and relations within a token budget.
 
         Args:
-            caller: Who asks.
+            caller: The tenant and user.
             connection: Name of the connection.
-            table: `table` or `schema.table`: this one in full, with the keys that point to it.
-            question: What shall be found out: the tables that it needs, and those between them.
-            budget: Tokens at most, 160 to 100,000.
-            cursor: Of an answer to the same: what it left out.
+            table: `table` or `schema.table`: shown in full, with the keys that point to it.
+            question: A question; the answer shows the tables that it needs, and those between them.
+            budget: Maximum tokens, 160 to 100,000.
+            cursor: The cursor of an earlier answer with the same arguments; continues with what it left out.
 
         Raises:
             InvalidInput: An argument is out of bounds, or the cursor belongs to another question.
-            NotFound: There is no such connection or table; the hint offers near ones.
-            DatabaseUnavailable: Its schema was never read, and it cannot be reached.
+            NotFound: There is no such connection or table; the hint suggests similar names.
+            DatabaseUnavailable: The schema was never read, and the database cannot be reached.
         """
         held, catalog, notes = await self._schemas.of(caller, connection)
         return await self._describer.describe(
@@ -223,19 +225,19 @@ class DatabaseService:
         )
 
     async def get_table_columns(self, caller: Caller, connection: str, table: str) -> TableColumns:
-        """The columns of a table: name, type, nullable, default, comment, and the keys that it holds.
+        """The columns of a table: name, type, nullable, default, comment; and the keys that it holds.
 
         Args:
-            caller: Who asks.
+            caller: The tenant and user.
             connection: Name of the connection.
             table: `table` or `schema.table`.
 
         Raises:
-            NotFound: There is no such connection or table; the hint offers near ones.
-            DatabaseUnavailable: Its schema was never read, and it cannot be reached.
+            NotFound: There is no such connection or table; the hint suggests similar names.
+            DatabaseUnavailable: The schema was never read, and the database cannot be reached.
         """
         held, catalog, _ = await self._schemas.of(caller, connection)
-        return listing.columns_of(held, catalog.table(table))
+        return columns_of(held, catalog.table(table))
 
     async def list_tables(
         self,
@@ -247,34 +249,34 @@ class DatabaseService:
         limit: int = 100,
         cursor: str | None = None,
     ) -> TableList:
-        """Tables and views by name.
+        """List tables and views.
 
         Args:
-            caller: Who asks.
+            caller: The tenant and user.
             connection: Name of the connection.
-            search: Words of names or comments; all of them must be there.
-            schema: Only of this one.
-            limit: Tables at most, 1 to 1,000.
-            cursor: Of an answer to the same: the next ones.
+            search: Words that must all occur in the name, the comment or the columns.
+            schema: Only tables in this schema.
+            limit: Maximum tables, 1 to 1,000.
+            cursor: The cursor of an earlier answer with the same arguments.
 
         Raises:
             InvalidInput: An argument is out of bounds, or the cursor belongs to another list.
             NotFound: There is no such connection or schema.
-            DatabaseUnavailable: Its schema was never read, and it cannot be reached.
+            DatabaseUnavailable: The schema was never read, and the database cannot be reached.
         """
         held, catalog, notes = await self._schemas.of(caller, connection)
-        return listing.listed(held, catalog, search=search, schema=schema, limit=limit, cursor=cursor, notes=notes)
+        return listed(held, catalog, search=search, schema=schema, limit=limit, cursor=cursor, notes=notes)
 
     async def search_schema(
         self, caller: Caller, query: str, connection: str | None = None, *, limit: int = 10
     ) -> FoundTables:
-        """Tables that hold what is asked for, in any words.
+        """Find tables by any words.
 
         Args:
-            caller: Who asks.
-            query: Such as `which table holds invoices`.
-            connection: The only one that is asked; None: all that the caller sees.
-            limit: Tables at most, 1 to 50.
+            caller: The tenant and user.
+            query: Any words, such as `which table holds invoices`.
+            connection: Search only this connection; None for all that the caller sees.
+            limit: Maximum tables, 1 to 50.
 
         Raises:
             InvalidInput: There are no words, or the limit is out of bounds.
@@ -297,15 +299,15 @@ class DatabaseService:
         thread: str = "",
         tool: str = "",
     ) -> QueryAnswer:
-        """Run one statement that only reads.
+        """Run one read-only statement.
 
         Args:
-            caller: Who asks.
+            caller: The tenant and user.
             connection: Name of the connection.
-            sql: In the dialect of its engine.
-            max_rows: Rows at most, 1 to 10,000.
-            cursor: Of an answer to the same statement: the next rows. The statement runs again.
-            client: Name and version of the caller's client, for the audit log and the server's own view of sessions.
+            sql: A statement in the dialect of the engine.
+            max_rows: Maximum rows, 1 to 10,000.
+            cursor: The cursor of an earlier answer to the same statement, for the next rows; the statement runs again.
+            client: Name and version of the client, for the audit log and the server's list of sessions.
             model: The chat model that wrote the statement, likewise.
             thread: The conversation or session, likewise.
             tool: The tool or command that was called, likewise.
@@ -313,21 +315,21 @@ class DatabaseService:
         Raises:
             InvalidInput: An argument is out of bounds, or the cursor belongs to another statement.
             NotFound: There is no such connection.
-            StatementRefused: The guard does not let it run.
+            StatementRefused: The guard refuses it.
             QueryFailed: The database answered with an error, or not in time (`QueryTimeout`).
             DatabaseUnavailable: It cannot be reached.
         """
         held = await self._connections.held(caller, connection)
-        asker = Asker(client, model, thread, tool)
-        return await self._runner.query(Statement(caller, held, sql, asker), max_rows, cursor)
+        asker = Requester(client, model, thread, tool)
+        return await self._runner.query(StatementRequest(caller, held, sql, asker), max_rows, cursor)
 
     async def explain(
         self, caller: Caller, connection: str, sql: str, *, client: str = "", thread: str = "", tool: str = ""
     ) -> QueryAnswer:
-        """How the database would run a statement; it is not run.
+        """The database's plan for a statement, which is not run.
 
         Args:
-            caller: Who asks.
+            caller: The tenant and user.
             connection: Name of the connection.
             sql: The statement, without EXPLAIN.
             client: As for `query`.
@@ -338,10 +340,10 @@ class DatabaseService:
             As `query` does.
         """
         held = await self._connections.held(caller, connection)
-        return await self._runner.explain(Statement(caller, held, sql, Asker(client, "", thread, tool)))
+        return await self._runner.explain(StatementRequest(caller, held, sql, Requester(client, "", thread, tool)))
 
     async def session_info(self, caller: Caller, connection: str) -> SessionInfo:
-        """What the database itself says of a session of ours.
+        """Show one of our sessions in the database's own list of sessions.
 
         Raises:
             NotFound: There is no such connection.
@@ -349,9 +351,9 @@ class DatabaseService:
         """
         held = await self._connections.held(caller, connection)
         if not held.connection.live:
-            raise without_server(held.connection)
+            raise no_server_error(held.connection)
         async with self._sessions.use(caller.tenant, held) as connector:
-            rows = await connector.sessions(Tag("thresher", "", 0))
+            rows = await connector.sessions(SessionTag("thresher", "", 0))
         return SessionInfo(connection, held.connection.dialect, _named(rows))
 
     async def find_relations(self, caller: Caller, connection: str) -> Relations:
@@ -359,23 +361,24 @@ class DatabaseService:
 
         Raises:
             NotFound: There is no such connection.
-            DatabaseUnavailable: Its schema was never read, and it cannot be reached.
+            DatabaseUnavailable: The schema was never read, and the database cannot be reached.
         """
         held, catalog, notes = await self._schemas.of(caller, connection)
-        return listing.relations_of(held, catalog, notes)
+        return relations_of(held, catalog, notes)
 
     async def connector_url(self, caller: Caller, name: str) -> str:
-        """The whole address of a connection, with its password, to hand over to an upstream server.
+        """The full address of a connection, with its password, for an upstream server.
 
-        It goes neither into an answer nor into a log.
+        Must not appear in an answer or a log.
 
         Args:
-            caller: Whose server it is: a user's gets that user's own connections, the tenant's those of the tenant.
-            name: Of the connection.
+            caller: The owner of the server: a user's server gets only that user's connections, the tenant's server only
+                those of the tenant.
+            name: Name of the connection.
 
         Raises:
             NotFound: There is no such connection.
-            NotAllowed: It is the tenant's, and the server one user's.
+            NotAllowed: It belongs to the tenant, and the server to a user.
             DatabaseUnavailable: It is column information only.
         """
         held = await self._connections.held(caller, name)
@@ -385,7 +388,7 @@ class DatabaseService:
                 hint="Add the server with a key that names no user, or a connection of your own.",
             )
         if not held.connection.live:
-            raise without_server(held.connection)
+            raise no_server_error(held.connection)
         return self._connections.address(held)
 
     async def close(self) -> None:
@@ -398,7 +401,7 @@ class DatabaseService:
         await self._refresher.settle()
 
     async def embedded_tables(self, caller: Caller, name: str) -> int:
-        """How many tables of a connection are found by meaning; the others by their words.
+        """The number of tables of a connection that are found by meaning; the others are found by words.
 
         Raises:
             NotFound: There is no such connection.
@@ -406,21 +409,21 @@ class DatabaseService:
         held = await self._connections.held(caller, name)
         return await self._indexing.embedded(caller.tenant, held.id)
 
-    async def configure(self, caller: Caller, wanted: Sequence[Configured]) -> Mapping[str, str]:
-        """Have exactly these connections come from the configuration.
+    async def configure(self, caller: Caller, wanted: Sequence[ConfiguredConnection]) -> Mapping[str, str]:
+        """Make the configured connections exactly these.
 
         Args:
-            caller: Whose they are.
-            wanted: As the configuration names them now.
+            caller: The owner.
+            wanted: The connections in the configuration.
 
         Returns:
-            Those that cannot be used: name to reason, without credentials.
+            Reasons by name for those that cannot be used, without credentials.
         """
         return await settle(self._connections, self._refresher, caller, wanted)
 
 
 def _named(rows: Rows) -> Mapping[str, Any]:
-    """An answer as name to value: of rows of names and values these, else of its one row the columns."""
+    """Convert rows of names and values, or else a single row, to a mapping."""
     if [column.name for column in rows.columns] == ["name", "value"]:
         return {str(name): value for name, value in rows.rows}
     values = rows.rows[0] if rows.rows else ()

@@ -1,13 +1,11 @@
 """Stored sign-ins (OAuth 2.1) at upstream servers: obtaining, using, renewing and ending them.
 
-Invariant: a token is stored before it is used; only a person's sign-out, or the removal of the server, deletes one;
-and no secret shows in a message, a log line or a `repr`.
+Invariant: a token is stored before it is used; only a sign-out by a person, or the removal of the server, deletes one;
+no secret appears in a message, a log line or a `repr`.
 """
 
-from thresher.upstream.oauth.auth import StoredTokens, auth_for, identity_for
 from thresher.upstream.oauth.credential import Credentials
 from thresher.upstream.oauth.failures import SignInNeeded
-from thresher.upstream.oauth.keeper import settle_sign_ins
 from thresher.upstream.oauth.sign_in import (
     SIGN_IN_SECONDS,
     SignedIn,
@@ -18,6 +16,7 @@ from thresher.upstream.oauth.sign_in import (
     sign_in_state,
     sign_out,
 )
+from thresher.upstream.oauth.tokens import StoredTokens, auth_for, identity_for, settle_sign_ins
 
 __all__ = [
     "SIGN_IN_SECONDS",

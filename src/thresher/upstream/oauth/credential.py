@@ -1,6 +1,6 @@
-"""What is stored of a sign-in, and the door to where it is stored.
+"""The stored form of a sign-in, and the protocol of its store.
 
-Invariant: a credential is used only for the address and by the client that it was obtained for; its `repr` is empty.
+Invariant: a credential is used only for the address and by the client for which it was obtained; its `repr` is empty.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ from thresher.core import JSON
 from thresher.upstream.config import ServerConfig
 
 CLAIM_SECONDS = 25.0
-"""How long one process may take to renew a token before another may believe that it died over it."""
+"""Seconds after which a renewal by another process counts as abandoned."""
 _EARLY_SECONDS = 60.0
-"""Renewed so long before the end, or a tenth of the lifetime if that is less: a call may be under way for a while."""
+"""Tokens are renewed this long before expiry, or a tenth of their lifetime if that is less, as calls take time."""
 
 
 class Credentials(Protocol):
-    """Where sign-ins are kept: one for each tenant, server and identity."""
+    """The store of sign-ins: one for each tenant, server and identity."""
 
     async def load(self, config: ServerConfig) -> JSON | None:
-        """What is stored; None when nothing is."""
+        """Return the stored value; None without one."""
         ...
 
     async def save(self, config: ServerConfig, value: JSON) -> None:
-        """Store, whatever was there; it is durable on return."""
+        """Store a value, replacing any other; it is durable on return."""
         ...
 
     async def exchange(self, config: ServerConfig, old: JSON | None, new: JSON) -> bool:
-        """Store `new` if `old` is still what is stored, in one step for all processes; False when it is not."""
+        """Store `new` if `old` is still stored, atomically for all processes; returns whether it was stored."""
         ...
 
     async def clear(self, config: ServerConfig) -> None:
-        """Forget it."""
+        """Delete the stored value."""
         ...
 
 
-class Claim(BaseModel):
-    """One process is about to use up the refresh token; the others wait for what it gets.
+class RenewalClaim(BaseModel):
+    """A process's claim on the refresh token while it renews; other processes wait for its result.
 
     Attributes:
-        id: Whose.
-        at: Since when, in seconds of the epoch.
+        id: Identifies the claiming process.
+        at: Time of the claim, in seconds since the epoch.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -56,7 +56,7 @@ class Claim(BaseModel):
     at: float
 
     def alive(self, now: float) -> bool:
-        """Whether its holder may still be at it."""
+        """Whether its holder may still be renewing."""
         return abs(now - self.at) < CLAIM_SECONDS
 
 
@@ -65,16 +65,16 @@ class Credential(BaseModel):
 
     Attributes:
         address: The server that the tokens are for.
-        client: How we are registered with the authorization server.
-        issuer: The authorization server; empty for an old one that does not say.
-        token_endpoint: Where it renews tokens.
-        revocation_endpoint: Where it takes tokens back; empty when it does not.
-        resource: What the tokens are asked for (RFC 8707); empty when the server does not say.
+        client: Our registration with the authorization server.
+        issuer: The authorization server; empty for an old one that does not report it.
+        token_endpoint: The endpoint for renewal.
+        revocation_endpoint: The endpoint for revocation; empty without one.
+        resource: The resource of the tokens (RFC 8707); empty if the server does not name one.
         tokens: The last tokens.
-        expires_at: When the access token ends, in seconds of the epoch; None when nobody said.
-        problem: Why somebody has to sign in; empty when nobody has to.
-        refused: The authorization server itself has refused to renew, so that trying again is of no use.
-        claim: Who is renewing.
+        expires_at: Expiry of the access token, in seconds since the epoch; None if unknown.
+        problem: Why a person must sign in; empty if nobody must.
+        refused: Whether the authorization server has refused a renewal permanently.
+        claim: The claim of a process that renews.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
@@ -89,7 +89,7 @@ class Credential(BaseModel):
     expires_at: float | None = None
     problem: str = ""
     refused: bool = False
-    claim: Claim | None = None
+    claim: RenewalClaim | None = None
 
     def __repr__(self) -> str:
         return "Credential(***)"
@@ -98,16 +98,16 @@ class Credential(BaseModel):
 
     @property
     def access(self) -> str:
-        """The access token; empty when there is none."""
+        """The access token; empty without one."""
         return self.tokens.access_token if self.tokens is not None else ""
 
     @property
     def refresh(self) -> str:
-        """The refresh token; empty when there is none."""
+        """The refresh token; empty without one."""
         return (self.tokens.refresh_token or "") if self.tokens is not None else ""
 
     def expired(self, now: float) -> bool:
-        """Whether the access token has ended, as far as is known."""
+        """Whether the access token has expired, as far as is known."""
         return self.expires_at is not None and now >= self.expires_at
 
     def due(self, now: float) -> bool:
@@ -118,11 +118,11 @@ class Credential(BaseModel):
         return now >= self.expires_at - early
 
     def changed(self, **values: Any) -> Credential:
-        """The same with other values."""
+        """A copy with other values."""
         return self.model_copy(update=values)
 
     def renewed(self, tokens: OAuthToken, now: float) -> Credential:
-        """The same with new tokens; what the answer leaves out stays as it was (RFC 6749, section 6)."""
+        """A copy with new tokens; fields that the answer leaves out are kept (RFC 6749, section 6)."""
         kept = {"refresh_token": tokens.refresh_token or self.refresh or None, "scope": tokens.scope or self.scope}
         expires_at = None if tokens.expires_in is None else now + tokens.expires_in
         return self.changed(
@@ -131,21 +131,21 @@ class Credential(BaseModel):
 
     @property
     def scope(self) -> str | None:
-        """What was granted; None when nobody said."""
+        """The granted scopes; None if unknown."""
         return self.tokens.scope if self.tokens is not None else None
 
     def dump(self) -> JSON:
-        """As it is stored."""
+        """The stored form."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
 def address_of(config: ServerConfig) -> str:
-    """A server's address in the one form in which addresses are compared."""
+    """A server's address in canonical form, for comparison."""
     return resource_url_from_server_url(config.url)
 
 
 def shown_address(url: object) -> str:
-    """An address as it may be shown: neither user nor query."""
+    """An address without user and query, so that it may be shown."""
     try:
         parts = urlsplit(str(url))
     except ValueError:
@@ -154,17 +154,17 @@ def shown_address(url: object) -> str:
 
 
 def read_credential(config: ServerConfig, value: JSON | None) -> Credential | None:
-    """The stored credential, if it belongs to this server as it is configured now."""
+    """The stored credential, if it belongs to this server's current configuration; else None."""
     if value is None:
         return None
     try:
         credential = Credential.model_validate(value)
     except ValidationError:
-        return None  # of another version: signing in again replaces it
+        return None  # written by another version: a new sign-in replaces it
     if credential.address != address_of(config):
         return None
     configured = config.oauth.client_id if config.oauth is not None else ""
     if configured and credential.client is not None and credential.client.client_id != configured:
-        # A client metadata address that the authorization server does not take gives way to a registration.
+        # If the authorization server does not support a client metadata address, we have registered dynamically.
         return credential if configured.startswith("https://") else None
     return credential

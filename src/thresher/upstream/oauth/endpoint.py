@@ -1,7 +1,7 @@
-"""Sends OAuth's own requests, to whatever address a server's metadata names, and judges the answers.
+"""Sends OAuth requests to the addresses in a server's metadata, and interprets the answers.
 
-Invariant: a secret travels only over https, or in clear to the very host that the owner configured; no answer grows
-past the bound; an answer that is no plain refusal never counts as one.
+Invariant: a secret is sent only over https, or in clear to the host that the owner configured; answers are bounded in
+size; only a clear refusal counts as one.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ _ANSWER_BYTES = 1 << 20
 _REQUEST_SECONDS = 15.0
 _FORM = "application/x-www-form-urlencoded"
 _GRANT_ERRORS = {"invalid_grant", "bad_refresh_token"}
-"""The first by RFC 6749, section 5.2; the second is GitHub's."""
+"""`invalid_grant` is from RFC 6749, section 5.2, the other GitHub's."""
 _CLIENT_ERRORS = {"invalid_client", "unauthorized_client", "incorrect_client_credentials"}
 _KEPT_HEADERS = ("content-type", "www-authenticate")
 
 
-class Endpoint:
-    """Where one server's OAuth requests go; see `open_endpoint`."""
+class OAuthEndpoint:
+    """Sends OAuth requests for one server; see `open_endpoint`."""
 
     def __init__(self, config: ServerConfig, client: httpx2.AsyncClient) -> None:
         self._config = config
         self._client = client
 
     async def send(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request and read the whole answer; redirects are handed back.
+        """Send a request and read the whole answer; redirects are returned, not followed.
 
         Raises:
             UpstreamRefused: The address is not safe, so nothing was sent.
-            UpstreamError: No answer, or too large a one.
+            UpstreamError: No answer, or one that is too large.
         """
         check_address(self._config, str(request.url))
         request.headers["User-Agent"] = f"thresher/{version('thresher')}"
@@ -75,10 +75,10 @@ class Endpoint:
         return whole
 
     async def tokens(self, request: httpx2.Request) -> OAuthToken:
-        """Ask the token endpoint.
+        """Send a request to the token endpoint.
 
         Raises:
-            GrantRefused: It refuses this grant, or our registration, for good.
+            GrantRefused: It refuses this grant, or our registration, permanently.
             UpstreamRefused: It refuses the request in some other way.
             UpstreamError: It gave no usable answer.
         """
@@ -90,17 +90,17 @@ class Endpoint:
 
 
 @asynccontextmanager
-async def open_endpoint(config: ServerConfig) -> AsyncGenerator[Endpoint]:
-    """Connections of their own for OAuth requests: they carry none of the server's headers."""
+async def open_endpoint(config: ServerConfig) -> AsyncGenerator[OAuthEndpoint]:
+    """Open separate connections for OAuth requests, without the server's headers."""
     async with httpx2.AsyncClient(timeout=httpx2.Timeout(_REQUEST_SECONDS)) as client:
-        yield Endpoint(config, client)
+        yield OAuthEndpoint(config, client)
 
 
 def check_address(config: ServerConfig, url: str) -> None:
-    """Refuse an address that would carry secrets in clear to somewhere else.
+    """Check that no secret would be sent in clear to another host.
 
     Raises:
-        UpstreamRefused: It is neither https, nor the server's own host, nor loopback beside loopback.
+        UpstreamRefused: The address is neither https, nor on the server's own host, nor loopback like the server.
     """
     try:
         parts, own = urlsplit(url), urlsplit(config.url)
@@ -112,7 +112,7 @@ def check_address(config: ServerConfig, url: str) -> None:
         return
     raise UpstreamRefused(
         f"Server '{config.name}' wants a sign-in at {shown_address(url)}, which is not safe.",
-        hint="Authorization servers must have https addresses; tell whoever runs the server.",
+        hint="Authorization servers must have https addresses; report this to the operator of the server.",
     )
 
 
@@ -131,19 +131,19 @@ def is_token_request(request: httpx2.Request) -> bool:
 
 
 def read_tokens(config: ServerConfig, response: httpx2.Response, *, secrets: Iterable[str] = ()) -> OAuthToken:
-    """Judge the answer of a token endpoint.
+    """Interpret the answer of a token endpoint.
 
-    Answers are taken as servers give them: an error under status 200 (GitHub), scopes as a list, an odd `expires_in`.
+    Deviations of real servers are tolerated: an error with status 200 (GitHub), scopes as a list, an odd `expires_in`.
 
     Args:
-        config: The server whose sign-in it is.
+        config: The server of the sign-in.
         response: The whole answer.
-        secrets: What was sent; none of it may come back in an error.
+        secrets: Secrets that were sent, which must not appear in an error.
 
     Raises:
-        GrantRefused: The grant, or our registration, is refused for good.
+        GrantRefused: The grant, or our registration, is refused permanently.
         UpstreamRefused: It is refused in some other way.
-        UpstreamError: It is no usable answer.
+        UpstreamError: The answer is not usable.
     """
     where = shown_address(response.request.url)
     body = _object(response.content)
@@ -159,7 +159,7 @@ def read_tokens(config: ServerConfig, response: httpx2.Response, *, secrets: Ite
     try:
         return OAuthToken.model_validate(_tolerated(body))
     except ValidationError as error:
-        # Its own text quotes the answer, tokens included.
+        # The error's own text quotes the answer with its tokens.
         fields = ", ".join(sorted({str(problem["loc"][0]) for problem in error.errors(include_input=False)}))
         raise unavailable(config, where, f"its answer lacks a usable {fields}") from None
 

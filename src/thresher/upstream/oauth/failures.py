@@ -1,6 +1,6 @@
-"""What goes wrong with sign-ins, worded so that a person knows what to run.
+"""Errors of sign-ins, with the command that a person has to run.
 
-Invariant: no message holds a token, a code or a client secret, whatever a foreign server wrote into its answer.
+Invariant: no message holds a token, a code or a client secret, whatever a foreign server writes into its answer.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ _TEXT_CHARS = 200
 
 
 class SignInNeeded(UpstreamRefused):
-    """A person has to sign in before the server can be used; trying again changes nothing."""
+    """A person must sign in before the server can be used; trying again does not help."""
 
     code = "sign_in_needed"
 
 
 class GrantRefused(UpstreamRefused):
-    """The authorization server has refused a grant for good.
+    """The authorization server has refused a grant permanently.
 
     Attributes:
-        client: Whether it is our registration that it does not know any more, rather than the sign-in.
+        client: Whether it refused our registration rather than the sign-in.
     """
 
     def __init__(self, message: str, *, hint: str = "", client: bool = False) -> None:
@@ -33,12 +33,12 @@ class GrantRefused(UpstreamRefused):
 
 
 def sign_in_needed(config: ServerConfig, why: str, *, scope: str = "") -> SignInNeeded:
-    """The error of a call that cannot be made before somebody signs in.
+    """The error of a call that needs a sign-in first.
 
     Args:
-        config: The server, and whose credentials were wanted.
-        why: What is the matter, without a full stop.
-        scope: Further scopes to ask for.
+        config: The server, with the identity whose credentials are missing.
+        why: The reason, without a full stop.
+        scope: Further scopes to request.
     """
     return SignInNeeded(
         f"Server '{config.name}' needs a sign-in: {why}.", hint=f"Run: {login_command(config, scope=scope)}"
@@ -46,19 +46,19 @@ def sign_in_needed(config: ServerConfig, why: str, *, scope: str = "") -> SignIn
 
 
 def login_command(config: ServerConfig, *, scope: str = "") -> str:
-    """What to type in order to sign in."""
+    """The command that signs in."""
     user = f" --user {config.identity}" if config.identity else ""
     scopes = "".join(f" --scope {word}" for word in clean(scope).split())
     return f"thresher servers login {config.name}{user}{scopes}"
 
 
 def unavailable(config: ServerConfig, address: str, reason: str) -> UpstreamError:
-    """An authorization server cannot be asked now; nothing that is stored has changed.
+    """The error of an authorization server that does not answer; the stored sign-in is unchanged.
 
     Args:
-        config: The server whose sign-in it serves.
-        address: Whom we asked, without query.
-        reason: Why it did not answer.
+        config: The server of the sign-in.
+        address: The address that was asked, without query.
+        reason: Why there was no answer.
     """
     return UpstreamError(
         f"The authorization server of '{config.name}' gave no usable answer at {address} ({reason}).",
@@ -67,6 +67,6 @@ def unavailable(config: ServerConfig, address: str, reason: str) -> UpstreamErro
 
 
 def clean(text: str, secrets: Iterable[str] = ()) -> str:
-    """A foreign text as one short, printable line without any of the secrets."""
+    """Foreign text as one short, printable line without the secrets."""
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     return Redactor(values=[secret for secret in secrets if secret])(line)[:_TEXT_CHARS]

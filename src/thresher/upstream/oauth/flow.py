@@ -1,9 +1,9 @@
-"""Runs the MCP library's OAuth flow by hand: it finds the servers, registers, and exchanges; we send and we store.
+"""Drives the MCP library's OAuth flow: the library discovers, registers and exchanges; this module sends and stores.
 
-The library's provider is not used on calls: it holds a lock over each whole request, forgets tokens after any failed
-refresh, and does not know a stored token's expiry or its token endpoint. Driven by hand it does what it is good at.
+The library's provider is not used for calls: it holds a lock during each whole request, drops tokens after any failed
+refresh, and does not know a stored token's expiry or token endpoint.
 
-Invariant: only our own errors leave this module, and what the library logs of foreign answers is dropped.
+Invariant: only our own errors leave this module, and the library's log lines, which quote foreign answers, are dropped.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from pydantic import ValidationError
 from thresher.core import UpstreamRefused
 from thresher.upstream.config import ServerConfig
 from thresher.upstream.oauth.credential import Credential, address_of
-from thresher.upstream.oauth.endpoint import Endpoint, is_token_request, read_tokens
+from thresher.upstream.oauth.endpoint import OAuthEndpoint, is_token_request, read_tokens
 from thresher.upstream.oauth.failures import clean
 
-# Its lines quote authorization answers, tokens and secrets included; what went wrong is in our own errors.
+# Its lines quote answers with tokens and secrets; our own errors describe what went wrong.
 logging.getLogger("mcp.client.auth.oauth2").disabled = True
 
 _ENOUGH_REQUESTS = 40
-"""More than discovery, registration and exchange with all their redirects can need."""
+"""More than discovery, registration and exchange need, including redirects."""
 
 
-class Memory:
-    """What one flow starts from and what it obtains: the library's `TokenStorage`, kept nowhere.
+class FlowStorage:
+    """The library's `TokenStorage` for a single flow, in memory only.
 
     Args:
-        client: A registration to use in place of a new one.
+        client: A registration to use instead of a new one.
     """
 
     def __init__(self, client: OAuthClientInformationFull | None = None) -> None:
@@ -44,19 +44,19 @@ class Memory:
         self.tokens: OAuthToken | None = None
 
     async def get_tokens(self) -> OAuthToken | None:
-        """None: a flow obtains tokens, it does not renew them."""
+        """Return None: a flow obtains tokens and does not renew them."""
         return None
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Take the flow's result."""
+        """Store the flow's result."""
         self.tokens = tokens
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """The registration to use."""
+        """Return the registration to use."""
         return self.client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Take a new registration."""
+        """Store a new registration."""
         self.client = client_info
 
 
@@ -64,9 +64,9 @@ def challenge(request: httpx2.Request, answer: httpx2.Response | None, scopes: t
     """The 401 that starts the flow.
 
     Args:
-        request: What was asked of the server.
-        answer: What it said; None when it was not asked.
-        scopes: What to ask for in place of what the server names.
+        request: The request to the server.
+        answer: The server's answer; None if it was not asked.
+        scopes: Scopes to request instead of those that the server names.
     """
     asked = answer is not None and answer.status_code in (401, 403)
     words = {
@@ -81,7 +81,7 @@ def challenge(request: httpx2.Request, answer: httpx2.Response | None, scopes: t
 async def run_flow(
     config: ServerConfig,
     provider: OAuthClientProvider,
-    endpoint: Endpoint,
+    endpoint: OAuthEndpoint,
     request: httpx2.Request,
     answer: httpx2.Response,
     *,
@@ -91,24 +91,24 @@ async def run_flow(
 
     Args:
         config: The server.
-        provider: The library's flow, over a `Memory`.
+        provider: The library's flow, with `FlowStorage`.
         endpoint: Sends its requests.
-        request: What the flow believes to authorize; it is not sent again.
+        request: The request that the flow authorizes; it is not sent again.
         answer: The server's 401; see `challenge`.
-        now: The clock, in seconds of the epoch.
+        now: The clock, in seconds since the epoch.
 
     Returns:
         The credential, not yet stored.
 
     Raises:
-        GrantRefused: The authorization server refused for good.
+        GrantRefused: The authorization server refused permanently.
         UpstreamRefused: It, or the server's metadata, does not allow a sign-in.
         UpstreamError: One of them gave no usable answer.
     """
     try:
         await _drive(config, provider, endpoint, request, answer)
     except OAuthRegistrationError as error:
-        # Where the answer could not be read the library quotes it.
+        # The library quotes an answer that it could not read.
         words = "its answer is not usable" if isinstance(error.__cause__, ValueError) else clean(str(error))
         raise UpstreamRefused(
             f"The authorization server of '{config.name}' does not let us register: {words}.",
@@ -120,7 +120,7 @@ async def run_flow(
     except OAuthFlowError as error:
         raise UpstreamRefused(
             f"Signing in at server '{config.name}' is not possible: {clean(str(error))}.",
-            hint="This is a fault of that server's metadata: report it there.",
+            hint="The server's metadata is wrong: report it there.",
         ) from None
     return _obtained(config, provider, now())
 
@@ -128,7 +128,7 @@ async def run_flow(
 async def _drive(
     config: ServerConfig,
     provider: OAuthClientProvider,
-    endpoint: Endpoint,
+    endpoint: OAuthEndpoint,
     request: httpx2.Request,
     answer: httpx2.Response,
 ) -> None:
@@ -143,9 +143,9 @@ async def _drive(
             response = await endpoint.send(outgoing)
             if is_token_request(outgoing) and response.next_request is None:
                 tokens = read_tokens(config, response, secrets=_secrets(provider))
-                # The tolerant reading, in the library's stricter form.
+                # What we have read tolerantly, in the library's stricter form.
                 response = httpx2.Response(200, content=tokens.model_dump_json(exclude_none=True), request=outgoing)
-        raise UpstreamRefused(f"Signing in at server '{config.name}' leads from one address to the next without end.")
+        raise UpstreamRefused(f"Signing in at server '{config.name}' leads to endless redirects.")
     finally:
         await flow.aclose()
 
@@ -173,7 +173,7 @@ def _obtained(config: ServerConfig, provider: OAuthClientProvider, now: float) -
 
 
 def settle_method(client: OAuthClientInformationFull, metadata: OAuthMetadata | None) -> OAuthClientInformationFull:
-    """Say how a client with a secret proves it, where its registration does not.
+    """Set how a client proves its secret, if its registration does not.
 
     By RFC 8414, section 2, a server that lists no methods takes `client_secret_basic`.
     """

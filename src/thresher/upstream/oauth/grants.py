@@ -1,6 +1,6 @@
-"""The two grants that need no person: a refresh token, and a client's own credentials.
+"""The two grants that need no person: a refresh token, and client credentials.
 
-Invariant: a grant is asked for where the sign-in was made, and nowhere else.
+Invariant: a grant is requested only from the authorization server of the sign-in.
 """
 
 from __future__ import annotations
@@ -17,21 +17,20 @@ from mcp.shared.auth import OAuthClientInformationFull
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 
-from thresher.upstream.config import ServerConfig
+from thresher.upstream.config import OAuthClient, ServerConfig
 from thresher.upstream.oauth.credential import Credential
-from thresher.upstream.oauth.endpoint import Endpoint, check_address, open_endpoint
+from thresher.upstream.oauth.endpoint import OAuthEndpoint, check_address, open_endpoint
 from thresher.upstream.oauth.failures import GrantRefused, sign_in_needed
-from thresher.upstream.oauth.flow import Memory, challenge, run_flow
-from thresher.upstream.oauth_client import OAuthClient
+from thresher.upstream.oauth.flow import FlowStorage, challenge, run_flow
 
 PROTOCOL = "2025-11-25"
-"""Named to the library's flow, which then asks for tokens of this one server (RFC 8707)."""
+"""Passed to the library's flow, which then requests tokens for this server alone (RFC 8707)."""
 Method = Literal["client_secret_basic", "client_secret_post"]
 _METHODS: tuple[Method, ...] = ("client_secret_basic", "client_secret_post")
 
 
 def machine_client(config: ServerConfig) -> OAuthClient | None:
-    """The configured client whose own rights are used, without a person; None where a person signs in."""
+    """The configured client whose own rights are used; None if a person signs in."""
     return config.oauth if config.oauth is not None and config.oauth.grant == "client_credentials" else None
 
 
@@ -40,12 +39,12 @@ async def obtain(config: ServerConfig, held: Credential | None) -> Credential:
 
     Args:
         config: The server.
-        held: What is stored.
+        held: The stored credential.
 
     Raises:
-        SignInNeeded: Only a person can.
-        GrantRefused: The authorization server refuses for good.
-        UpstreamError: It gave no usable answer, or refuses for now.
+        SignInNeeded: It needs a person.
+        GrantRefused: The authorization server refuses permanently.
+        UpstreamError: It gave no usable answer, or refuses temporarily.
     """
     async with open_endpoint(config) as endpoint:
         if (client := machine_client(config)) is not None:
@@ -54,7 +53,7 @@ async def obtain(config: ServerConfig, held: Credential | None) -> Credential:
 
 
 def check_renewable(config: ServerConfig, held: Credential | None) -> Credential:
-    """What is stored, if a token can be had from it without a person.
+    """Return the stored credential if it can be renewed without a person.
 
     Raises:
         SignInNeeded: It cannot.
@@ -68,7 +67,7 @@ def check_renewable(config: ServerConfig, held: Credential | None) -> Credential
     return held
 
 
-async def _refreshed(config: ServerConfig, held: Credential, endpoint: Endpoint) -> Credential:
+async def _refreshed(config: ServerConfig, held: Credential, endpoint: OAuthEndpoint) -> Credential:
     check_address(config, held.token_endpoint)
     form = {"grant_type": "refresh_token", "refresh_token": held.refresh}
     if held.resource:
@@ -78,7 +77,7 @@ async def _refreshed(config: ServerConfig, held: Credential, endpoint: Endpoint)
 
 
 def authenticated(config: ServerConfig, held: Credential, url: str, form: dict[str, str]) -> httpx2.Request:
-    """A request to the authorization server in the name of our registration (RFC 6749, section 2.3.1)."""
+    """A request to the authorization server, authenticated as our client (RFC 6749, section 2.3.1)."""
     client, secret = held.client, ""
     headers: dict[str, str] = {}
     if client is not None:
@@ -100,10 +99,12 @@ def _secret(config: ServerConfig, client: OAuthClientInformationFull) -> str:
     return client.client_secret or ""
 
 
-async def _client_credentials(config: ServerConfig, client: OAuthClient, known: str, endpoint: Endpoint) -> Credential:
-    """Try the usual way to prove the secret, then the other one if the server knows only that.
+async def _client_credentials(
+    config: ServerConfig, client: OAuthClient, known: str, endpoint: OAuthEndpoint
+) -> Credential:
+    """Try the usual method to prove the secret, then the other one if the server supports only that.
 
-    Without a configured issuer the first one that gave a token stays the only one.
+    Without a configured issuer, the first one that issued a token remains the only one.
     """
     for method in _METHODS:
         provider = _provider(config, client, client.issuer or known, method)
@@ -120,11 +121,11 @@ async def _client_credentials(config: ServerConfig, client: OAuthClient, known: 
 
 def _provider(config: ServerConfig, client: OAuthClient, issuer: str, method: Method) -> ClientCredentialsOAuthProvider:
     with warnings.catch_warnings():
-        # The library wants an issuer always; the first contact may have to do without.
+        # The library expects an issuer, which is unknown at the first contact.
         warnings.simplefilter("ignore", MCPDeprecationWarning)
         return ClientCredentialsOAuthProvider(
             config.url,
-            Memory(),
+            FlowStorage(),
             client_id=client.client_id,
             client_secret=client.client_secret,
             token_endpoint_auth_method=method,

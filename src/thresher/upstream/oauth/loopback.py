@@ -1,6 +1,6 @@
-"""The address on this machine to which a browser is sent back after a sign-in.
+"""The local address to which a browser is redirected after a sign-in.
 
-Invariant: it listens on 127.0.0.1 only, for one sign-in, and takes no answer that does not carry that sign-in's state.
+Invariant: it listens only on 127.0.0.1, for one sign-in, and accepts only answers with that sign-in's state.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PAGE = "<!doctype html><meta charset=utf-8><title>Thresher</title><h1>{title}</
 
 
 class Loopback:
-    """Waits for one browser; see `open_loopback`."""
+    """Waits for the browser of one sign-in; see `open_loopback`."""
 
     def __init__(self, config: ServerConfig) -> None:
         self._config = config
@@ -36,26 +36,26 @@ class Loopback:
 
     @property
     def address(self) -> str:
-        """Where the browser is to be sent back to."""
+        """The redirect address for the browser."""
         return f"http://{_HOST}:{self._port}{_PATH}"
 
     def expect(self, state: str) -> None:
-        """Take answers with this state from now on."""
+        """Accept answers with this state from now on."""
         self._state = state
 
     async def answer(self) -> AuthorizationCodeResult:
         """Wait for the browser.
 
         Raises:
-            UpstreamRefused: The authorization server, or the person, has refused.
+            UpstreamRefused: The authorization server or the person has refused.
         """
         return await asyncio.shield(self._answer)
 
     def take(self, address: str) -> None:
-        """Take the address to which a browser was sent that could not reach us.
+        """Accept the redirect address of a browser that could not reach this process.
 
         Raises:
-            InvalidInput: It is not that of this sign-in.
+            InvalidInput: It does not belong to this sign-in.
         """
         query = {name: values[0] for name, values in parse_qs(urlsplit(address.strip()).query).items()}
         if not self._state or not secrets.compare_digest(query.get("state", "").encode(), self._state.encode()):
@@ -64,7 +64,7 @@ class Loopback:
                 hint="Copy the whole address that the browser shows after the sign-in.",
             )
         if self._answer.done():
-            raise InvalidInput("This sign-in has its answer already.")
+            raise InvalidInput("This sign-in already has its answer.")
         if code := query.get("code"):
             result = AuthorizationCodeResult(code=code, state=query["state"], iss=query.get("iss"))
             self._answer.set_result(result)
@@ -96,13 +96,13 @@ class Loopback:
         return _response("200 OK", "Thank you", "Go back to the terminal; this page can be closed.")
 
     def listens(self, server: asyncio.Server) -> None:
-        """Note the port that was free."""
+        """Record the chosen port."""
         self._port = int(server.sockets[0].getsockname()[1])
 
     def close(self) -> None:
-        """Wait no more."""
+        """Stop waiting."""
         if self._answer.done() and not self._answer.cancelled():
-            self._answer.exception()  # nobody may have waited
+            self._answer.exception()  # there may have been no waiting caller
         self._answer.cancel()
 
 
@@ -112,7 +112,7 @@ async def open_loopback(config: ServerConfig, port: int = 0) -> AsyncGenerator[L
 
     Args:
         config: The server.
-        port: Where; 0 for any free port.
+        port: The port; 0 for any free one.
 
     Raises:
         InvalidInput: The port is taken.
@@ -122,7 +122,7 @@ async def open_loopback(config: ServerConfig, port: int = 0) -> AsyncGenerator[L
         server = await asyncio.start_server(loopback._serve, _HOST, port, limit=_REQUEST_BYTES)  # pyright: ignore[reportPrivateUsage] - its own server
     except OSError as error:
         raise InvalidInput(
-            f"Port {port} cannot be listened on for the sign-in ({error.strerror}).",
+            f"Port {port} for the sign-in cannot be opened ({error.strerror}).",
             hint="Free it, or register another redirect address and set 'callbackPort' to its port.",
         ) from None
     loopback.listens(server)

@@ -1,7 +1,7 @@
-"""Renews a stored token: one process at a time, and what is got is stored before anybody uses it.
+"""Renews a stored token: in one process at a time, and stored before it is used.
 
-Invariant: a refresh token is used up only under a claim that every process respects; a renewal that fails for the
-moment leaves what is stored as it was; nobody's newer sign-in or sign-out is ever overwritten.
+Invariant: a refresh token is used only under a claim that all processes respect; a renewal that fails temporarily
+leaves the stored credential unchanged; a newer sign-in or sign-out is never overwritten.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from thresher.core import JSON, StoreError, UpstreamError, event
 from thresher.upstream.config import ServerConfig
 from thresher.upstream.oauth.credential import (
     CLAIM_SECONDS,
-    Claim,
     Credential,
     Credentials,
+    RenewalClaim,
     address_of,
     read_credential,
 )
@@ -27,29 +27,29 @@ from thresher.upstream.oauth.grants import check_renewable, machine_client, obta
 _logger = logging.getLogger("thresher.upstream")
 _POLL_SECONDS = 0.1
 _MOST_LOST = 20
-"""Races against other processes and people; more are none."""
+"""Lost races against other processes and people after which renewing gives up."""
 _RENEWAL_SECONDS = CLAIM_SECONDS - 5.0
-"""The rest is for storing the result before another process takes the claim over."""
+"""Time limit for a renewal; the rest of the claim is for storing the result."""
 _STORE_SECONDS = 600.0
-"""How long a renewed token waits for a database that is away."""
+"""How long to retry storing a renewed token while the database is unavailable."""
 _STORE_PAUSE_SECONDS = 2.0
 
 
 async def renew(config: ServerConfig, credentials: Credentials, unfit: str) -> Credential:
-    """Get another access token than `unfit`, from whoever is quicker: this process, another, or a person.
+    """Get another access token than `unfit`: from this process, another one, or a new sign-in, whichever is first.
 
     Args:
-        config: The server, and whose credentials.
-        credentials: Where they are stored.
-        unfit: The access token that has ended or was refused; empty when there is none.
+        config: The server, with the identity whose credentials to use.
+        credentials: The store of sign-ins.
+        unfit: The access token that has expired or was refused; empty without one.
 
     Returns:
-        The stored credential with a token that can be used.
+        The stored credential with a usable token.
 
     Raises:
-        SignInNeeded: Only a person can.
-        UpstreamError: Not for the moment; nothing is lost.
-        StoreError: The database is away.
+        SignInNeeded: It needs a person.
+        UpstreamError: It is not possible at the moment; the sign-in is kept.
+        StoreError: The database is unavailable.
     """
     lost = 0
     while lost < _MOST_LOST:
@@ -63,20 +63,20 @@ async def renew(config: ServerConfig, credentials: Credentials, unfit: str) -> C
         if held is not None and held.claim is not None and held.claim.alive(now):
             await asyncio.sleep(_POLL_SECONDS)
             continue
-        claimed = (held or Credential(address=address_of(config))).changed(claim=Claim(at=now))
+        claimed = (held or Credential(address=address_of(config))).changed(claim=RenewalClaim(at=now))
         if await credentials.exchange(config, value, claimed.dump()):
             renewed = await _renew_claimed(config, credentials, claimed)
             if renewed is not None:
                 return renewed
         lost += 1
     raise UpstreamError(
-        f"The sign-in at server '{config.name}' cannot be stored: it changes all the time, or the server is removed.",
+        f"The sign-in at server '{config.name}' cannot be stored: it keeps changing, or the server was removed.",
         hint="Look at thresher servers list.",
     )
 
 
 async def _renew_claimed(config: ServerConfig, credentials: Credentials, claimed: Credential) -> Credential | None:
-    """Use the claim up; None when a person has signed in or out meanwhile."""
+    """Renew under the claim; None if a person has signed in or out meanwhile."""
     held = claimed.dump()
     try:
         async with asyncio.timeout(_RENEWAL_SECONDS):
@@ -112,7 +112,7 @@ def _refusal_words(refusal: GrantRefused) -> str:
 
 
 async def _store(config: ServerConfig, credentials: Credentials, held: JSON, renewed: Credential) -> bool:
-    """Store a renewed token, however long the database takes: the old refresh token may be worth nothing any more."""
+    """Store a renewed token, retrying for a long time: the old refresh token may no longer be valid."""
     deadline = time.monotonic() + _STORE_SECONDS
     while True:
         try:

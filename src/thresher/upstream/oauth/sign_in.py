@@ -1,7 +1,7 @@
-"""Signing a person in at a server, and out again.
+"""Signs a person in at a server, and out again.
 
-Invariant: nothing is stored before the sign-in has succeeded, so that one which is given up leaves the former as it
-was; a sign-out forgets first and tells the authorization server after.
+Invariant: nothing is stored before the sign-in has succeeded, so that an abandoned one leaves the former sign-in
+unchanged; a sign-out first deletes the credential and then informs the authorization server.
 """
 
 from __future__ import annotations
@@ -32,14 +32,13 @@ from thresher.core import (
     UpstreamTimeout,
     event,
 )
-from thresher.upstream.config import ServerConfig
+from thresher.upstream.config import OAuthClient, ServerConfig
 from thresher.upstream.oauth.credential import Credential, Credentials, read_credential, shown_address
-from thresher.upstream.oauth.endpoint import Endpoint, check_address, open_endpoint
-from thresher.upstream.oauth.flow import Memory, challenge, run_flow, settle_method
+from thresher.upstream.oauth.endpoint import OAuthEndpoint, check_address, open_endpoint
+from thresher.upstream.oauth.flow import FlowStorage, challenge, run_flow, settle_method
 from thresher.upstream.oauth.grants import PROTOCOL, authenticated, machine_client, obtain
-from thresher.upstream.oauth.keeper import forget
 from thresher.upstream.oauth.loopback import Loopback, open_loopback
-from thresher.upstream.oauth_client import OAuthClient
+from thresher.upstream.oauth.tokens import forget
 
 _logger = logging.getLogger("thresher.upstream")
 SIGN_IN_SECONDS = 300.0
@@ -51,12 +50,12 @@ State = Literal["", "done", "needed"]
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """What a sign-in obtained.
+    """The result of a sign-in.
 
     Attributes:
-        issuer: The authorization server; empty for an old one that does not say.
-        scope: What was granted; empty when nobody said.
-        expires_at: When the first access token ends, in seconds of the epoch; None when nobody said.
+        issuer: The authorization server; empty for an old one that does not report it.
+        scope: The granted scopes; empty if unknown.
+        expires_at: Expiry of the first access token, in seconds since the epoch; None if unknown.
         renewable: Whether it can be renewed without another sign-in.
     """
 
@@ -67,7 +66,7 @@ class SignedIn:
 
 
 class SignIn:
-    """One sign-in, from the address to open to the stored token; see `open_sign_in`."""
+    """One sign-in, from the address that a person opens to the stored token; see `open_sign_in`."""
 
     def __init__(self, config: ServerConfig, credentials: Credentials, loopback: Loopback, scopes: tuple[str, ...]):
         self._config = config
@@ -80,11 +79,11 @@ class SignIn:
         """Sign in.
 
         Args:
-            show: Called with the address that a person has to open.
+            show: Called with the address that a person must open.
             seconds: How long to wait for the person.
 
         Raises:
-            UpstreamTimeout: Nobody has signed in in time.
+            UpstreamTimeout: Nobody has signed in within that time.
             UpstreamRefused: The server offers no sign-in, or the person or the authorization server refuses.
             UpstreamError: One of the servers cannot be reached.
         """
@@ -99,10 +98,10 @@ class SignIn:
         return await keep(self._config, self._credentials, credential)
 
     def take(self, address: str) -> None:
-        """Take the address that the browser shows at the end, where it cannot reach this machine.
+        """Accept the final address of a browser that cannot reach this machine.
 
         Raises:
-            InvalidInput: It is not that of this sign-in.
+            InvalidInput: It does not belong to this sign-in.
         """
         self._loopback.take(address)
 
@@ -112,9 +111,9 @@ class SignIn:
                 return await obtain(self._config, None)
             return await self._let_sign_in(endpoint, show)
 
-    async def _let_sign_in(self, endpoint: Endpoint, show: Callable[[str], None]) -> Credential:
-        request, answer = await _asked(self._config)
-        memory = Memory(_preset(self._client))
+    async def _let_sign_in(self, endpoint: OAuthEndpoint, show: Callable[[str], None]) -> Credential:
+        request, answer = await _probe(self._config)
+        memory = FlowStorage(_preset(self._client))
         provider = self._provider(memory, show)
         try:
             found = challenge(request, answer, self._scopes)
@@ -124,11 +123,11 @@ class SignIn:
             if nothing_found and answer.status_code != HTTPStatus.UNAUTHORIZED:
                 raise UpstreamRefused(
                     f"Server '{self._config.name}' offers no sign-in (HTTP status {answer.status_code} without one).",
-                    hint=f"Try it as it is: thresher servers refresh {self._config.name}.",
+                    hint=f"Try it without one: thresher servers refresh {self._config.name}.",
                 ) from None
             raise
 
-    def _provider(self, memory: Memory, show: Callable[[str], None]) -> OAuthClientProvider:
+    def _provider(self, memory: FlowStorage, show: Callable[[str], None]) -> OAuthClientProvider:
         metadata = OAuthClientMetadata(
             redirect_uris=[AnyUrl(self._loopback.address)],
             client_name="Thresher",
@@ -152,20 +151,20 @@ class SignIn:
         return provider
 
     def _check_client(self, used: OAuthClientInformationFull) -> None:
-        """A configured client must not be exchanged for another, nor its secret shown to another server."""
+        """Refuse to replace a configured client, or to send its secret to another server."""
         configured = self._client.client_id
         if configured and not _is_document(self._client) and used.client_id != configured:
             raise UpstreamRefused(
                 f"Server '{self._config.name}' names another authorization server than '{self._client.issuer}'.",
-                hint="Correct 'issuer' in its definition, or leave it out if the server may be believed.",
+                hint="Correct 'issuer' in its definition, or leave it out if you trust the server.",
             )
 
 
 def check_sign_in(config: ServerConfig) -> None:
-    """Check that a server takes a sign-in.
+    """Check that a server accepts a sign-in.
 
     Raises:
-        InvalidInput: It is a program on this machine, or its definition says how its calls are authorized.
+        InvalidInput: It is a local program, or its definition contains an `Authorization` header.
     """
     _check_remote(config)
     if any(name.lower() == "authorization" for name in config.headers):
@@ -176,10 +175,10 @@ def check_sign_in(config: ServerConfig) -> None:
 
 
 async def check_sign_out(config: ServerConfig, credentials: Credentials) -> None:
-    """Check that there is a sign-in to end; one that cannot be opened any more counts.
+    """Check that there is a sign-in to end; one that can no longer be decrypted counts.
 
     Raises:
-        InvalidInput: The server is a program on this machine.
+        InvalidInput: The server is a local program.
         NotFound: Nobody is signed in.
     """
     _check_remote(config)
@@ -189,7 +188,7 @@ async def check_sign_out(config: ServerConfig, credentials: Credentials) -> None
         held = True
     if not held:
         raise NotFound(
-            f"Nobody is signed in at server '{config.name}'.", hint="`thresher servers list` shows where somebody is."
+            f"Nobody is signed in at server '{config.name}'.", hint="`thresher servers list` shows all sign-ins."
         )
 
 
@@ -197,7 +196,7 @@ def _check_remote(config: ServerConfig) -> None:
     if config.transport == "stdio":
         raise InvalidInput(
             f"Server '{config.name}' is a program on this machine; it signs in by itself.",
-            hint="Give it what it needs in its environment.",
+            hint="Set what it needs in its environment.",
         )
 
 
@@ -205,15 +204,15 @@ def _check_remote(config: ServerConfig) -> None:
 async def open_sign_in(
     config: ServerConfig, credentials: Credentials, *, scopes: tuple[str, ...] = ()
 ) -> AsyncGenerator[SignIn]:
-    """Prepare a sign-in; everything that it opens is closed with the block.
+    """Prepare a sign-in; everything that it opens is closed at the end of the block.
 
     Args:
-        config: The server, and for whom.
-        credentials: Where the sign-in will be stored.
-        scopes: What to ask for in place of what the definition or the server says.
+        config: The server, with the identity that signs in.
+        credentials: The store of sign-ins.
+        scopes: Scopes to request instead of those in the definition or from the server.
 
     Raises:
-        InvalidInput: This server takes no sign-in, or the configured port is taken.
+        InvalidInput: This server accepts no sign-in, or the configured port is taken.
     """
     check_sign_in(config)
     async with open_loopback(config, config.oauth.callback_port if config.oauth is not None else 0) as loopback:
@@ -221,7 +220,7 @@ async def open_sign_in(
 
 
 async def keep(config: ServerConfig, credentials: Credentials, credential: Credential) -> SignedIn:
-    """Store a sign-in, and let every connection of this process see it."""
+    """Store a sign-in, so that all connections of this process use it."""
     await credentials.save(config, credential.dump())
     forget(config)
     event(_logger, "signed_in", server=config.name, issuer=credential.issuer, expires_at=credential.expires_at)
@@ -229,20 +228,20 @@ async def keep(config: ServerConfig, credentials: Credentials, credential: Crede
 
 
 async def sign_out(config: ServerConfig, credentials: Credentials) -> bool:
-    """Forget a sign-in, then ask the authorization server to end it.
+    """Delete a sign-in, then ask the authorization server to revoke it.
 
     Returns:
-        Whether the authorization server says that it has; it need not offer that.
+        Whether the authorization server has confirmed it; not all servers support revocation.
 
     Raises:
-        InvalidInput: The server is a program on this machine.
+        InvalidInput: The server is a local program.
         NotFound: Nobody is signed in.
     """
     await check_sign_out(config, credentials)
     try:
         held = read_credential(config, await credentials.load(config))
     except ConfigurationError:
-        held = None  # sealed with a key that is gone: forgetting it is all that can be done
+        held = None  # sealed with a lost key: it can only be deleted
     await credentials.clear(config)
     forget(config)
     event(_logger, "signed_out", server=config.name)
@@ -250,7 +249,7 @@ async def sign_out(config: ServerConfig, credentials: Credentials) -> bool:
         return False
     try:
         async with open_endpoint(config) as endpoint:
-            # The refresh token ends the access tokens with it (RFC 7009, section 2.1), as far as the server can.
+            # Revoking the refresh token also ends its access tokens (RFC 7009, section 2.1), if the server can.
             form = {"token": held.refresh or held.access}
             answer = await endpoint.send(authenticated(config, held, held.revocation_endpoint, form))
     except UpstreamError as error:
@@ -260,32 +259,32 @@ async def sign_out(config: ServerConfig, credentials: Credentials) -> bool:
 
 
 def sign_in_state(config: ServerConfig, value: JSON | None) -> State:
-    """Whether somebody is signed in at a server, or has to.
+    """Whether a person is signed in at a server, or must sign in.
 
     Args:
         config: The server.
-        value: What is stored.
+        value: The stored value.
 
     Returns:
-        `done`, `needed`, or empty where nobody knows of a need.
+        `done`, `needed`, or empty if no sign-in is known to be needed.
     """
     credential = read_credential(config, value)
-    if credential is None:  # what is stored, if anything, is for the server's former address
+    if credential is None:  # a stored value is for the server's former address
         return "" if value is None else "needed"
     if credential.problem:
         return "needed"
     return "done" if credential.tokens is not None else ""
 
 
-async def _asked(config: ServerConfig) -> tuple[httpx2.Request, httpx2.Response]:
-    """Ask the server for something harmless, to see how it wants to be signed in at."""
+async def _probe(config: ServerConfig) -> tuple[httpx2.Request, httpx2.Response]:
+    """Send the server a harmless request, to learn how to sign in."""
     headers = {**config.headers, "Accept": "application/json, text/event-stream", MCP_PROTOCOL_VERSION_HEADER: PROTOCOL}
     async with httpx2.AsyncClient(timeout=httpx2.Timeout(_PROBE_SECONDS)) as client:
         method, body = ("GET", None) if config.transport == "sse" else ("POST", _PING)
         request = client.build_request(method, config.url, headers=headers, json=body)
         try:
             async with asyncio.timeout(_PROBE_SECONDS):
-                answer = await client.send(request, stream=True)  # an open event stream has no end to wait for
+                answer = await client.send(request, stream=True)  # an event stream does not end
                 await answer.aclose()
         except (httpx2.TransportError, TimeoutError) as error:
             raise UpstreamError(
@@ -300,7 +299,7 @@ def _is_document(client: OAuthClient) -> bool:
 
 
 def _preset(client: OAuthClient) -> OAuthClientInformationFull | None:
-    """The registration that the owner has made; None to make one."""
+    """The owner's registration; None to register dynamically."""
     if not client.client_id or _is_document(client):
         return None
     method = None if client.client_secret else "none"

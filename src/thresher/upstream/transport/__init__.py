@@ -1,4 +1,4 @@
-"""The ways in which a server is spoken with: a child's pipes, streamable HTTP, and its forerunner HTTP+SSE.
+"""Transports to a server: a child's pipes, streamable HTTP, and its predecessor HTTP+SSE.
 
-Invariant: what goes wrong below JSON-RPC is a `Trouble` that says whether the server can have begun the request.
+Invariant: a failure below JSON-RPC is a `TransportError` that shows whether the server can have begun the request.
 """

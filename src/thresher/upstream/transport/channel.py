@@ -1,7 +1,7 @@
-"""A channel to one server: requests with their answers, and what the server says and asks meanwhile.
+"""A channel to a server: requests with their answers, and the server's messages and questions meanwhile.
 
-Invariant: a question of the server is answered exactly once, by the call that it belongs to or by a refusal, and ends
-with that call; a request that is given up is cancelled at the server.
+Invariant: a server's question is answered exactly once, by the call to which it belongs or by a refusal, and ends with
+that call; an abandoned request is cancelled at the server.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from mcp_types import CONNECTION_CLOSED
 
 from thresher.core import UpstreamError
 from thresher.upstream.peer import Peer
+from thresher.upstream.transport.errors import Broken, TimedOut, TransportError
 from thresher.upstream.transport.messages import Identity, Message, identity_of, parameters
-from thresher.upstream.transport.trouble import Broken, TimedOut, Trouble
 
 NEVER_CANCELLED = ("initialize", "server/discover")
-"""The specification forbids to cancel them."""
+"""Requests that the specification forbids to cancel."""
 _OVER: Mapping[str, Any] = {"code": CONNECTION_CLOSED, "message": "The call that this question belongs to has ended."}
 
 
 @dataclass(slots=True, eq=False)
-class Call:
-    """A request under way, as seen by what the server says meanwhile.
+class PendingCall:
+    """A request under way, to which the server's messages belong.
 
     Attributes:
-        peer: Who stands behind it.
-        clock: Its time limit; stands still while the peer is asked something.
+        peer: The client behind it.
+        clock: Its time limit; stopped while the peer is asked something.
         questions: The server's questions that wait for the peer.
     """
 
@@ -42,36 +42,36 @@ class Call:
     questions: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
 
-class Listener(Protocol):
-    """Hears what a server says of its own accord."""
+class ChannelListener(Protocol):
+    """Handles messages that a server sends by itself."""
 
-    async def asked(self, method: str, params: Message, call: Call | None) -> Mapping[str, Any]:
-        """Answer a question of the server; raises MCPError to refuse it."""
+    async def on_request(self, method: str, params: Message, call: PendingCall | None) -> Mapping[str, Any]:
+        """Answer a request of the server; raises MCPError to refuse it."""
         ...
 
-    async def told(self, method: str, params: Message, call: Call | None) -> None:
-        """Hear a notification; `call` is the request that it belongs to, where that is known."""
+    async def on_notification(self, method: str, params: Message, call: PendingCall | None) -> None:
+        """Handle a notification; `call` is the request to which it belongs, if known."""
         ...
 
-    def lost(self, reason: str) -> None:
-        """Hear that the channel has ended by itself; may come more than once."""
+    def on_lost(self, reason: str) -> None:
+        """Handle the end of the channel; may be called more than once."""
         ...
 
 
 class Channel(ABC):
-    """What the transports have in common.
+    """The common part of the transports.
 
     Args:
-        listener: Hears the server.
-        owned: All calls belong to one peer, so that a question which names no call is one for the latest.
+        listener: Handles the server's messages.
+        owned: Whether all calls belong to one peer, so that a question without a call belongs to the latest.
     """
 
-    def __init__(self, listener: Listener, *, owned: bool) -> None:
+    def __init__(self, listener: ChannelListener, *, owned: bool) -> None:
         self._listener = listener
         self._owned = owned
         self._ids = count(1)
-        self._calls: dict[Identity, Call] = {}
-        self._asked: dict[Identity, asyncio.Task[None]] = {}
+        self._calls: dict[Identity, PendingCall] = {}
+        self._questions: dict[Identity, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
         self.version = ""
@@ -83,24 +83,24 @@ class Channel(ABC):
 
     @abstractmethod
     async def open(self) -> None:
-        """Make it usable.
+        """Open the channel.
 
         Raises:
-            Trouble: The server cannot be reached.
+            TransportError: The server cannot be reached.
             UpstreamError: Its child cannot be started.
         """
 
     @abstractmethod
     async def close(self) -> None:
-        """End it, and all that belongs to it, within a few seconds."""
+        """Close the channel and everything that belongs to it within a few seconds."""
 
     async def begin(self) -> None:
-        """Say that the handshake of a session is done."""
+        """Notify the server that the handshake of a session is complete."""
         await self.notify("notifications/initialized")
 
     @abstractmethod
     async def _exchange(
-        self, identity: Identity, method: str, params: Mapping[str, Any], headers: Mapping[str, str], call: Call
+        self, identity: Identity, method: str, params: Mapping[str, Any], headers: Mapping[str, str], call: PendingCall
     ) -> Message: ...
 
     @abstractmethod
@@ -113,23 +113,23 @@ class Channel(ABC):
         *,
         seconds: float | None,
         headers: Mapping[str, str] = {},
-        call: Call | None = None,
+        call: PendingCall | None = None,
     ) -> Message:
         """Send a request and wait for its result.
 
         Args:
-            method: Its name.
+            method: The request's method.
             params: Its parameters.
-            seconds: For the answer; None waits as long as the channel lives.
-            headers: HTTP headers of its own.
-            call: What the server says meanwhile belongs to it.
+            seconds: Time limit; None waits as long as the channel lives.
+            headers: Additional HTTP headers.
+            call: The call to which the server's messages meanwhile belong.
 
         Raises:
-            Trouble: It failed below JSON-RPC.
+            TransportError: It failed below JSON-RPC.
             MCPError: The server answered with an error.
         """
         identity = next(self._ids)
-        call = Call() if call is None else call
+        call = PendingCall() if call is None else call
         if call.peer is not None:
             params = {**params, "_meta": {**params.get("_meta", {}), "progressToken": identity}}
         self._calls[identity] = call
@@ -150,53 +150,53 @@ class Channel(ABC):
                 question.cancel()
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
-        """Send a notification; what goes wrong with it shows at the next request."""
-        with suppress(Trouble, OSError, UpstreamError):
+        """Send a notification; a failure shows at the next request."""
+        with suppress(TransportError, OSError, UpstreamError):
             await self._post({"method": method} if params is None else {"method": method, "params": params})
 
     def _give_up(self, identity: Identity, method: str, reason: str) -> None:
         if method not in NEVER_CANCELLED and not self._closing:
             self._start(self.notify("notifications/cancelled", {"requestId": identity, "reason": reason}))
 
-    def _latest(self) -> Call | None:
+    def _latest(self) -> PendingCall | None:
         calls = [call for call in self._calls.values() if call.peer is not None] if self._owned else []
         return calls[-1] if calls else None
 
-    def _question(self, message: Message, call: Call | None) -> None:
-        """Answer a request of the server beside everything else."""
+    def _question(self, message: Message, call: PendingCall | None) -> None:
+        """Answer a request of the server in a separate task."""
         identity = identity_of(message.get("id"))
         if identity is None:
             return
         belongs = call if call is not None else self._latest()
-        task = self._asked[identity] = self._start(self._answer(identity, message, belongs))
+        task = self._questions[identity] = self._start(self._answer(identity, message, belongs))
         if belongs is not None:
             belongs.questions.add(task)
             task.add_done_callback(belongs.questions.discard)
 
-    async def _answer(self, identity: Identity, message: Message, call: Call | None) -> None:
+    async def _answer(self, identity: Identity, message: Message, call: PendingCall | None) -> None:
         reply: Mapping[str, Any] = {"id": message["id"]}
         try:
-            result = await self._listener.asked(message["method"], parameters(message), call)
+            result = await self._listener.on_request(message["method"], parameters(message), call)
             reply = {**reply, "result": result}
         except MCPError as refusal:
             reply = {**reply, "error": refusal.error.model_dump(exclude_none=True)}
         except asyncio.CancelledError:
-            # Cancelled by the server itself, it expects no answer any more.
-            if identity in self._asked and not self._closing:
+            # If the server itself has cancelled it, it expects no answer.
+            if identity in self._questions and not self._closing:
                 self._start(self._reply({**reply, "error": _OVER}))
             raise
         finally:
-            self._asked.pop(identity, None)
+            self._questions.pop(identity, None)
         await self._reply(reply)
 
     async def _reply(self, fields: Mapping[str, Any]) -> None:
-        with suppress(Trouble, OSError, UpstreamError):
+        with suppress(TransportError, OSError, UpstreamError):
             await self._post(fields)
 
     def _withdrawn(self, params: Message) -> None:
-        """The server no longer wants its question answered."""
+        """Cancel a question that the server has withdrawn."""
         identity = identity_of(params.get("requestId"))
-        task = self._asked.pop(identity, None) if identity is not None else None
+        task = self._questions.pop(identity, None) if identity is not None else None
         if task is not None:
             task.cancel()
 
@@ -209,7 +209,7 @@ class Channel(ABC):
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._listener.lost(type(error).__name__)
+            self._listener.on_lost(type(error).__name__)
 
     async def _end_tasks(self) -> None:
         self._closing = True

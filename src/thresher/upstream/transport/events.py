@@ -1,6 +1,6 @@
-"""Reads server-sent events out of the pieces in which they arrive.
+"""Parses server-sent events from chunks of a stream.
 
-Invariant: pure; an event never grows past the bound, and line ends of all three kinds are understood.
+Invariant: pure; the size of an event is bounded, and all three kinds of line ends are understood.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from thresher.upstream.transport.trouble import Broken
+from thresher.upstream.transport.errors import Broken
 
 _MARK = b"\xef\xbb\xbf"
 
@@ -19,8 +19,8 @@ class ServerEvent:
 
     Attributes:
         data: Its data lines, joined by line feeds; empty for an event that only sets an id.
-        kind: Its type; `message` when it names none.
-        identity: The last event id that was seen so far; empty when there was none.
+        kind: Its type; `message` by default.
+        identity: The last event id so far; empty if there was none.
     """
 
     data: bytes
@@ -29,7 +29,7 @@ class ServerEvent:
 
 
 class EventReader:
-    """Reads one stream; `retry` holds the milliseconds that the server asks to wait before a reconnect."""
+    """Parses one stream; `retry` holds the milliseconds to wait before a reconnect, if the server has set them."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -42,10 +42,10 @@ class EventReader:
         self.retry: int | None = None
 
     def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
-        """The events that are complete with this piece.
+        """The events that this chunk completes.
 
         Raises:
-            Broken: An event has grown past the bound.
+            Broken: An event exceeds the size limit.
         """
         if self._after_return and chunk:
             chunk = chunk.removeprefix(b"\n")

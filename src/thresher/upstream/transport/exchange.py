@@ -1,7 +1,7 @@
-"""One HTTP request and its answer, by our own `Wire`, by the library where it can do more, and with authorization.
+"""One HTTP request and its answer, with or without authorization; `LibraryExchange` is used for what `Wire` cannot do.
 
-Invariant: no answer grows past its bound, counted after decompression, and an answer that is not read to its end
-gives its connection up.
+Invariant: the size of an answer is bounded, counted after decompression, and an answer that is not read to its end
+closes its connection.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import httpx2
 
 from thresher.core import UpstreamError
 from thresher.upstream.oauth import StoredTokens
-from thresher.upstream.transport.trouble import Broken, Unreachable
+from thresher.upstream.transport.errors import Broken, Unreachable
 
 
-class Answer(ABC):
+class HttpAnswer(ABC):
     """An answer whose head has arrived.
 
     Attributes:
         status: The HTTP status.
-        reason: The words beside it.
-        headers: By name in small letters; of several of one name the last.
+        reason: The reason phrase.
+        headers: Headers by lower-case name; the last one of each name.
     """
 
     status: int
@@ -34,25 +34,25 @@ class Answer(ABC):
 
     @abstractmethod
     def chunks(self) -> AsyncGenerator[bytes]:
-        """The body as it arrives, decompressed.
+        """The chunks of the body, decompressed.
 
         Raises:
-            Broken: It broke off.
+            Broken: The body was interrupted.
         """
 
     @abstractmethod
     async def close(self) -> None:
-        """Give up what is unread; may be called more than once."""
+        """Discard the unread rest; may be called more than once."""
 
     async def finish(self) -> None:
-        """Say that what is unread does not matter, so that the connection can be used again once it has ended."""
+        """Ignore the unread rest, so that the connection can be reused after it has arrived."""
         await self.close()
 
     async def read(self, limit: int) -> bytes:
         """The whole body.
 
         Raises:
-            Broken: It broke off, or has more than `limit` bytes.
+            Broken: It was interrupted, or has more than `limit` bytes.
         """
         body = await self.beginning(limit)
         if len(body) > limit:
@@ -70,10 +70,10 @@ class Answer(ABC):
         return bytes(body)
 
 
-class Exchange(Protocol):
+class HttpExchange(Protocol):
     """Sends requests."""
 
-    async def send(self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def send(self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes) -> HttpAnswer:
         """Send one request; redirects are not followed.
 
         Raises:
@@ -88,15 +88,15 @@ class Exchange(Protocol):
 
 
 class AuthorizedExchange:
-    """Sends each request as an authorization wants it, and again where that asks for it."""
+    """Sends each request with authorization, and again if the authorization requires it."""
 
-    def __init__(self, exchange: Exchange, auth: StoredTokens) -> None:
+    def __init__(self, exchange: HttpExchange, auth: StoredTokens) -> None:
         self._exchange = exchange
         self._auth = auth
 
-    async def send(self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes) -> Answer:
-        """See `Exchange.send`; raises too what the authorization raises."""
-        # Most requests have a token that serves, or need none, and the objects of the flow cost more than all else.
+    async def send(self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes) -> HttpAnswer:
+        """See `HttpExchange.send`; also raises what the authorization raises."""
+        # Most requests have a valid token or need none, and the objects of the flow cost more than everything else.
         token = self._auth.quick(url)
         if token is not None:
             added = {"authorization": f"Bearer {token}"} if token else {}
@@ -108,16 +108,18 @@ class AuthorizedExchange:
             await answer.close()  # the server has carried nothing out
         return await self._send_with_care(method, url, headers, body)
 
-    async def _check_scope(self, answer: Answer) -> None:
+    async def _check_scope(self, answer: HttpAnswer) -> None:
         try:
             self._auth.check_scope(answer.headers.get("www-authenticate", ""))
         except UpstreamError:
             await answer.close()
             raise
 
-    async def _send_with_care(self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def _send_with_care(
+        self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes
+    ) -> HttpAnswer:
         flow = self._auth.async_auth_flow(httpx2.Request(method, url))
-        answer: Answer | None = None
+        answer: HttpAnswer | None = None
         try:
             request = await anext(flow)
             while True:
@@ -135,20 +137,20 @@ class AuthorizedExchange:
                 await answer.close()
 
     async def close(self) -> None:
-        """See `Exchange.close`."""
+        """See `HttpExchange.close`."""
         await self._exchange.close()
 
 
 class LibraryExchange:
-    """The HTTP library, for what goes through a proxy."""
+    """Sends requests through the HTTP library, for proxies."""
 
     def __init__(self, headers: Mapping[str, str], connect_seconds: float) -> None:
-        # No limit on reading: each request carries its own, and a stream may be silent for long.
+        # No read time-out: each request has its own limit, and a stream may be silent for long.
         timeout = httpx2.Timeout(connect=connect_seconds, read=None, write=None, pool=None)
         self._client = httpx2.AsyncClient(headers=dict(headers), timeout=timeout)
 
-    async def send(self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes) -> Answer:
-        """See `Exchange.send`."""
+    async def send(self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes) -> HttpAnswer:
+        """See `HttpExchange.send`."""
         request = self._client.build_request(method, url, headers=dict(headers), content=body or None)
         try:
             return _LibraryAnswer(await self._client.send(request, stream=True, follow_redirects=False))
@@ -158,11 +160,11 @@ class LibraryExchange:
             raise Broken(_reason(error)) from None
 
     async def close(self) -> None:
-        """See `Exchange.close`."""
+        """See `HttpExchange.close`."""
         await self._client.aclose()
 
 
-class _LibraryAnswer(Answer):
+class _LibraryAnswer(HttpAnswer):
     def __init__(self, response: httpx2.Response) -> None:
         self._response = response
         self.status = response.status_code

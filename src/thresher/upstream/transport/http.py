@@ -1,7 +1,7 @@
 """Streamable HTTP: each request is a POST whose answer is JSON or a stream of events.
 
-Invariant: a failed request never takes the others of its session down, and what arrives on a request's own stream
-belongs to that request alone.
+Invariant: a failed request never ends the other requests of its session, and messages on a request's own stream
+belong to that request alone.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from thresher.core import UpstreamError
 from thresher.upstream.config import ServerConfig
 from thresher.upstream.oauth import StoredTokens
-from thresher.upstream.transport.channel import Call, Channel, Listener
+from thresher.upstream.transport.channel import Channel, ChannelListener, PendingCall
+from thresher.upstream.transport.errors import Broken, ErrorStatus, SessionExpired, TransportError, Unusable
 from thresher.upstream.transport.events import EventReader
-from thresher.upstream.transport.exchange import Answer, AuthorizedExchange, Exchange, LibraryExchange
+from thresher.upstream.transport.exchange import AuthorizedExchange, HttpAnswer, HttpExchange, LibraryExchange
 from thresher.upstream.transport.messages import (
     Identity,
     Message,
@@ -35,13 +36,12 @@ from thresher.upstream.transport.messages import (
     parameters,
 )
 from thresher.upstream.transport.process import MAX_MESSAGE_BYTES
-from thresher.upstream.transport.trouble import Broken, Expired, Status, Trouble, Unusable
-from thresher.upstream.transport.wire import Wire
+from thresher.upstream.transport.wire import WireClient
 
 _ERROR_BODY_BYTES = 64 * 1024
 _MAX_REDIRECTS = 5
 _MAX_RESUMPTIONS = 3
-"""In a row without any event."""
+"""Maximum attempts in a row without any event."""
 _RESUME_SECONDS = 1.0
 _LONGEST_RESUME_SECONDS = 30.0
 _GOODBYE_SECONDS = 2.0
@@ -49,22 +49,22 @@ SESSION_HEADER = "mcp-session-id"
 _ACCEPT = "application/json, text/event-stream"
 
 
-def exchange_of(config: ServerConfig, connect_seconds: float, auth: StoredTokens | None) -> Exchange:
-    """The client that fits a server: our own, the library's for what goes through a proxy."""
+def exchange_of(config: ServerConfig, connect_seconds: float, auth: StoredTokens | None) -> HttpExchange:
+    """The HTTP client for a server: our own, or the library's for proxies."""
     url = httpx2.URL(config.url)
     proxied = not {url.scheme, "all"}.isdisjoint(getproxies()) and not proxy_bypass(url.host)
     fits = url.host.isascii() and not proxied
-    exchange = Wire(config.headers, connect_seconds) if fits else LibraryExchange(config.headers, connect_seconds)
+    exchange = WireClient(config.headers, connect_seconds) if fits else LibraryExchange(config.headers, connect_seconds)
     return exchange if auth is None else AuthorizedExchange(exchange, auth)
 
 
 async def reachable(config: ServerConfig, connect_seconds: float) -> bool:
-    """Whether anything answers at a server's address; nobody's headers or tokens are sent."""
+    """Whether anything answers at a server's address; no headers or tokens are sent."""
     exchange = exchange_of(replace(config, headers={}), connect_seconds, None)
     try:
         answer = await exchange.send("GET", httpx2.URL(config.url).copy_with(userinfo=b""), {"accept": "*/*"}, b"")
         await answer.close()
-    except Trouble:
+    except TransportError:
         return False
     finally:
         await exchange.close()
@@ -72,33 +72,33 @@ async def reachable(config: ServerConfig, connect_seconds: float) -> bool:
 
 
 class HttpChannel(Channel):
-    """A session over streamable HTTP, or in the newest revision none at all."""
+    """A channel over streamable HTTP, with a session or, in the newest revision, without one."""
 
-    def __init__(self, config: ServerConfig, exchange: Exchange, listener: Listener, *, owned: bool) -> None:
+    def __init__(self, config: ServerConfig, exchange: HttpExchange, listener: ChannelListener, *, owned: bool) -> None:
         super().__init__(listener, owned=owned)
         self._url = httpx2.URL(config.url)
         self._exchanger = exchange
         self._session = ""
 
     async def open(self) -> None:
-        """Nothing to do: each request connects by itself."""
+        """See `Channel.open`; nothing to do, because each request connects by itself."""
 
     async def begin(self) -> None:
-        """Say that the handshake is done; then listen to what the server says outside of requests, if it does."""
+        """Complete the handshake, then listen to the server's messages outside of requests."""
         await super().begin()
         if self._session:
             self._start(self._listen())
 
     async def close(self) -> None:
-        """Take leave of the server, which is a courtesy, and end all connections."""
+        """End the session at the server, as a courtesy, and close all connections."""
         await self._end_tasks()
         if self._session:
-            with suppress(Trouble, UpstreamError, TimeoutError):
+            with suppress(TransportError, UpstreamError, TimeoutError):
                 async with asyncio.timeout(_GOODBYE_SECONDS):
                     await (await self._send("DELETE", {}, b"")).close()
         await self._exchanger.close()
 
-    async def _send(self, method: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def _send(self, method: str, headers: Mapping[str, str], body: bytes) -> HttpAnswer:
         fields = {"accept": _ACCEPT, **headers}
         if body:
             fields["content-type"] = "application/json"
@@ -113,10 +113,10 @@ class HttpChannel(Channel):
                 return answer
             await answer.close()
             self._url = target
-        raise Unusable("it redirects without end")
+        raise Unusable("it redirects too often")
 
-    def _redirected(self, answer: Answer) -> httpx2.URL | None:
-        """Where to send the request again: only where its secrets may go too, with method and body kept."""
+    def _redirected(self, answer: HttpAnswer) -> httpx2.URL | None:
+        """The target of a redirect that keeps method and body; only where the request's secrets may be sent."""
         if answer.status not in (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT):
             return None
         target = self._url.join(answer.headers.get("location", ""))
@@ -128,7 +128,7 @@ class HttpChannel(Channel):
         return target.copy_with(userinfo=self._url.userinfo)
 
     async def _exchange(
-        self, identity: Identity, method: str, params: Mapping[str, Any], headers: Mapping[str, str], call: Call
+        self, identity: Identity, method: str, params: Mapping[str, Any], headers: Mapping[str, str], call: PendingCall
     ) -> Message:
         answer = await self._send("POST", headers, encoded(id=identity, method=method, params=params))
         try:
@@ -140,7 +140,7 @@ class HttpChannel(Channel):
             if kind.startswith("application/json"):
                 message = decoded(await answer.read(MAX_MESSAGE_BYTES))
                 if message is None or identity_of(message.get("id", identity)) != identity:
-                    raise Unusable("its answer is no JSON-RPC message for this request")
+                    raise Unusable("its answer is not a JSON-RPC message for this request")
                 return answered(message)
             if kind.startswith("text/event-stream"):
                 return answered(await self._followed(answer, identity, call))
@@ -148,24 +148,24 @@ class HttpChannel(Channel):
         finally:
             await answer.close()
 
-    async def _refusal(self, answer: Answer) -> Exception:
-        """What an answer without a result means: a JSON-RPC error where it holds one, else its status."""
+    async def _refusal(self, answer: HttpAnswer) -> Exception:
+        """The error of an answer without a result: a JSON-RPC error if it holds one, else its status."""
         status, body = answer.status, b""
-        with suppress(Trouble):  # the status says enough
+        with suppress(TransportError):  # the status says enough
             body = await answer.beginning(_ERROR_BODY_BYTES)
-        # 404 is the specification's; 400 with such a text is what servers from the TypeScript SDK's example answer.
+        # 404 follows the specification; servers based on the TypeScript SDK's example answer 400 with this text.
         forgotten = status == HTTPStatus.BAD_REQUEST and b"session id" in body.lower()
         if self._session and (status == HTTPStatus.NOT_FOUND or forgotten):
-            return Expired("the session has expired")
+            return SessionExpired("the session has expired")
         if status < HTTPStatus.BAD_REQUEST:
             return Unusable(f"HTTP status {status} {answer.reason} in place of an answer")
         message = decoded(body) or decoded(b'{"jsonrpc":"2.0",' + body.lstrip().removeprefix(b"{"))
         if message is not None and isinstance(message.get("error"), dict) and "code" in message["error"]:
             return failed(message["error"])
-        return Status(status, answer.reason)
+        return ErrorStatus(status, answer.reason)
 
-    async def _followed(self, answer: Answer, identity: Identity, call: Call) -> Message:
-        """The answer out of a request's own stream, resumed as often as the server closes it early."""
+    async def _followed(self, answer: HttpAnswer, identity: Identity, call: PendingCall) -> Message:
+        """Read the answer from a request's own stream, and resume the stream if the server closes it early."""
         reader = EventReader(MAX_MESSAGE_BYTES)
         attempts = 0
         while True:
@@ -186,7 +186,7 @@ class HttpChannel(Channel):
                 raise Broken(reason)
             answer = await self._resumed(reader)
 
-    async def _resumed(self, reader: EventReader) -> Answer:
+    async def _resumed(self, reader: EventReader) -> HttpAnswer:
         await asyncio.sleep(_pause(reader))
         answer = await self._send("GET", {"accept": "text/event-stream", "last-event-id": reader.identity}, b"")
         if answer.status != HTTPStatus.OK:
@@ -195,9 +195,9 @@ class HttpChannel(Channel):
         return answer
 
     async def _hear(
-        self, answer: Answer, reader: EventReader, call: Call | None, identity: Identity | None
+        self, answer: HttpAnswer, reader: EventReader, call: PendingCall | None, identity: Identity | None
     ) -> tuple[Message | None, bool]:
-        """Read a stream to the answer to `identity`, or to its end; also says whether anything came."""
+        """Read a stream up to the answer to `identity`, or its end; also returns whether anything arrived."""
         heard = False
         async with aclosing(answer.chunks()) as chunks:
             async for chunk in chunks:
@@ -206,7 +206,7 @@ class HttpChannel(Channel):
                     message = decoded(event.data) if event.kind == "message" and event.data else None
                     if message is None:
                         if event.data and event.kind == "message" and identity is not None:
-                            raise Unusable("an event that is no JSON-RPC message")
+                            raise Unusable("an event that is not a JSON-RPC message")
                     elif "method" not in message:
                         if identity is not None:
                             return message, True
@@ -216,15 +216,17 @@ class HttpChannel(Channel):
                         await self._tell(message, call)
         return None, heard
 
-    async def _tell(self, message: Message, call: Call | None) -> None:
+    async def _tell(self, message: Message, call: PendingCall | None) -> None:
         params = parameters(message)
         if message["method"] == "notifications/cancelled":
             self._withdrawn(params)
         else:
-            await self._listener.told(message["method"], params, call if call is not None else self._latest())
+            await self._listener.on_notification(
+                message["method"], params, call if call is not None else self._latest()
+            )
 
     async def _listen(self) -> None:
-        """Keep the session's own stream open; servers that have none say so."""
+        """Keep the session's own stream open, if the server offers one."""
         reader = EventReader(MAX_MESSAGE_BYTES)
         attempts = 0
         while attempts <= _MAX_RESUMPTIONS:
@@ -239,7 +241,7 @@ class HttpChannel(Channel):
                     _, heard = await self._hear(answer, reader, None, None)
                 finally:
                     await answer.close()
-            except (Trouble, UpstreamError):
+            except (TransportError, UpstreamError):
                 heard = False
             attempts = 0 if heard else attempts + 1
             await asyncio.sleep(max(_pause(reader), _RESUME_SECONDS * attempts))

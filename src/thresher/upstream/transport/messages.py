@@ -1,7 +1,7 @@
-"""JSON-RPC messages as JSON objects, to and from bytes.
+"""Encodes and decodes JSON-RPC messages.
 
-Invariant: what decodes is a request, a notification or an answer; numbers are finite, and nesting and the number of
-values are bounded: the event loop reads them, and every session waits meanwhile.
+Invariant: a decoded message is a request, a notification or an answer; its numbers are finite, and its nesting and
+number of values are bounded, because it is read on the event loop while all other sessions wait.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from mcp_types import INTERNAL_ERROR, PARSE_ERROR
 from pydantic_core import from_json
 
 from thresher.core import has_more_values
-from thresher.upstream.transport.trouble import Unusable
+from thresher.upstream.transport.errors import Unusable
 
 Message: TypeAlias = dict[str, Any]
 Identity: TypeAlias = int | str
 
-# Written in ASCII: a lone surrogate in an argument then passes, as JSON allows.
+# In ASCII, so that a lone surrogate in an argument passes, as JSON allows.
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)")
 """An escape of a JSON text: a pair of surrogates, a lone one, or any other."""
@@ -30,11 +30,11 @@ _OPENING = re.compile(rb"\s*\{" + _ENVELOPE + rb'\s*"(?:result|error)"')
 _CLOSING = re.compile(rb"\}\s*," + _ENVELOPE + rb"\s*\}\s*\Z")
 _END_BYTES = 300
 MAX_MESSAGE_VALUES = 1_000_000
-"""In one message: a page with 10,000 tools of a hundred values each."""
+"""Maximum values of a message: a page with 10,000 tools of a hundred values each."""
 MAX_VALUES = 250_000
-"""In one result or question. A long text is one value; a table of 25,000 rows with ten columns is as much as passes."""
+"""Maximum values of a result or question. A long text is one value; a table may have 25,000 rows of ten columns."""
 MAX_PARTS = 10_000
-"""Of content, which is checked part by part."""
+"""Maximum parts of content, which is checked part by part."""
 _PARTS = ("content", "contents", "messages")
 
 
@@ -44,9 +44,9 @@ def encoded(**fields: Any) -> bytes:
 
 
 def decoded(data: bytes | bytearray | str) -> Message | None:
-    """The message that the bytes hold, None when they hold none.
+    """Decode a message; None if the bytes are not one.
 
-    An answer that is nested too deeply, or has more than `MAX_MESSAGE_VALUES`, is an error answer.
+    An answer that is nested too deeply, or has more than `MAX_MESSAGE_VALUES`, becomes an error answer.
     """
     raw = data.encode(errors="replace") if isinstance(data, str) else data
     if has_more_values(raw, MAX_MESSAGE_VALUES):
@@ -66,7 +66,7 @@ def decoded(data: bytes | bytearray | str) -> Message | None:
 
 
 def _parsed(data: bytes | bytearray) -> Any:
-    """The value of a JSON text; half an emoji, which JSON allows and programs write when they cut texts, is U+FFFD.
+    """Parse JSON; a lone surrogate, which programs write when they cut texts, becomes U+FFFD.
 
     Raises:
         ValueError: It is not JSON, or nested too deeply.
@@ -81,7 +81,7 @@ def _parsed(data: bytes | bytearray) -> Any:
 
 
 def too_large(result: Mapping[str, Any]) -> str:
-    """Why a result, or the parameters of a question, has more in it than is worked on; empty where it has not."""
+    """Why a result, or the parameters of a question, is too large; empty if it is not."""
     for name in _PARTS:
         parts: object = result.get(name)
         if isinstance(parts, list) and len(cast("list[Any]", parts)) > MAX_PARTS:
@@ -98,7 +98,7 @@ def too_large(result: Mapping[str, Any]) -> str:
 
 
 def _unread(data: bytes | bytearray, why: str) -> Message | None:
-    """The error that ends the wait for an answer which cannot be read, where its id stands at either end."""
+    """The error answer for an answer that cannot be read, if its id is at either end; else None."""
     ends = _OPENING.match(data[:_END_BYTES]), _CLOSING.search(data[-_END_BYTES:])
     named = next((end[1] for end in ends if end is not None and end[1]), None)
     if named is None:
@@ -108,7 +108,7 @@ def _unread(data: bytes | bytearray, why: str) -> Message | None:
 
 
 def answered(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The result that an answer holds.
+    """The result in an answer.
 
     Raises:
         MCPError: The answer is an error.
@@ -132,7 +132,7 @@ def failed(error: Mapping[str, Any]) -> MCPError:
 
 
 def identity_of(value: object) -> Identity | None:
-    """A request's id as we wrote it; servers return numbers as texts."""
+    """A request's id in our form; some servers return numbers as texts."""
     if isinstance(value, str):
         return int(value) if value.isdecimal() and value.isascii() and len(value) < 16 else value
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,6 +1,6 @@
 """Starts and ends the child process of a stdio server.
 
-Invariant: a child leads a process group of its own, and once `stop` returned no member of that group lives.
+Invariant: a child leads its own process group, and after `stop_child` returns no member of that group is alive.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from thresher.upstream.config import ServerConfig
 from thresher.upstream.masking import secret_name
 
 MAX_MESSAGE_BYTES = 32 * 1024 * 1024
-"""One message of a server; larger ones end the session. Room for 10 MB answers, base64 included."""
+"""Maximum size of a message; a larger one ends the session. Enough for 10 MB answers in base64."""
 EXIT_SECONDS = 2.0
-"""For the child to leave by itself once its stdin is closed (the order of the MCP specification)."""
+"""Seconds for the child to exit after its stdin is closed (the order of the MCP specification)."""
 TERMINATE_SECONDS = 2.0
-"""Between SIGTERM and SIGKILL to its group."""
+"""Seconds between SIGTERM and SIGKILL to its group."""
 _POLL_SECONDS = 0.02
 
 # fmt: off
@@ -37,7 +37,7 @@ _PASSED_ON = frozenset({
 })
 # fmt: on
 _PASSED_ON_PREFIXES = ("LC_", "XDG_", "UV_", "PIP_", "NPM_CONFIG_", "npm_config_")
-"""Launchers (uvx, npx) must find their registry and cache; anything that looks like a secret stays behind."""
+"""Launchers (uvx, npx) need their registry and cache; anything that looks like a secret is not passed on."""
 _HOW_TO_GET = {
     "npx": "It comes with Node.js.",
     "node": "It comes with Node.js.",
@@ -48,7 +48,7 @@ _HOW_TO_GET = {
 
 
 def child_environment(config: ServerConfig, inherited: Mapping[str, str]) -> dict[str, str]:
-    """The whole environment of a child: a safe base, then what its owner configured."""
+    """The environment of a child: a safe base, and what the owner configured."""
     base = {
         name: value
         for name, value in inherited.items()
@@ -120,7 +120,7 @@ def _working_directory(config: ServerConfig) -> Path | None:
 async def stop_child(process: Process) -> None:
     """End a child and everything it started: close its stdin, wait, SIGTERM to the group, wait, SIGKILL.
 
-    Returns within about `EXIT_SECONDS + TERMINATE_SECONDS`, sooner with a child that behaves.
+    Returns within about `EXIT_SECONDS + TERMINATE_SECONDS`, earlier if the child exits.
     """
     if process.stdin is not None:
         process.stdin.close()
@@ -136,7 +136,7 @@ _KILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
 
 
 def kill_child(process: Process) -> None:
-    """SIGKILL to the whole group at once, without waiting."""
+    """Send SIGKILL to the whole group, without waiting."""
     _signal_group(process, _KILL)
 
 
@@ -155,7 +155,7 @@ def _group_lives(process: Process) -> bool:
 
 
 def _only_zombies(group: int) -> bool:
-    """Whether all members have ended and merely wait for a slow init (that of a container) to reap them."""
+    """Whether all members have ended and only wait to be reaped by a slow init (that of a container)."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # it has gone meanwhile
             state, _parent, its_group = stat.read_text("utf-8", "replace").rpartition(")")[2].split()[:3]
@@ -165,7 +165,7 @@ def _only_zombies(group: int) -> bool:
 
 
 def _signal_group(process: Process, number: int) -> bool:
-    """Signal the group that the child leads; False when it has no member any more."""
+    """Signal the group that the child leads; returns whether it still has members."""
     if sys.platform == "win32":  # pragma: no cover - no groups there; the child alone is ended
         if process.returncode is None and number:
             process.kill()
@@ -176,14 +176,14 @@ def _signal_group(process: Process, number: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        # macOS says so of zombies, and members may run under another account: not proven gone.
+        # macOS raises this for zombies, and members may run under another account: the group may still exist.
         return process.returncode is None
     return True
 
 
 def _close_pipes(process: Process) -> None:
-    # asyncio keeps the pipes open while a stranger holds the other end, and warns at the end; only the
-    # transport can close them, and nothing public leads to it.
+    # asyncio keeps the pipes open while another process holds the other end, and warns later; only the
+    # transport can close them, and it is not public.
     transport = getattr(process, "_transport", None)
     if isinstance(transport, asyncio.SubprocessTransport):
         with suppress(ProcessLookupError, PermissionError):

@@ -1,7 +1,7 @@
 """The stdio transport: a child process and newline-delimited JSON-RPC over its pipes.
 
-Invariant: lines that are no JSON-RPC go to the server's log, never to the session; closing the channel ends the
-whole process group, also under cancellation.
+Invariant: lines that are not JSON-RPC go to the server's log, never to the session; closing the channel ends the
+whole process group, also if it is cancelled.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from asyncio import IncompleteReadError, LimitOverrunError, StreamReader
 from asyncio.subprocess import Process
 
 from thresher.upstream.config import ServerConfig
-from thresher.upstream.log import KEPT_LINES, ServerLog
-from thresher.upstream.transport.channel import Listener
+from thresher.upstream.masking import KEPT_LINES, ServerLog
+from thresher.upstream.transport.channel import ChannelListener
+from thresher.upstream.transport.errors import Closed
 from thresher.upstream.transport.messages import decoded
 from thresher.upstream.transport.process import MAX_MESSAGE_BYTES, kill_child, start_child, stop_child
 from thresher.upstream.transport.streams import StreamChannel
-from thresher.upstream.transport.trouble import Closed
 
 _LEADER_POLL_SECONDS = 1.0
 _DRAIN_SECONDS = 0.5
 _CHUNK_BYTES = 65536
 _FLOOD_PAUSE_SECONDS = 0.02
-"""After a full chunk of log: about 3 MB/s, then the server waits for us and not the others for it."""
+"""Pause after a full chunk of log: limits it to about 3 MB/s, so that the server waits and not the other servers."""
 _MAX_STRANGE_LINES = 2_000
-"""In a row on stdout; banners have a dozen."""
+"""Maximum foreign lines in a row on stdout; banners have a dozen."""
 _BREATH_LINES = 100
-"""Reading what has arrived already never yields, and a flood of messages would starve every other server."""
+"""Lines after which to yield: reading buffered data never yields, and a flood would starve the other servers."""
 
 ITS_OWN_END = "it ended"
-"""The reason given when the child went by itself."""
+"""The reason if the child ended by itself."""
 
 
 class StdioChannel(StreamChannel):
-    """Speaks with a child process that it starts."""
+    """A channel to a child process that it starts."""
 
-    def __init__(self, config: ServerConfig, log: ServerLog, listener: Listener, *, owned: bool) -> None:
+    def __init__(self, config: ServerConfig, log: ServerLog, listener: ChannelListener, *, owned: bool) -> None:
         super().__init__(listener, owned=owned)
         self._config = config
         self._log = log
@@ -49,7 +49,7 @@ class StdioChannel(StreamChannel):
 
     @property
     def exit_code(self) -> int | None:
-        """How the child ended, if it has."""
+        """The child's exit code; None while it runs."""
         return self._process.returncode if self._process else None
 
     async def open(self) -> None:
@@ -61,7 +61,7 @@ class StdioChannel(StreamChannel):
         self._start(self._watch_leader(process))
 
     async def close(self) -> None:
-        """End the child and all that it has started."""
+        """End the child and everything it has started."""
         self._closing = True
         self._end("the session was closed")
         try:
@@ -82,7 +82,7 @@ class StdioChannel(StreamChannel):
             stdin.write(data + b"\n")
             await stdin.drain()
         except (OSError, RuntimeError):
-            # The child may live on with a closed stdin: the waiting requests must end all the same.
+            # The child may go on with a closed stdin: waiting requests must still end.
             self._end("it closed its stdin")
             raise Closed(self._ended) from None
 
@@ -95,12 +95,12 @@ class StdioChannel(StreamChannel):
             self._end(ITS_OWN_END)
         except LimitOverrunError:
             self._end(f"it sent a message of more than {MAX_MESSAGE_BYTES // 2**20} MiB")
-        # The rest is thrown away, so that a child that still writes can come to its end.
+        # The rest is discarded, so that a child that still writes can exit.
         while await stdout.read(_CHUNK_BYTES):  # noqa: ASYNC110 - the pause lets others run; nothing is waited for
             await asyncio.sleep(0)
 
     async def _deliver_lines(self, stdout: StreamReader) -> None:
-        """Deliver message after message; returns only when too many lines in a row are none."""
+        """Deliver messages; returns only after too many lines in a row that are not messages."""
         strange = read = 0
         while strange < _MAX_STRANGE_LINES:
             line = await stdout.readuntil(b"\n")
@@ -117,14 +117,14 @@ class StdioChannel(StreamChannel):
 
     async def _read_log(self, stderr: StreamReader) -> None:
         while chunk := await stderr.read(_CHUNK_BYTES):
-            # A line split between two chunks becomes two lines: bounded memory matters more.
+            # A line split between two chunks becomes two lines, which keeps memory bounded.
             for line in chunk.split(b"\n")[-KEPT_LINES:]:
                 self._log.add(line)
             if len(chunk) == _CHUNK_BYTES:
                 await asyncio.sleep(_FLOOD_PAUSE_SECONDS)
 
     async def _watch_leader(self, process: Process) -> None:
-        """End the session when the child has gone while a process it started holds its stdout open."""
+        """End the session if the child has ended while a process it started holds its stdout open."""
         while process.returncode is None:  # noqa: ASYNC110 - asyncio's own wait() also waits for the pipes
             await asyncio.sleep(_LEADER_POLL_SECONDS)
         await asyncio.sleep(_DRAIN_SECONDS)

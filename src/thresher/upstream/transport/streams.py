@@ -1,7 +1,7 @@
 """A channel over one stream of messages in each direction: a child's pipes, or HTTP+SSE.
 
-Invariant: what belongs to one request is heard in its order, before its answer, in the task that waits for it; a
-caller that is slow holds up nobody else.
+Invariant: messages that belong to a request are handled in order, before its answer, in the task that waits for it; a
+slow caller does not delay others.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from thresher.upstream.transport.channel import Call, Channel, Listener
+from thresher.upstream.transport.channel import Channel, ChannelListener, PendingCall
+from thresher.upstream.transport.errors import Closed
 from thresher.upstream.transport.messages import Identity, Message, answered, encoded, identity_of, parameters
-from thresher.upstream.transport.trouble import Closed
 
 _MAX_WAITING = 1_000
-"""Notifications that wait for one slow caller; further ones are dropped."""
+"""Maximum notifications that wait for a slow caller; further ones are dropped."""
 
 
 class StreamChannel(Channel):
     """Pairs answers with requests by their ids."""
 
-    def __init__(self, listener: Listener, *, owned: bool) -> None:
+    def __init__(self, listener: ChannelListener, *, owned: bool) -> None:
         super().__init__(listener, owned=owned)
         self._boxes: dict[Identity, asyncio.Queue[Message | Closed]] = {}
         self._ended = ""
 
     @abstractmethod
     async def _write(self, data: bytes) -> None:
-        """Send one message; raises Closed when the stream has ended."""
+        """Send one message; raises Closed if the stream has ended."""
 
     async def _exchange(
         self,
@@ -37,7 +37,7 @@ class StreamChannel(Channel):
         method: str,
         params: Mapping[str, Any],
         headers: Mapping[str, str],  # noqa: ARG002 - these streams have none
-        call: Call,
+        call: PendingCall,
     ) -> Message:
         if self._ended:
             raise Closed(self._ended)
@@ -50,7 +50,7 @@ class StreamChannel(Channel):
                     raise item
                 if "method" not in item:
                     return answered(item)
-                await self._listener.told(item["method"], parameters(item), call)
+                await self._listener.on_notification(item["method"], parameters(item), call)
         finally:
             del self._boxes[identity]
 
@@ -59,12 +59,12 @@ class StreamChannel(Channel):
             await self._write(encoded(**fields))
 
     async def _receive(self, message: Message) -> None:
-        """Hear one message of the server."""
+        """Handle one message of the server."""
         if "method" not in message:
             identity = identity_of(message.get("id"))
             if identity is not None and identity in self._boxes:
                 self._boxes[identity].put_nowait(message)
-                # From here on it has ended, though its caller may not have heard so yet: what follows is none of it.
+                # The request has ended, even if its caller does not know yet: later messages do not belong to it.
                 self._calls.pop(identity, None)
         elif "id" in message:
             self._question(message, None)
@@ -78,12 +78,12 @@ class StreamChannel(Channel):
             return
         identity = self._belongs_to(method, params)
         if identity is None:
-            await self._listener.told(method, params, None)
+            await self._listener.on_notification(method, params, None)
         elif identity in self._boxes and self._boxes[identity].qsize() < _MAX_WAITING:
             self._boxes[identity].put_nowait(message)
 
     def _belongs_to(self, method: str, params: Message) -> Identity | None:
-        """The request that a notification is about; a log line names none: it is the latest call's."""
+        """The request to which a notification belongs; a log message names none and belongs to the latest call."""
         if method == "notifications/progress":
             return identity_of(params.get("progressToken"))
         if method == "notifications/message":
@@ -92,11 +92,11 @@ class StreamChannel(Channel):
         return None
 
     def _end(self, reason: str) -> None:
-        """The stream has ended: so has every request over it."""
+        """End the stream and all requests over it."""
         if self._ended:
             return
         self._ended = reason
         for box in self._boxes.values():
             box.put_nowait(Closed(reason))
         if not self._closing:
-            self._listener.lost(reason)
+            self._listener.on_lost(reason)

@@ -73,7 +73,7 @@ async def _of_server(
     services: Services, caller: Caller, workspace: str, primary: DataSource, foreign: DataSource, known: _Written
 ) -> _Found:
     """Both tables as a connection has them; as the workspace has them if there is none, or it does not answer."""
-    connection = await services.databases.standing_for(caller, workspace, primary.server)
+    connection = await services.databases.server_connection(caller, workspace, primary.server)
     why = ""
     if connection is not None:
         try:
@@ -105,7 +105,7 @@ async def _alone(services: Services, caller: Caller, workspace: str, source: Dat
     if (facts := known.get(_key(source))) is not None:
         return tables_of([facts])[0]
     if source.kind == "db":
-        connection = await services.databases.standing_for(caller, workspace, source.server)
+        connection = await services.databases.server_connection(caller, workspace, source.server)
         if connection is not None:
             return _table(await services.databases.get_table_columns(caller, connection.name, source.table))
     raise _unknown(source, known, "")

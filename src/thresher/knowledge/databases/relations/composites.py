@@ -1,6 +1,6 @@
-"""Keys of several columns: tables that hold all columns of another table's key point to it as a whole.
+"""Composite keys: a table that holds all columns of another table's composite key points to it as a whole.
 
-Invariant: a key is looked for among the tables that hold its rarest column, and not more than a bound of them.
+Invariant: only tables that hold a key's rarest column are considered, up to a limit.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from typing import TypeAlias
 from thresher.connectors import Column, Table
 from thresher.knowledge.databases.models import Evidence, PotentialRelation
 from thresher.knowledge.databases.relations.keys import BASE_KINDS, KEYABLE
-from thresher.knowledge.databases.relations.naming import column_prefix, read_column
+from thresher.knowledge.databases.relations.names import column_prefix, loose, read_column, shortens
 from thresher.knowledge.databases.relations.records import ColumnName
-from thresher.knowledge.databases.relations.weighing import OWN_KEY, judge_types, score_of
-from thresher.knowledge.databases.relations.words import loose, shortens
+from thresher.knowledge.databases.relations.scoring import OWN_KEY, judge_types, score_of
 
 OWN_COLUMN = 3.4
 OWN_PART = 2.7
@@ -28,26 +27,26 @@ SAME_KEY = -3.0
 OTHER_SCHEMA = -0.5
 _MOST_TABLES = 3_000
 _MOST_PAIRS = 200_000
-"""Pairs of a key and a table that are looked at in a whole schema."""
+"""Maximum pairs of a key and a table that are examined in a schema."""
 _MOST_EXTENDING = 20
 _MOST_COLUMNS = 8
 _SURE = 0.5
-"""Score from which a relation makes another one needless."""
+"""Minimum score of a relation that makes another one redundant."""
 
 
-Place: TypeAlias = tuple[str, str]
+TableKey: TypeAlias = tuple[str, str]
 """Schema and name of a table."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Looked:
-    """A schema as keys of several columns are looked for in it.
+class _SchemaView:
+    """A schema indexed for the search of composite keys.
 
     Attributes:
-        tables: It.
-        words: What `table_words` says of them.
-        held: Columns by each name that they go by, and their table's number.
-        extending: Numbers of tables by the beginnings of their names' words; some of each.
+        tables: The tables.
+        words: Their names as words, from `table_words`.
+        held: Columns by each reading of their name, and by their table's number.
+        extending: Numbers of some tables by each prefix of their names' words.
     """
 
     tables: Sequence[Table]
@@ -59,16 +58,16 @@ class _Looked:
 def find_composites(
     tables: Sequence[Table], words: Sequence[tuple[str, ...]], *, threshold: float
 ) -> list[PotentialRelation]:
-    """Potential keys of several columns, at most one for each set of columns.
+    """Find potential composite keys, at most one for each set of columns.
 
     Args:
-        tables: The schema.
-        words: What `table_words` says of them.
-        threshold: Scores below it are left out.
+        tables: The tables of the schema.
+        words: Their names as words, from `table_words`.
+        threshold: Minimum score.
     """
     if not any(len(key) > 1 for table in tables for key in (table.primary_key, *table.unique)):
         return []
-    looked = _Looked(tables, words, _columns_by_name(tables), _extending(words))
+    looked = _SchemaView(tables, words, _columns_by_name(tables), _extending(words))
     best: dict[tuple[int, frozenset[str]], PotentialRelation] = {}
     left = _MOST_PAIRS
     for number, table in enumerate(tables):
@@ -82,15 +81,16 @@ def find_composites(
             for child, columns in chosen:
                 relation = _weighed(looked, (child, columns), (number, key))
                 place = (child, frozenset(column.name for column in columns))
-                if relation and relation.score >= threshold and _better(relation, best.get(place)):
+                known = best.get(place)
+                if relation and relation.score >= threshold and (known is None or relation.score > known.score):
                     best[place] = relation
-    return list(_not_said_by_longer(list(best.values()), tables))
+    return list(_without_redundant(list(best.values()), tables))
 
 
-def _not_said_by_longer(found: Sequence[PotentialRelation], tables: Sequence[Table]) -> Iterator[PotentialRelation]:
-    """Leave out keys where a longer one of the same table leads to the same parent by way of its own."""
-    of_table: dict[Place, list[PotentialRelation]] = defaultdict(list)
-    towards: set[tuple[Place, Place]] = set()
+def _without_redundant(found: Sequence[PotentialRelation], tables: Sequence[Table]) -> Iterator[PotentialRelation]:
+    """Leave out a key if a longer one of the same table leads to the same parent through another table."""
+    of_table: dict[TableKey, list[PotentialRelation]] = defaultdict(list)
+    towards: set[tuple[TableKey, TableKey]] = set()
     for one in found:
         of_table[one.schema, one.table].append(one)
         towards.add(((one.schema, one.table), (one.target_schema, one.target_table)))
@@ -116,12 +116,8 @@ def _extending(words: Sequence[tuple[str, ...]]) -> Mapping[tuple[str, ...], Seq
     return found
 
 
-def _better(relation: PotentialRelation, other: PotentialRelation | None) -> bool:
-    return other is None or relation.score > other.score
-
-
 def _columns_by_name(tables: Sequence[Table]) -> Mapping[str, Mapping[int, Column]]:
-    """Columns under each way to read their name, the first one of a table where it has several."""
+    """Columns by each reading of their name; the first column of a table if several match."""
     found: dict[str, dict[int, Column]] = defaultdict(dict)
     for number, table in enumerate(tables):
         prefix = column_prefix(table)
@@ -137,12 +133,12 @@ def _columns_by_name(tables: Sequence[Table]) -> Mapping[str, Mapping[int, Colum
 
 
 def _short_name(name: str, prefix: str) -> str:
-    """Without the prefix of its table's columns."""
+    """A column's name without the prefix of its table's columns."""
     return read_column(name, prefix)[-1].joined + (read_column(name, prefix)[-1].kind if prefix else "")
 
 
-def _holders(looked: _Looked, number: int, key: tuple[str, ...]) -> list[tuple[int, tuple[Column, ...]]]:
-    """Tables that hold all columns of one key, and these columns in the key's order."""
+def _holders(looked: _SchemaView, number: int, key: tuple[str, ...]) -> list[tuple[int, tuple[Column, ...]]]:
+    """Tables that hold all columns of a key, with these columns in the key's order."""
     table = looked.tables[number]
     columns = {column.name: column for column in table.columns}
     if any(name not in columns or columns[name].family not in KEYABLE for name in key):
@@ -173,9 +169,9 @@ def _chosen(
     *,
     named_alike: bool,
 ) -> tuple[Column, ...]:
-    """A table's columns for each of a key's; none where it lacks one.
+    """A table's columns that correspond to a key's; empty if one is missing.
 
-    A table whose name begins with the key's table's may call its columns as that does.
+    A table whose name begins with the name of the key's table may use that table's column names.
     """
     found: list[Column] = []
     for name, places in zip(key, where, strict=True):
@@ -189,7 +185,7 @@ def _chosen(
 
 
 def _weighed(
-    looked: _Looked, child: tuple[int, tuple[Column, ...]], parent: tuple[int, tuple[str, ...]]
+    looked: _SchemaView, child: tuple[int, tuple[Column, ...]], parent: tuple[int, tuple[str, ...]]
 ) -> PotentialRelation | None:
     number, key = parent
     by_name = {column.name: column for column in looked.tables[number].columns}
@@ -200,7 +196,7 @@ def _weighed(
 
 
 def _member_names(name: str, prefix: str, entity: tuple[str, ...]) -> tuple[str, ...]:
-    """How other tables would call a column of the key, the plainest first."""
+    """The names that other tables would use for a key's column, plainest first."""
     readings = read_column(name, prefix)
     if not readings[-1].core:
         return tuple("".join((*entity[start:], readings[-1].whole)) for start in range(len(entity)))
@@ -233,7 +229,7 @@ def _evidence(
 def _named(
     table: Table, entity: tuple[str, ...], columns: Sequence[Column], parent: tuple[str, ...], key: Sequence[Column]
 ) -> Iterator[Evidence]:
-    """Why these columns mean that table, and are not merely called the same."""
+    """Evidence that the columns refer to the table, beyond equal names."""
     contains = _contains(entity, parent)
     names = {column.name for column in columns}
     own = max((_own(read_column(column.name), parent) for column in key), default=0.0)
@@ -256,7 +252,7 @@ def _named(
 
 
 def _own(readings: Sequence[ColumnName], entity: tuple[str, ...]) -> float:
-    """Whether a column of a key is what the key's table is called after."""
+    """The weight of a key column that is named after its own table; 0 if it is not."""
     best = 0.0
     for reading in readings:
         if not reading.core or loose(reading.joined) == loose("".join(entity)):

@@ -1,6 +1,6 @@
-"""Ways to join tables: the shortest paths over declared and potential keys.
+"""Join paths: the shortest paths between tables over declared and potential keys.
 
-Invariant: pure; a declared key is preferred to a potential one, and among these the more probable one.
+Invariant: pure; declared keys are preferred to potential ones, and among those the more probable.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Final, TypeAlias
 from thresher.connectors import Table
 from thresher.knowledge.databases.models import PotentialRelation
 
-Place: TypeAlias = tuple[str, str]
+TableKey: TypeAlias = tuple[str, str]
 """Schema and name of a table."""
 
 LONGEST: Final = 5
-"""Keys on the way between two tables at most."""
+"""Maximum number of keys on a path between two tables."""
 _DOUBT = 2.0
 _SIBLINGS = 1.5
-"""What it costs to go up to a parent and down to another child: rows are joined that merely share it."""
+"""The cost of going up to a parent and down to another child: such rows only share the parent."""
 _HUB = 0.08
 _VISITED_MOST = 20_000
 
@@ -33,21 +33,21 @@ class JoinStep:
 
     Attributes:
         child: The table that holds the key.
-        columns: There.
-        parent: The table that it points to.
-        target_columns: There, in the same order.
-        score: 1 for a declared key, else the finder's.
+        columns: Columns of the child.
+        parent: The referenced table.
+        target_columns: Columns of the parent, in the same order.
+        score: 1 for a declared key, else the finder's score.
     """
 
-    child: Place
+    child: TableKey
     columns: tuple[str, ...]
-    parent: Place
+    parent: TableKey
     target_columns: tuple[str, ...]
     score: float
 
     @property
     def declared(self) -> bool:
-        """Whether the database itself keeps it."""
+        """Whether the key is declared in the database."""
         return self.score >= 1
 
 
@@ -56,47 +56,47 @@ class Joins:
     """How tables are joined.
 
     Attributes:
-        steps: Keys that together join all that can be joined, in the order in which to join.
-        tables: All tables on the way, those that were asked for among them.
-        apart: Tables that nothing joins to the others.
+        steps: The keys that join the tables, in join order.
+        tables: All tables on the paths, including the requested ones.
+        apart: Requested tables that no key joins to the others.
     """
 
     steps: tuple[JoinStep, ...]
-    tables: tuple[Place, ...]
-    apart: tuple[Place, ...]
+    tables: tuple[TableKey, ...]
+    apart: tuple[TableKey, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
     step: JoinStep
-    to: Place
+    to: TableKey
     cost: float
     up: bool
 
 
 class JoinGraph:
-    """The keys between the tables of a schema; made once, asked often.
+    """The graph of keys between the tables of a schema; built once for many queries.
 
     Args:
-        tables: The schema, with its declared keys.
-        potential: Undeclared ones.
+        tables: The tables, with declared keys.
+        potential: Potential relations.
     """
 
     def __init__(self, tables: Iterable[Table], potential: Iterable[PotentialRelation] = ()) -> None:
-        self._edges: dict[Place, list[_Edge]] = defaultdict(list)
+        self._edges: dict[TableKey, list[_Edge]] = defaultdict(list)
         for step in (*_declared(tables), *_potential(potential)):
             cost = 1 + _DOUBT * (1 - step.score)
             self._edges[step.child].append(_Edge(step, step.parent, cost, up=True))
             self._edges[step.parent].append(_Edge(step, step.child, cost, up=False))
 
-    def connect(self, wanted: Sequence[Place]) -> Joins:
-        """Join tables: from the first one on, always the nearest of those that are left.
+    def connect(self, wanted: Sequence[TableKey]) -> Joins:
+        """Join tables, starting with the first one and always adding the nearest remaining one.
 
         Args:
-            wanted: The tables, the main one first; twice the same counts once.
+            wanted: The tables, the main one first; duplicates are ignored.
         """
         places = list(dict.fromkeys(wanted))
-        joined: dict[Place, None] = dict.fromkeys(places[:1])
+        joined: dict[TableKey, None] = dict.fromkeys(places[:1])
         steps: dict[JoinStep, None] = {}
         while left := frozenset(place for place in places if place not in joined):
             path = self._nearest(joined, left)
@@ -107,18 +107,18 @@ class JoinGraph:
         apart = tuple(place for place in places if place not in joined)
         return Joins(tuple(steps), tuple(joined), apart)
 
-    def neighbours(self, place: Place) -> tuple[Place, ...]:
-        """Tables that a key joins to one, the surest first."""
+    def neighbours(self, place: TableKey) -> tuple[TableKey, ...]:
+        """Tables that keys join to a table, most certain first."""
         edges = sorted(self._edges.get(place, ()), key=lambda edge: (edge.cost, edge.to))
         return tuple(dict.fromkeys(edge.to for edge in edges if edge.to != place))
 
-    def _nearest(self, joined: Iterable[Place], targets: frozenset[Place]) -> list[_Edge] | None:
-        """The cheapest path from any joined table to any target."""
-        queue: list[tuple[float, int, Place, bool, tuple[_Edge, ...]]] = []
+    def _nearest(self, joined: Iterable[TableKey], targets: frozenset[TableKey]) -> list[_Edge] | None:
+        """The cheapest path from a joined table to a target; None if there is no path."""
+        queue: list[tuple[float, int, TableKey, bool, tuple[_Edge, ...]]] = []
         for number, place in enumerate(joined):
             queue.append((0.0, -_VISITED_MOST + number, place, False, ()))
         heapq.heapify(queue)
-        seen: set[tuple[Place, bool]] = set()
+        seen: set[tuple[TableKey, bool]] = set()
         pushed = 0
         while queue and len(seen) < _VISITED_MOST:
             cost, _, place, came_up, path = heapq.heappop(queue)
@@ -133,8 +133,8 @@ class JoinGraph:
                 heapq.heappush(queue, (onward, pushed, edge.to, edge.up, (*path, edge)))
         return None
 
-    def _passing(self, place: Place, *, came_up: bool, first: bool) -> float:
-        """What it costs to pass through a table: more for one that everything points to."""
+    def _passing(self, place: TableKey, *, came_up: bool, first: bool) -> float:
+        """The cost of passing through a table; higher for a table with many keys."""
         if first:
             return 0.0
         return _HUB * math.log2(1 + len(self._edges[place])) + (_SIBLINGS if came_up else 0.0)

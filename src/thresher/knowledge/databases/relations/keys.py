@@ -1,6 +1,6 @@
-"""What may be pointed to: the keys of one column of a schema's tables, found by the names that others use for them.
+"""Possible parents: a schema's single-column keys, indexed by the names that other tables use for them.
 
-Invariant: views are never parents; a look-up costs the same however many tables there are.
+Invariant: views are never parents; the cost of a lookup does not depend on the number of tables.
 """
 
 from __future__ import annotations
@@ -11,31 +11,30 @@ from dataclasses import dataclass
 
 from thresher.connectors import Column, Profiles, Table
 from thresher.knowledge.databases.relations.lexicon import ATTRIBUTES, GENERIC_TAILS, NEUTRAL, NOT_KEYS
-from thresher.knowledge.databases.relations.naming import column_prefix, read_column
+from thresher.knowledge.databases.relations.names import column_prefix, loose, read_column
 from thresher.knowledge.databases.relations.records import ColumnName, KeyRank, ParentKey
-from thresher.knowledge.databases.relations.words import loose
 
 KEYABLE = frozenset({"integer", "decimal", "text", "uuid", "other"})
-"""Families of columns that keys are made of."""
+"""Families of columns that can be keys."""
 BASE_KINDS = frozenset({"table", "foreign table"})
 SAME_SCHEMA = 16
-"""Keys that one name gives at most; the likeliest come first."""
+"""Maximum keys for one name; the likeliest come first."""
 OTHER_SCHEMAS = 4
 PLAIN = 3.9
-"""Weight of a name that leaves no need to look for another."""
+"""The weight from which no other name needs to be considered."""
 MOST_EVERYWHERE = 200
-"""Names of one first letter over all schemas, up to which short forms are looked for in other schemas too."""
+"""Maximum names with the same first letter over all schemas for abbreviations to be searched in other schemas too."""
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class NameForm:
     """A name for the rows of a key's table.
 
     Attributes:
         key: The key's number.
-        weight: How plainly it names them, in log odds.
-        own: Whether it is the table's own name or the key's, and not a part of it.
-        words: It, word by word.
+        weight: How plainly it names the rows, in log odds.
+        own: Whether it is the whole name of the table or the key.
+        words: The words of the name.
     """
 
     key: int
@@ -49,44 +48,44 @@ class ParentIndex:
     """The keys of a schema and the names for them.
 
     Attributes:
-        keys: All of them.
-        of_table: Numbers of a table's keys, its primary one first.
-        forms: Names, by schema and glued name.
-        anywhere: The same without the schema.
-        loose: Names by their loose form, by schema.
+        keys: All keys.
+        of_table: Numbers of a table's keys, the primary key first.
+        forms: Names by schema and joined name.
+        anywhere: Names by joined name, over all schemas.
+        loose: Names by schema and loose form.
         columns: Keys by schema and the key column's whole name.
-        words: Names word by word, by schema and first letter.
-        declared: Keys that declared ones point to, by the whole name of the column that does; those alone whose name
-            means the same key wherever it is declared.
+        words: Names by schema and first letter.
+        declared: Targets of declared keys by the whole name of the referring column, if that name always has the same
+            target.
     """
 
     keys: tuple[ParentKey, ...]
     of_table: Mapping[int, tuple[int, ...]]
-    forms: Mapping[tuple[str, str], list[Form]]
-    anywhere: Mapping[str, list[Form]]
-    loose: Mapping[tuple[str, str], list[Form]]
+    forms: Mapping[tuple[str, str], list[NameForm]]
+    anywhere: Mapping[str, list[NameForm]]
+    loose: Mapping[tuple[str, str], list[NameForm]]
     columns: Mapping[tuple[str, str], list[int]]
-    words: Mapping[tuple[str, str], list[Form]]
+    words: Mapping[tuple[str, str], list[NameForm]]
     declared: Mapping[str, int]
 
-    def named(self, schema: str, name: str) -> Sequence[Form]:
-        """The keys that a glued name names: of the schema, or of others where it has none."""
+    def named(self, schema: str, name: str) -> Sequence[NameForm]:
+        """The keys that a joined name names: in the schema, or in others if it has none."""
         here = self.forms.get((schema, name), ())[:SAME_SCHEMA]
         if here and here[0].weight >= PLAIN:
             return here
         return (*here, *(form for form in self.anywhere.get(name, ())[:OTHER_SCHEMAS] if form not in here))
 
-    def loosely(self, schema: str, name: str) -> Sequence[Form]:
-        """The same by the loose form of the name."""
+    def loosely(self, schema: str, name: str) -> Sequence[NameForm]:
+        """The keys that the loose form of a name names."""
         shape = loose(name)
         return self.loose.get((schema, shape), ())[:OTHER_SCHEMAS] or self.loose.get(("*", shape), ())[:OTHER_SCHEMAS]
 
     def called(self, schema: str, whole: str) -> Sequence[int]:
-        """Keys whose column is called so."""
+        """The keys whose column has this name."""
         return self.columns.get((schema, whole), ())[:SAME_SCHEMA] or self.columns.get(("*", whole), ())[:OTHER_SCHEMAS]
 
-    def beginning(self, schema: str, letter: str) -> Sequence[Form]:
-        """Names that begin with a letter: the schema's, and those of the others where these are not too many."""
+    def beginning(self, schema: str, letter: str) -> Sequence[NameForm]:
+        """Names that begin with a letter: of all schemas if they are few enough, else of this one."""
         return self.words.get(("*", letter), ()) or self.words.get((schema, letter), ())
 
 
@@ -94,14 +93,14 @@ def build_index(tables: Sequence[Table], words: Sequence[tuple[str, ...]], profi
     """Find the keys and their names.
 
     Args:
-        tables: The schema.
-        words: What `table_words` says of them.
-        profiles: Samples; they tell a key where none is declared.
+        tables: The tables of the schema.
+        words: Their names as words, from `table_words`.
+        profiles: Samples, which show likely keys of tables without a declared one.
     """
     keys = tuple(key for number in range(len(tables)) for key in _keys_of(tables[number], number, words, profiles))
     of_table: dict[int, list[int]] = defaultdict(list)
-    forms: dict[tuple[str, str], list[Form]] = defaultdict(list)
-    loosely: dict[tuple[str, str], list[Form]] = defaultdict(list)
+    forms: dict[tuple[str, str], list[NameForm]] = defaultdict(list)
+    loosely: dict[tuple[str, str], list[NameForm]] = defaultdict(list)
     columns: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, key in enumerate(keys):
         of_table[key.table].append(number)
@@ -142,15 +141,15 @@ def _declared(tables: Sequence[Table], keys: Sequence[ParentKey]) -> dict[str, i
     return {name: number for name, some in found.items() for number in some if len(some) == 1 and number is not None}
 
 
-def _merged(forms: Mapping[tuple[str, str], list[Form]]) -> dict[str, list[Form]]:
-    merged: dict[str, list[Form]] = defaultdict(list)
+def _merged(forms: Mapping[tuple[str, str], list[NameForm]]) -> dict[str, list[NameForm]]:
+    merged: dict[str, list[NameForm]] = defaultdict(list)
     for (_, name), some in forms.items():
         merged[name] += some[:OTHER_SCHEMAS]
     return merged
 
 
-def _by_letter(forms: Mapping[tuple[str, str], list[Form]]) -> dict[tuple[str, str], list[Form]]:
-    found: dict[tuple[str, str], list[Form]] = defaultdict(list)
+def _by_letter(forms: Mapping[tuple[str, str], list[NameForm]]) -> dict[tuple[str, str], list[NameForm]]:
+    found: dict[tuple[str, str], list[NameForm]] = defaultdict(list)
     for (schema, name), some in forms.items():
         if some[0].own and name:
             found[schema, name[0]].append(some[0])
@@ -179,7 +178,7 @@ def _keys_of(
 
 
 def _key_name(name: str, prefix: str) -> ColumnName:
-    """The reading of a key's name that says what it is the key of, where one does."""
+    """The reading of a key's name that names its table, if there is one."""
     readings = read_column(name, prefix)
     plain = [reading for reading in readings if reading.kind]
     return next((reading for reading in reversed(plain) if reading.core), (plain or readings)[-1])
@@ -188,7 +187,7 @@ def _key_name(name: str, prefix: str) -> ColumnName:
 def _likely_key(
     table: Table, columns: Mapping[str, Column], prefix: str, entity: str, profiles: Profiles | None
 ) -> Column | None:
-    """A table without any declared key: the column that is called like one."""
+    """The likely key of a table without a declared one: a column that is named like a key."""
     for column in columns.values():
         name = _key_name(column.name, prefix)
         if name.kind in ("id", "number", "code") and (not name.core or name.joined == entity):
@@ -205,20 +204,20 @@ NEUTRAL_LOSS = 0.7
 TAIL_NAME = 2.1
 
 
-def _forms(number: int, key: ParentKey, table: tuple[str, ...]) -> Iterator[Form]:
-    """Names of a key's rows: its table's, its own, the table's without words that add nothing, the table's end."""
+def _forms(number: int, key: ParentKey, table: tuple[str, ...]) -> Iterator[NameForm]:
+    """Names for a key's rows: the table's, the key's own, the table's without neutral words, the table's last words."""
     if key.rank == "unique" and key.name.kind not in ("id", "number", "code"):
-        return  # a unique attribute is pointed to by its own name alone
+        return  # a unique attribute is only referred to by its own name
     entity, core = "".join(table), key.name.core
     agree = core and (key.name.joined == entity or loose(key.name.joined) == loose(entity))
-    yield Form(number, BOTH_NAMES if agree else OWN_NAME, own=True, words=table)
+    yield NameForm(number, BOTH_NAMES if agree else OWN_NAME, own=True, words=table)
     if core and not (agree and key.name.joined == entity) and key.name.joined not in ATTRIBUTES:
-        yield Form(number, BOTH_NAMES if agree else KEY_NAME, own=True, words=core)
+        yield NameForm(number, BOTH_NAMES if agree else KEY_NAME, own=True, words=core)
     for shorter in _without_neutral(table):
-        yield Form(number, OWN_NAME - NEUTRAL_LOSS, own=True, words=shorter)
+        yield NameForm(number, OWN_NAME - NEUTRAL_LOSS, own=True, words=shorter)
     for start in range(1, len(table)):
         if table[start:] and not (len(table) - start == 1 and table[-1] in GENERIC_TAILS):
-            yield Form(number, TAIL_NAME - 0.2 * (start - 1), own=False, words=table[start:])
+            yield NameForm(number, TAIL_NAME - 0.2 * (start - 1), own=False, words=table[start:])
 
 
 def _without_neutral(table: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -1,6 +1,6 @@
-"""What people call keys, roles and measures: lists of words, in English and German, some Romance ones.
+"""Words for keys, roles and measures in English and German, and some in Romance languages.
 
-Invariant: general words of the trade; no name of any one schema.
+Invariant: general words only; no names of a particular schema.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ KEY_WORDS: Mapping[str, KeyKind] = {
                      "slug"), "code"),
     **dict.fromkeys(("name", "bezeichnung", "title"), "name"),
 }  # fmt: skip
-"""Words at the end, or the beginning, of a column that say what kind of key it is."""
+"""Words at the end or the beginning of a column's name that show the kind of key."""
 
 OUTER_MARKS = frozenset({"fk", "pk", "ref", "lnk", "key", "fid", "x", "in"})
-"""Stand around a column's name and its own key word: `fk_customer_id`, `customer_id_fk`."""
+"""Words around a column's name and its key word: `fk_customer_id`, `customer_id_fk`."""
 
 LEADING_KEYS = frozenset({"id", "fk", "cod", "cd", "nr", "ref", "idx", "code", "key", "sk"})
-"""Key words that may stand in front: `id_cliente`, `fk_kunde`."""
+"""Key words that may come first: `id_cliente`, `fk_kunde`."""
 
 GLUED_KEYS = ("uuid", "guid", "number", "nummer", "code", "key", "nbr", "num", "id", "nr", "no", "cd", "sk", "fk")
-"""Key words at the end of a name without any border, longest first: `custid`, `kundennr`."""
+"""Key words at the end of a name without a separator, longest first: `custid`, `kundennr`."""
 
 NOT_GLUED = frozenset({
     "paid", "valid", "invalid", "void", "grid", "bid", "aid", "said", "solid", "liquid", "raid", "hybrid", "fluid",
@@ -40,12 +40,12 @@ NOT_GLUED = frozenset({
 
 TABLE_MARKS = frozenset({"tbl", "t", "tb", "tab", "table", "dim", "fact", "fct", "mst", "lkp", "lu", "ref", "stg", "d",
                          "f", "m", "xref", "rel", "mt", "dbo", "vw", "ods", "dwh", "raw"})  # fmt: skip
-"""Words in front of a table's name that say what sort of table it is."""
+"""Words before a table's name that show the kind of table."""
 
 NEUTRAL = frozenset({"master", "header", "hdr", "table", "tbl", "info", "information", "data", "list", "base", "main",
                      "record", "file", "stamm", "kopf", "dim", "dimension", "basic", "lookup", "mst", "tab", "core",
                      "entity", "directory", "catalog", "catalogue", "definition"})  # fmt: skip
-"""Words behind a table's name that add nothing to it: `product_master`, `order_header`."""
+"""Words after a table's name that add no meaning: `product_master`, `order_header`."""
 
 MEASURES = frozenset({
     "count", "cnt", "total", "amount", "amt", "price", "qty", "quantity", "size", "length", "width", "height", "weight",
@@ -60,29 +60,29 @@ MEASURES = frozenset({
     "color", "colour", "is", "has", "active", "enabled", "deleted", "years", "days", "hours", "percentage", "index",
     "won", "lost", "played", "number", "times", "quantities", "stock", "grade",
 })  # fmt: skip
-"""Last words of columns that hold a measure or a text, not a key, unless a key word follows."""
+"""Last words of columns that hold a measure or a text rather than a key, unless a key word follows."""
 
 AMOUNTS = frozenset({"unit", "number", "num", "no", "count", "total", "amount", "quantity", "qty", "max", "min", "avg",
                      "average", "sum", "anzahl", "is", "has", "can", "percent", "share", "cost", "price"})  # fmt: skip
 AMOUNT_JOINTS = frozenset({"on", "of", "per", "pro"})
-"""Words inside a name that make a measure of it: `units_on_order`, `number_of_guests`."""
+"""Words inside a name that make it a measure: `units_on_order`, `number_of_guests`."""
 
 ATTRIBUTES = MEASURES | {"type", "status", "state", "code", "key", "kind", "category", "class", "group", "label"}
-"""A name of a key column that says nothing of what it is the key of."""
+"""Names of key columns that do not show which table they belong to."""
 
 NOT_KEYS = MEASURES | {"type", "status", "kind", "label", "code", "key"}
-"""A column that is called like a key with such a name alone does not point to it."""
+"""Names that alone do not make a column point to a key of the same name."""
 
 GENERIC_TAILS = frozenset({"type", "status", "line", "item", "detail", "entry", "history", "log", "link", "map",
                            "value", "data", "info", "group", "category", "state", "kind", "class", "note", "rel",
                            "assignment", "relation", "xref", "position", "translation", "text"})  # fmt: skip
-"""Last words of tables that many tables share: alone they name none of them."""
+"""Last words that many tables share: alone they do not name a table."""
 
 QUALIFIERS = frozenset({"from", "to", "old", "new", "home", "away", "primary", "secondary", "first", "second", "last",
                         "by", "via", "start", "end", "main", "alt", "source", "target", "src", "dst", "dest",
                         "destination", "current", "previous", "original", "von", "nach", "bis", "neu", "in",
                         "out", "for", "at", "of", "a", "b", "one", "two", "default", "other", "origin"})  # fmt: skip
-"""Words behind a name that say which of several: `airport_from`, `address_old_id`."""
+"""Words after a name that distinguish several references: `airport_from`, `address_old_id`."""
 
 PREPOSITIONS = frozenset({"via", "by", "to", "from", "of", "with", "for", "von", "durch", "an", "bei", "in"})
 
@@ -90,7 +90,7 @@ PERSONS = frozenset({"employee", "staff", "mitarbeiter", "angestellter", "person
                      "anwender", "person", "member", "agent", "teacher", "lecturer", "instructor", "customer", "kunde",
                      "contact", "emp", "librarian", "officer", "author", "player", "student", "personal", "mitglied",
                      "listener", "reader", "client", "patient", "professional", "operator"})  # fmt: skip
-"""Tables whose rows are people, so that one may be another's manager, author, friend."""
+"""Tables of people, whose rows may refer to each other as manager, author, friend."""
 
 UPWARD = frozenset({
     "parent", "parents", "reportsto", "reports", "reportto", "superior", "supervisor", "boss", "manager", "mgr",
@@ -100,7 +100,7 @@ UPWARD = frozenset({
     "mother", "spouse", "mentor", "leader", "lead", "head", "chief", "inreplyto", "supersedes", "mutter", "partner",
     "jefe", "basedon",
 })  # fmt: skip
-"""What a row of a table may call another row of the same table."""
+"""Names for another row of the same table."""
 
 PURELY_UPWARD = frozenset({
     "parent", "parents", "reportsto", "reports", "reportto", "superior", "super", "ancestor", "predecessor",
@@ -108,7 +108,7 @@ PURELY_UPWARD = frozenset({
     "uebergeordnet", "vater", "eltern", "vorgaenger", "nachfolger", "padre", "pere", "prev", "previous", "next",
     "root", "belongsto", "father", "mother", "supersedes", "basedon",
 })  # fmt: skip
-"""Those that hardly name anything but the same table."""
+"""Names that almost always mean the same table."""
 
 _STAFF = ("employee", "staff", "mitarbeiter", "angestellter", "personnel", "worker", "empleado", "personal", "emp",
           "teacher", "lecturer", "instructor", "professor", "faculty", "agent", "user", "benutzer", "person",
@@ -125,7 +125,7 @@ _PEOPLE = ("person", "people", "user", "employee", "member", "student", "patient
 _SUPPLIERS = ("supplier", "vendor", "lieferant", "company", "manufacturer", "brand", "producer", "maker", "partner")
 
 BY_SOMEBODY = (*_USERS[:3], "employee", "staff", "mitarbeiter", "member", "person", "operator", "agent", "worker")
-"""Whom `booked_by` and `gebucht_von` mean."""
+"""Tables that `booked_by` and `gebucht_von` refer to."""
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
@@ -163,4 +163,4 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("manufacturer", "producer", "vendor", "maker", "supplier", "hersteller", "brand", "kreditor",
                      "provider", "distributor", "lieferant"), _SUPPLIERS),
 }  # fmt: skip
-"""Last word (or words, glued) of a column -> the tables that such a one stands in, the likeliest first."""
+"""Last word (or joined words) of a column -> tables that contain such a role, the likeliest first."""

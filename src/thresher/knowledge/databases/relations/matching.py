@@ -1,15 +1,15 @@
-"""Which keys a column's name points to, and how plainly.
+"""Matches column names against keys, with a weight for how plainly the name means the key.
 
-Invariant: a column costs a bounded number of look-ups, whatever the size of the schema.
+Invariant: a column costs a bounded number of lookups, whatever the size of the schema.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from thresher.connectors import Column
-from thresher.knowledge.databases.relations.keys import PLAIN, Form, ParentIndex
+from thresher.knowledge.databases.relations.keys import PLAIN, NameForm, ParentIndex
 from thresher.knowledge.databases.relations.lexicon import (
     AMOUNT_JOINTS,
     AMOUNTS,
@@ -24,8 +24,8 @@ from thresher.knowledge.databases.relations.lexicon import (
     ROLES,
     UPWARD,
 )
+from thresher.knowledge.databases.relations.names import shortens, stem
 from thresher.knowledge.databases.relations.records import ColumnName, NameMatch
-from thresher.knowledge.databases.relations.words import shortens, stem
 
 SAME_NAME = 3.4
 DECLARED = 4.0
@@ -44,29 +44,29 @@ UPWARD_PURE = 3.6
 UPWARD_ELSE = 2.0
 VERB = 3.0
 ALONE = 0.5
-"""For the end of a table's name where no other table ends so."""
+"""For the last words of a table's name if no other table ends with them."""
 GLUED_LOSS = 0.2
 NO_KEY_WORD_LOSS = 0.9
 _LEAST_GLUED_ROLE = 4
 _LEAST_VERB = 4
 _LEAST_GLUED_PREPOSITION = 3
-"""Letters: shorter ones end too many words that have nothing to do with them."""
+"""Letters: shorter ones are the ending of too many unrelated words."""
 _LONGEST_SHORT = 7
 _MOST_SHORT_WORDS = 4_000
-"""Different words that are compared with all names; beyond them only names that are found by look-up count."""
+"""Maximum distinct words that are compared with all names; beyond it only lookups are used."""
 _LEAST_QUALITY = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A column whose parent is looked for.
+class ChildColumn:
+    """A column whose parent is searched for.
 
     Attributes:
         table: Its table's number.
-        schema: Of the table.
-        entity: The table's stems.
-        column: It.
-        names: The ways to read its name.
+        schema: Its table's schema.
+        entity: Stems of its table's name.
+        column: The column.
+        names: The readings of its name.
     """
 
     table: int
@@ -77,7 +77,7 @@ class Asked:
 
 
 class Matcher:
-    """Matches names against the keys of one schema; what a name alone says is worked out once.
+    """Matches names against the keys of one schema; matches of a name alone are cached.
 
     Args:
         index: The keys.
@@ -86,16 +86,16 @@ class Matcher:
     def __init__(self, index: ParentIndex) -> None:
         self._index = index
         self._plain: dict[tuple[str, ColumnName], tuple[NameMatch, ...]] = {}
-        self._shortened: dict[tuple[str, str], tuple[tuple[Form, float], ...]] = {}
+        self._shortened: dict[tuple[str, str], tuple[tuple[NameForm, float], ...]] = {}
 
-    def matches(self, asked: Asked) -> dict[int, NameMatch]:
-        """The best match of each key that the column may point to, by the key's number."""
+    def matches(self, child: ChildColumn) -> dict[int, NameMatch]:
+        """The best match for each key that the column may point to, by the key's number."""
         best: dict[int, NameMatch] = {}
-        for name in asked.names:
+        for name in child.names:
             loss = GLUED_LOSS if name.glued else 0.0
-            plain = self._of_name(asked.schema, name)
+            plain = self._of_name(child.schema, name)
             sure = any(match.whole and match.weight >= PLAIN for match in plain)
-            for match in (*plain, *self._of_place(asked, name, sure=sure)):
+            for match in (*plain, *self._of_place(child, name, sure=sure)):
                 known = best.get(match.key)
                 if known is None or match.weight - loss > known.weight:
                     same = match.same or (known is not None and known.same)
@@ -137,7 +137,7 @@ class Matcher:
             yield NameMatch(form.key, form.weight - LOOSE_LOSS, "names the table in another form", whole=True)
 
     def _roles(self, schema: str, name: ColumnName) -> Iterator[NameMatch]:
-        """`billing_address_id`: the end names the table, what stands before it is the role."""
+        """`billing_address_id`: the last words name the table, and the words before them the role."""
         core = name.core
         for start in range(1, len(core)):
             rest, role = "".join(core[start:]), " ".join(core[:start])
@@ -161,7 +161,7 @@ class Matcher:
                     yield NameMatch(form.key, form.weight - GLUED_ROLE_LOSS, text)
 
     def _qualified(self, schema: str, name: ColumnName) -> Iterator[NameMatch]:
-        """`airport_from_id`: the beginning names the table."""
+        """`airport_from_id`: the first words name the table."""
         core = name.core
         for end in range(len(core) - 1, 0, -1):
             if not set(core[end:]) <= QUALIFIERS:
@@ -177,15 +177,15 @@ class Matcher:
                 text = f"'{name.core[-1]}' shortens the table's name, in the role '{' '.join(name.core[:-1])}'"
                 yield NameMatch(form.key, SHORT * quality - SHORT_ROLE_LOSS - _own_loss(form), text)
 
-    def _shortenings(self, schema: str, word: str) -> tuple[tuple[Form, float], ...]:
+    def _shortenings(self, schema: str, word: str) -> tuple[tuple[NameForm, float], ...]:
         known = self._shortened.get((schema, word))
         if known is None:
             known = () if len(self._shortened) > _MOST_SHORT_WORDS or not word else self._shorten(schema, word)
             self._shortened[schema, word] = known
         return known
 
-    def _shorten(self, schema: str, word: str) -> tuple[tuple[Form, float], ...]:
-        found: list[tuple[Form, float]] = []
+    def _shorten(self, schema: str, word: str) -> tuple[tuple[NameForm, float], ...]:
+        found: list[tuple[NameForm, float]] = []
         for form in self._index.beginning(schema, word[0]):
             quality = _quality(word, form.words)
             if quality >= _LEAST_QUALITY:
@@ -193,68 +193,68 @@ class Matcher:
         found.sort(key=lambda pair: (-pair[1], sum(map(len, pair[0].words)), pair[0].key))
         return tuple(found[:6])
 
-    def _of_place(self, asked: Asked, name: ColumnName, *, sure: bool) -> Iterator[NameMatch]:
-        """What a name says in its table: a part of it, a row above, a role that rows of a table play.
+    def _of_place(self, child: ChildColumn, name: ColumnName, *, sure: bool) -> Iterator[NameMatch]:
+        """Matches that depend on the column's own table: a part of it, a parent row, a role of a table's rows.
 
-        Where the name alone is sure, only its table can make another one as likely.
+        If the name alone is certain, only a match with the table's name is as likely.
         """
         if not name.core or not _names_something(name):
             return
         loss = 0.0 if name.kind else NO_KEY_WORD_LOSS
         if name.kind and name.joined:
-            yield from self._context(asked, name)
+            yield from self._context(child, name)
         if sure:
             return
-        yield from self._upward(asked, name)
-        yield from _lessened(self._lexical(asked, name), loss / 2)
+        yield from self._upward(child, name)
+        yield from _lessened(self._lexical(child, name), loss / 2)
         if not name.kind:
-            yield from self._verb(asked, name)
+            yield from self._verb(child, name)
 
-    def _context(self, asked: Asked, name: ColumnName) -> Iterator[NameMatch]:
-        """`orders.status_id` and `order_status`; parts of the table's own name do for it."""
-        for start in range(len(asked.entity)):
-            for end in range(len(asked.entity), start, -1):
-                whole = "".join(asked.entity[start:end]) + name.joined
-                lost = CONTEXT_TAIL_LOSS * (start + len(asked.entity) - end)
-                for form in self._index.forms.get((asked.schema, whole), ())[:4]:
+    def _context(self, child: ChildColumn, name: ColumnName) -> Iterator[NameMatch]:
+        """`orders.status_id` matches `order_status`; a part of the table's own name is enough."""
+        for start in range(len(child.entity)):
+            for end in range(len(child.entity), start, -1):
+                whole = "".join(child.entity[start:end]) + name.joined
+                lost = CONTEXT_TAIL_LOSS * (start + len(child.entity) - end)
+                for form in self._index.forms.get((child.schema, whole), ())[:4]:
                     if form.own:
                         yield NameMatch(form.key, CONTEXT - lost, "with its own table's name it names the table")
 
-    def _upward(self, asked: Asked, name: ColumnName) -> Iterator[NameMatch]:
+    def _upward(self, child: ChildColumn, name: ColumnName) -> Iterator[NameMatch]:
         glued = name.joined
         pure = glued in PURELY_UPWARD or name.core[0] in PURELY_UPWARD
         if not pure and glued not in UPWARD and name.core[-1] not in UPWARD:
             return
         plain = len(name.core) == 1 or name.core[-1] in UPWARD or glued in UPWARD
-        if not plain and not _about(asked.entity, name.core[1:]):
+        if not plain and "".join(name.core[1:]) not in ("".join(child.entity), child.entity[-1]):
             return
-        for key in self._index.of_table.get(asked.table, ())[:1]:
+        for key in self._index.of_table.get(child.table, ())[:1]:
             yield NameMatch(key, UPWARD_PURE if pure else UPWARD_ELSE, "names another row of its own table")
 
-    def _lexical(self, asked: Asked, name: ColumnName) -> Iterator[NameMatch]:
+    def _lexical(self, child: ChildColumn, name: ColumnName) -> Iterator[NameMatch]:
         role = name.joined if name.joined in ROLES else name.core[-1]
         if role not in ROLES and name.core[-1] in PREPOSITIONS:
             role = name.core[0]
         somebody = name.core[-1] in ("by", "von") and role not in ROLES
         there = 0
         for place, table in enumerate(BY_SOMEBODY if somebody else ROLES.get(role, ())):
-            forms = [form for form in self._index.named(asked.schema, stem(table))[:3] if self._plays(asked, form)]
+            forms = [form for form in self._index.named(child.schema, stem(table))[:3] if self._plays(child, form)]
             for form in forms:
                 weight = LEXICAL_ROLE - LEXICAL_STEP * place - LATER * there - 0.25 * (BOTH - min(form.weight, BOTH))
                 yield NameMatch(form.key, weight, f"'{' '.join(name.core)}' is a role of the table's rows")
             there += bool(forms)
 
-    def _plays(self, asked: Asked, form: Form) -> bool:
-        """Whether rows of a table may play a role in the asked one: in their own only when they are people."""
-        return self._index.keys[form.key].table != asked.table or asked.entity[-1] in PERSONS
+    def _plays(self, child: ChildColumn, form: NameForm) -> bool:
+        """Whether rows of a table may have a role in the column's table; in their own table only if they are people."""
+        return self._index.keys[form.key].table != child.table or child.entity[-1] in PERSONS
 
-    def _verb(self, asked: Asked, name: ColumnName) -> Iterator[NameMatch]:
-        """`ship_via` or `shipvia` and `shippers`, `taught_by` not."""
+    def _verb(self, child: ChildColumn, name: ColumnName) -> Iterator[NameMatch]:
+        """`ship_via` and `shipvia` match `shippers`; `taught_by` does not match."""
         verb, _, preposition = " ".join(_parted(name.core)).partition(" ")
         if preposition not in PREPOSITIONS or len(verb) < _LEAST_VERB:
             return
         verb = verb.removesuffix("ed")
-        for form in self._index.beginning(asked.schema, verb[0]):
+        for form in self._index.beginning(child.schema, verb[0]):
             if len(form.words) == 1 and form.words[0] != verb and form.words[0].startswith(verb):
                 yield NameMatch(form.key, VERB, f"'{verb}' is the verb of the table's name")
 
@@ -263,7 +263,7 @@ BOTH = 4.5
 
 
 def _names_something(name: ColumnName) -> bool:
-    """Whether a column may hold keys by its name: one without a key word must not be called like a measure."""
+    """Whether a column's name may be that of a reference: without a key word it must not be named like a measure."""
     if name.kind:
         return True
     if set(name.core[1:-1]) & AMOUNT_JOINTS or set(name.core[:-1]) & AMOUNTS:
@@ -272,7 +272,7 @@ def _names_something(name: ColumnName) -> bool:
 
 
 def _parted(core: tuple[str, ...]) -> tuple[str, ...]:
-    """The words of a name; one word that ends with a longer preposition (`shipvia`) is two."""
+    """The words of a name; a single word that ends with a longer preposition (`shipvia`) is split."""
     if len(core) != 1:
         return core
     ends = (end for end in sorted(PREPOSITIONS) if len(end) >= _LEAST_GLUED_PREPOSITION and core[0].endswith(end))
@@ -281,15 +281,11 @@ def _parted(core: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _is_amount(role: str) -> bool:
-    """Whether what is glued before a table's name makes a measure of it: `unitsonorder`."""
+    """Whether the letters before a table's name make it a measure: `unitsonorder`."""
     if stem(role) in AMOUNTS:
         return True
     ends = (joint for joint in sorted(AMOUNT_JOINTS) if role.endswith(joint))
     return any(stem(role.removesuffix(joint)) in AMOUNTS for joint in ends)
-
-
-def _about(entity: tuple[str, ...], words: Sequence[str]) -> bool:
-    return "".join(words) in ("".join(entity), entity[-1])
 
 
 def _lessened(matches: Iterable[NameMatch], loss: float) -> Iterable[NameMatch]:
@@ -300,13 +296,13 @@ def _less(match: NameMatch, loss: float, *, same: bool) -> NameMatch:
     return NameMatch(match.key, match.weight - loss, match.text, match.whole, same)
 
 
-def _own_loss(form: Form) -> float:
-    """A short form of a name that itself is only a part is worth less."""
+def _own_loss(form: NameForm) -> float:
+    """The loss for an abbreviation of a name that is itself only a part."""
     return max(0.0, 0.5 * (BOTH - 0.6 - form.weight))
 
 
 def _quality(word: str, name: tuple[str, ...]) -> float:
-    """How well a word may shorten a name, 0 to 1."""
+    """How well a word may abbreviate a name, 0 to 1."""
     if len(word) > _LONGEST_SHORT and len(name) == 1:
         return 0.9 if name[0].startswith(word) else 0.0
     if len(name) == 1:
@@ -317,7 +313,7 @@ def _quality(word: str, name: tuple[str, ...]) -> float:
 
 
 def _joined_quality(word: str, name: tuple[str, ...]) -> float:
-    """`custord` and `customer_order`: a beginning of each word in turn."""
+    """`custord` and `customer_order`: a prefix of each word in turn."""
     worst, rest = 1.0, word
     for number, part in enumerate(name):
         size = next((n for n in range(min(len(part), len(rest)), 0, -1) if part.startswith(rest[:n])), 0)

@@ -1,6 +1,6 @@
-"""What the steps of the finder hand to each other.
+"""Records that the steps of the finder exchange.
 
-Invariant: frozen; numbers of tables are places in the sequence that the finder was given.
+Invariant: frozen; a table's number is its index in the finder's sequence of tables.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ KeyRank: TypeAlias = Literal["primary", "unique", "likely"]
 
 @dataclass(frozen=True, slots=True)
 class ColumnName:
-    """A column's name as it is read.
+    """A reading of a column's name.
 
     Attributes:
-        core: Stems of what it names, without key words and the prefix of its table's columns; may be empty.
-        kind: What kind of key its key word says; empty without one.
-        whole: All its stems, glued.
-        glued: Whether core and key word were one word without a border.
+        core: Stems of the name without key words and the prefix of its table's columns; may be empty.
+        kind: The kind of key that its key word shows; empty without one.
+        whole: All stems, joined.
+        glued: Whether core and key word are one word without a separator.
     """
 
     core: tuple[str, ...]
@@ -32,19 +32,19 @@ class ColumnName:
 
     @property
     def joined(self) -> str:
-        """The core, glued."""
+        """The core as one word."""
         return "".join(self.core)
 
 
 @dataclass(frozen=True, slots=True)
 class ParentKey:
-    """A key of one column that others may point to.
+    """A single-column key that other columns may point to.
 
     Attributes:
         table: The table's number.
-        column: The key.
-        name: Its name as it is read.
-        rank: Primary, another unique one, or only likely to be one, since the table declares none.
+        column: The key column.
+        name: The reading of its name.
+        rank: Primary, unique, or only likely, if the table declares no key.
     """
 
     table: int
@@ -55,14 +55,14 @@ class ParentKey:
 
 @dataclass(frozen=True, slots=True)
 class NameMatch:
-    """Why a column's name points to a key.
+    """A match of a column's name with a key.
 
     Attributes:
-        key: That key's number.
-        weight: What it is worth, in log odds.
-        text: In words.
-        whole: Whether the name names the key without a role, a guess or a shortening.
-        same: Whether the column is called like the key, letter for letter but for case and joints.
+        key: The key's number.
+        weight: The weight, in log odds.
+        text: The reason, in words.
+        whole: Whether the name names the key without a role, a guess or an abbreviation.
+        same: Whether the column has the same name as the key, except for case and separators.
     """
 
     key: int

@@ -1,0 +1,1 @@
+"""SQLite: sessions with a file (`engine`), and its schema (`schema`)."""

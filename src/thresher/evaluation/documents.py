@@ -1,0 +1,285 @@
+"""Evaluates the documents service in a temporary tenant, and compares it with plain rules under the same budget.
+
+Invariant: a wrong file or span is refused with its line before anything is indexed. Every answer is counted
+and checked here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from thresher.core import Caller, InvalidInput
+from thresher.embedding import Encoder, count_tokens
+from thresher.evaluation.document_baselines import PlainBM25, best_chunks, head, head_and_tail, nearest, plain_chunks
+from thresher.evaluation.document_figures import (
+    DocumentAnswer,
+    DocumentFigures,
+    Judgement,
+    TextSpan,
+    judge,
+    structure_of,
+    summarise,
+)
+from thresher.evaluation.files import not_empty, read_objects, read_text, wrong
+from thresher.evaluation.runs import PAUSE_SECONDS, Progress, temporary_tenant
+from thresher.knowledge.documents import DocumentService, Mode, Origin, Retrieval
+from thresher.search import text_vectors
+from thresher.store import Database
+
+_HINT = (
+    'Lines are {"document": path, "question": text, "spans": [{"start": 0, "end": 10}, ...]}, offsets in characters.'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SpanQuestion:
+    """A question about a document, and the spans that answer it.
+
+    Attributes:
+        document: Path of the document in the corpus, with `/`.
+        question: The question.
+        spans: The spans that answer it; at least one, none empty.
+        line: Its line in the file, from 1.
+    """
+
+    document: str
+    question: str
+    spans: tuple[TextSpan, ...]
+    line: int
+
+
+def read_document_questions(corpus: Path, path: Path) -> tuple[list[SpanQuestion], Mapping[str, str]]:
+    """Read questions, and the documents that they are about.
+
+    Args:
+        corpus: The folder of the documents.
+        path: The questions, JSON lines.
+
+    Returns:
+        The questions, and the text of each of their documents.
+
+    Raises:
+        InvalidInput: A file cannot be read or is outside the folder, or a line is wrong.
+    """
+    if not corpus.is_dir():
+        raise InvalidInput(f"{corpus} is not a folder.", hint="Give the folder that holds the documents.")
+    questions: list[SpanQuestion] = []
+    texts: dict[str, str] = {}
+    for number, fields in read_objects(path, _HINT):
+        name = _document(corpus, path, number, fields)
+        if name not in texts:
+            texts[name] = read_text(corpus / name)
+        questions.append(SpanQuestion(name, *_asked(path, number, fields, texts[name]), number))
+    return not_empty(questions, path, "questions", _HINT), texts
+
+
+def _document(corpus: Path, path: Path, number: int, fields: Mapping[str, Any]) -> str:
+    name = fields.get("document")
+    if not isinstance(name, str) or not name.strip():
+        raise wrong(path, number, '"document" must be a path inside the corpus', _HINT)
+    target = (corpus / name).resolve()
+    if not target.is_relative_to(corpus.resolve()):
+        raise wrong(path, number, f"{name!r} leaves the corpus", _HINT)
+    if not target.is_file():
+        raise wrong(path, number, f"the corpus has no document {name!r}", _HINT)
+    return Path(name).as_posix()
+
+
+def _asked(path: Path, number: int, fields: Mapping[str, Any], text: str) -> tuple[str, tuple[TextSpan, ...]]:
+    question, spans = fields.get("question"), fields.get("spans")
+    if not isinstance(question, str) or not question.strip():
+        raise wrong(path, number, '"question" must be text', _HINT)
+    if not isinstance(spans, list) or not spans:
+        raise wrong(path, number, '"spans" must be a list with at least one span', _HINT)
+    return question, tuple(_span(path, number, span, len(text)) for span in cast("list[Any]", spans))
+
+
+def _span(path: Path, number: int, span: Any, length: int) -> TextSpan:
+    fields = cast("Mapping[str, Any]", span) if isinstance(span, Mapping) else dict[str, Any]()
+    start, end = fields.get("start"), fields.get("end")
+    if not (type(start) is int and type(end) is int and 0 <= start < end <= length):
+        raise wrong(path, number, f"a span must lie inside the document (0 to {length}) and not be empty", _HINT)
+    return TextSpan(start, end)
+
+
+REPOSITORY = "evaluation"
+
+BASELINES = ("head", "head_tail", "bm25_chunks", "bge_chunks")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTrial:
+    """The questions of an evaluation, and how they are asked.
+
+    Attributes:
+        corpus: The folder of the documents.
+        texts: The documents of the questions, by path.
+        questions: The questions.
+        budgets: The most tokens of an answer; one run for each.
+        mode: How answers are made.
+        rerank: Whether the cross-encoder reranks.
+    """
+
+    corpus: Path
+    texts: Mapping[str, str]
+    questions: Sequence[SpanQuestion]
+    budgets: Sequence[int]
+    mode: Mode = "extractive"
+    rerank: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentResult:
+    """The figures under one budget.
+
+    Attributes:
+        budget: The most tokens of an answer.
+        figures: The product's figures.
+        baselines: The figures of plain rules under the same budget, by name; empty for abstracts.
+        document_chosen: Share of questions whose document the product finds in the corpus by itself.
+        index_seconds: The time to index the corpus.
+    """
+
+    budget: int
+    figures: DocumentFigures
+    baselines: Mapping[str, DocumentFigures]
+    document_chosen: float
+    index_seconds: float
+
+
+async def evaluate_documents(
+    database: Database, encoder: Encoder, documents: DocumentService, trial: DocumentTrial, progress: Progress
+) -> list[DocumentResult]:
+    """Index a corpus and ask every question, under each budget.
+
+    Args:
+        database: The database of the temporary tenant.
+        encoder: Embeds for the plain rule that compares vectors.
+        documents: The service under evaluation.
+        trial: The questions.
+        progress: Called with the progress.
+    """
+    async with temporary_tenant(database, "evaluation-documents") as caller:
+        return await _Run(database, encoder, documents, trial, caller, progress).run()
+
+
+class _Run:
+    """One evaluation."""
+
+    def __init__(
+        self,
+        database: Database,
+        encoder: Encoder,
+        documents: DocumentService,
+        trial: DocumentTrial,
+        caller: Caller,
+        progress: Progress,
+    ) -> None:
+        self._database, self._encoder, self._documents = database, encoder, documents
+        self._trial, self._caller, self._tell = trial, caller, progress
+        self._structures = {name: structure_of(text) for name, text in trial.texts.items()}
+
+    async def run(self) -> list[DocumentResult]:
+        """Index, ask, compare."""
+        started = time.perf_counter()
+        origin = Origin("folder", str(self._trial.corpus.absolute()), include=tuple(self._trial.texts))
+        await self._documents.index_here(
+            self._caller, REPOSITORY, origin, progress=lambda done, total: self._tell("Indexing", done, total)
+        )
+        seconds = time.perf_counter() - started
+        rules = await self._rules() if self._trial.mode == "extractive" else {}
+        results: list[DocumentResult] = []
+        for budget in self._trial.budgets:
+            judged, chosen = await self._asked(budget)
+            others = {name: summarise(self._ruled(rule, budget)) for name, rule in rules.items()}
+            results.append(DocumentResult(budget, summarise(judged), others, chosen, seconds))
+        return results
+
+    async def _asked(self, budget: int) -> tuple[list[Judgement], float]:
+        """Ask every question; also returns the share of documents that were found without their name."""
+        judged: list[Judgement] = []
+        chosen = 0
+        for place, question in enumerate(self._trial.questions):
+            answer, first_ms = await self._timed(question, budget, question.document)
+            again_ms = (
+                (await self._timed(question, budget, question.document))[1] if answer.mode != "abstractive" else None
+            )
+            alone = answer
+            if len(self._trial.texts) > 1:
+                alone = (await self._timed(question, budget, None))[0]
+            chosen += alone.document == question.document
+            judged.append(self._judged(question, budget, _given(answer, first_ms, again_ms)))
+            self._tell(f"Asking at {budget:,}", place + 1, len(self._trial.questions))
+            await asyncio.sleep(PAUSE_SECONDS)
+        return judged, chosen / len(self._trial.questions)
+
+    async def _timed(self, question: SpanQuestion, budget: int, document: str | None) -> tuple[Retrieval, float]:
+        started = time.perf_counter()
+        answer = await self._documents.retrieve_document(
+            self._caller,
+            question.question,
+            REPOSITORY,
+            budget=budget,
+            document=document,
+            rerank=self._trial.rerank,
+            mode=self._trial.mode,
+        )
+        return answer, (time.perf_counter() - started) * 1000
+
+    def _judged(self, question: SpanQuestion, budget: int, given: DocumentAnswer) -> Judgement:
+        name = question.document
+        return judge(self._trial.texts[name], self._structures[name], question.spans, budget, given)
+
+    def _ruled(self, rule: Rule, budget: int) -> list[Judgement]:
+        return [self._judged(one, budget, self._extract(one, rule(one, budget))) for one in self._trial.questions]
+
+    def _extract(self, question: SpanQuestion, spans: Sequence[TextSpan]) -> DocumentAnswer:
+        text = self._trial.texts[question.document]
+        content = "".join(text[span.start : span.end] for span in spans)
+        return DocumentAnswer(content, count_tokens(content), tuple(spans), len(content) < len(text))
+
+    async def _rules(self) -> dict[str, Rule]:
+        """The plain rules."""
+        texts = self._trial.texts
+        chunks = {name: plain_chunks(text) for name, text in texts.items()}
+        pieces = {name: [texts[name][one.start : one.end] for one in chunks[name]] for name in texts}
+        bm25 = {name: PlainBM25(pieces[name]) for name in texts}
+        lexical = {one.line: bm25[one.document].scores(one.question) for one in self._trial.questions}
+        dense = await self._nearest(pieces)
+
+        def ranked(scores: Mapping[int, Sequence[float]]) -> Rule:
+            return lambda one, budget: best_chunks(texts[one.document], chunks[one.document], scores[one.line], budget)
+
+        return {
+            "head": lambda one, budget: head(texts[one.document], budget),
+            "head_tail": lambda one, budget: head_and_tail(texts[one.document], budget),
+            "bm25_chunks": ranked(lexical),
+            "bge_chunks": ranked(dense),
+        }
+
+    async def _nearest(self, pieces: Mapping[str, Sequence[str]]) -> dict[int, list[float]]:
+        """Cosine of each question with each plain chunk of its document."""
+        vectors = {
+            name: (await text_vectors(self._database, self._caller.tenant, self._encoder, some)).vectors
+            for name, some in pieces.items()
+        }
+        found: dict[int, list[float]] = {}
+        for one in self._trial.questions:
+            question = await self._encoder.embed_queries([one.question], prefixed=True)
+            found[one.line] = nearest(question, vectors[one.document])
+        return found
+
+
+Rule = Callable[[SpanQuestion, int], list[TextSpan]]
+"""Chooses the spans of a question's document, within a budget."""
+
+
+def _given(answer: Retrieval, first_ms: float, again_ms: float | None) -> DocumentAnswer:
+    spans = tuple(TextSpan(part.start, part.end) for part in answer.sources) if answer.mode == "extractive" else ()
+    tokens = count_tokens(answer.content)
+    return DocumentAnswer(answer.content, tokens, spans, answer.was_compressed, answer.unsupported, first_ms, again_ms)

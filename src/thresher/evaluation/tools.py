@@ -1,0 +1,322 @@
+"""Evaluates the search for tools: a pool of tools in a temporary tenant, and questions whose answers are known.
+
+Invariant: a wrong file is refused with its line before anything is indexed. Shares are 0 to 1, and a
+figure without data is None.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from thresher.core import Caller, Tool
+from thresher.evaluation.files import not_empty, read_objects, read_text, wrong
+from thresher.evaluation.metrics import all_in, auc, mean, ndcg_at, percentile, precision_at, recall_at
+from thresher.evaluation.runs import PAUSE_SECONDS, Progress, temporary_tenant
+from thresher.knowledge.tools import FindResult, FoundTool, ToolService
+from thresher.store import Database
+
+_POOL_HINT = 'The pool is a JSON list of {"server", "name", "description", "inputSchema"}.'
+
+_QUERY_HINT = 'Queries are JSON lines {"query": text, "queries"?: [text, ...], "relevant": ["server/name", ...]}.'
+
+
+@dataclass(frozen=True, slots=True)
+class ToolQuestion:
+    """A message, and the tools that fit it.
+
+    Attributes:
+        text: The message.
+        phrases: Its action phrases; may be empty.
+        relevant: Keys `server/name` of the tools that fit; empty if none does.
+        line: Its line in the file.
+    """
+
+    text: str
+    phrases: tuple[str, ...]
+    relevant: frozenset[str]
+    line: int
+
+
+def read_pool(path: Path) -> list[Tool]:
+    """Read tool definitions.
+
+    Raises:
+        InvalidInput: The file cannot be read or an entry is wrong; the message names the line.
+    """
+    text = read_text(path)
+    tools: list[Tool] = []
+    lines: dict[str, int] = {}
+    for line, entry in _elements(path, text):
+        tool = _tool(path, line, entry)
+        if tool.key in lines:
+            raise wrong(path, line, f"{tool.key} is already in line {lines[tool.key]}", _POOL_HINT)
+        lines[tool.key] = line
+        tools.append(tool)
+    return not_empty(tools, path, "tools", _POOL_HINT)
+
+
+def read_questions(path: Path) -> list[ToolQuestion]:
+    """Read messages and the tools that fit them; blank lines are skipped.
+
+    Raises:
+        InvalidInput: The file cannot be read or a line is wrong; the message names it.
+    """
+    entries = [_question(path, line, fields) for line, fields in read_objects(path, _QUERY_HINT)]
+    return not_empty(entries, path, "queries", _QUERY_HINT)
+
+
+def _elements(path: Path, text: str) -> Iterator[tuple[int, Any]]:
+    """Each element of a JSON list with the line where it begins."""
+    decoder = json.JSONDecoder()
+    place = _skip(text, 0)
+    if text[place : place + 1] != "[":
+        raise wrong(path, _line(text, place), "a list was expected", _POOL_HINT)
+    place = _skip(text, place + 1)
+    while text[place : place + 1] != "]":
+        try:
+            element, end = decoder.raw_decode(text, place)
+        except (json.JSONDecodeError, RecursionError) as error:
+            at = error.pos if isinstance(error, json.JSONDecodeError) else place
+            raise wrong(path, _line(text, at), "not valid JSON", _POOL_HINT) from None
+        yield _line(text, place), element
+        place = _skip(text, end)
+        if text[place : place + 1] == ",":
+            place = _skip(text, place + 1)
+        elif text[place : place + 1] != "]":
+            raise wrong(path, _line(text, place), "a comma or the end of the list was expected", _POOL_HINT)
+    if text[_skip(text, place + 1) :]:
+        raise wrong(path, _line(text, place + 1), "something follows the list", _POOL_HINT)
+
+
+def _skip(text: str, place: int) -> int:
+    while place < len(text) and text[place] in " \t\r\n":
+        place += 1
+    return place
+
+
+def _line(text: str, place: int) -> int:
+    return text.count("\n", 0, place) + 1
+
+
+def _tool(path: Path, line: int, entry: Any) -> Tool:
+    if not isinstance(entry, Mapping):
+        raise wrong(path, line, "not a JSON object", _POOL_HINT)
+    fields = cast("Mapping[str, Any]", entry)
+    for name in ("server", "name"):
+        if not isinstance(fields.get(name), str) or not fields[name].strip():
+            raise wrong(path, line, f'"{name}" must be text', _POOL_HINT)
+    description = fields.get("description") or ""
+    schema: Any = fields.get("inputSchema") or {}
+    if not isinstance(description, str):
+        raise wrong(path, line, '"description" must be text', _POOL_HINT)
+    if not isinstance(schema, Mapping):
+        raise wrong(path, line, '"inputSchema" must be an object', _POOL_HINT)
+    return Tool(
+        server=fields["server"], name=fields["name"], description=description,
+        input_schema=cast("Mapping[str, Any]", schema),
+    )  # fmt: skip
+
+
+def _question(path: Path, line: int, fields: Mapping[str, Any]) -> ToolQuestion:
+    message = fields.get("query")
+    if not isinstance(message, str) or not message.strip():
+        raise wrong(path, line, '"query" must be text', _QUERY_HINT)
+    if "relevant" not in fields:
+        raise wrong(path, line, '"relevant" is missing (an empty list says that no tool fits)', _QUERY_HINT)
+    phrases = tuple(_texts(path, line, "queries", fields.get("queries")))
+    return ToolQuestion(message, phrases, frozenset(_texts(path, line, "relevant", fields["relevant"])), line)
+
+
+def _texts(path: Path, line: int, name: str, value: Any) -> list[str]:
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(
+        isinstance(item, str) and item.strip() for item in cast("list[Any]", value)
+    ):
+        raise wrong(path, line, f'"{name}" must be a list of texts', _QUERY_HINT)
+    return cast("list[str]", value)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolObservation:
+    """The result of one question.
+
+    Attributes:
+        relevant: Keys of the tools that fit; empty if none does.
+        ranked: The first ten before the adaptive cut, best first.
+        returned: The tools that a client gets with the default settings.
+        abstained: Whether the search found that nothing fits.
+        probability: The probability that any tool fits.
+        tokens_sent: Tokens of the answer.
+        tokens_all: Tokens of all definitions.
+        first_ms: Time of the first search, without cached vectors.
+        again_ms: Time of the same search again.
+    """
+
+    relevant: frozenset[str]
+    ranked: tuple[str, ...]
+    returned: tuple[str, ...]
+    abstained: bool
+    probability: float
+    tokens_sent: int
+    tokens_all: int
+    first_ms: float
+    again_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFigures:
+    """The figures; `docs/reference/evaluation.md` defines each."""
+
+    recall_at_1: float | None
+    recall_at_3: float | None
+    recall_at_5: float | None
+    recall_at_10: float | None
+    ndcg_at_10: float | None
+    all_in_10: float | None
+    precision_at_5: float | None
+    returned_mean: float | None
+    abstention_auc: float | None
+    abstention_accuracy: float | None
+    tokens_saved: float | None
+    p50_ms: float | None
+    p95_ms: float | None
+    cached_p50_ms: float | None
+    index_seconds: float
+    tools_per_second: float
+    tools: int
+    queries: int
+    queries_without_tool: int
+    unknown_relevant: int
+
+
+def tool_figures(
+    observations: Sequence[ToolObservation], *, tools: int, index_seconds: float, unknown_relevant: int
+) -> ToolFigures:
+    """Compute the figures.
+
+    Args:
+        observations: One for each question.
+        tools: Number of tools in the pool.
+        index_seconds: The time to index them.
+        unknown_relevant: Number of relevant keys that the pool lacks.
+    """
+    fitting = [seen for seen in observations if seen.relevant]
+    others = [seen for seen in observations if not seen.relevant]
+    recalls = [mean(recall_at(seen.ranked, seen.relevant, depth) for seen in fitting) for depth in (1, 3, 5, 10)]
+    right = [seen.abstained != bool(seen.relevant) for seen in observations]
+    return ToolFigures(
+        *recalls,
+        ndcg_at_10=mean(ndcg_at(seen.ranked, seen.relevant, 10) for seen in fitting),
+        all_in_10=mean(all_in(seen.ranked, seen.relevant, 10) for seen in fitting),
+        precision_at_5=mean(precision_at(seen.returned, seen.relevant, 5) for seen in fitting),
+        returned_mean=mean(len(seen.returned) for seen in observations),
+        abstention_auc=auc([seen.probability for seen in fitting], [seen.probability for seen in others]),
+        abstention_accuracy=mean(right) if fitting and others else None,
+        tokens_saved=_saved(observations),
+        p50_ms=percentile([seen.first_ms for seen in observations], 0.5),
+        p95_ms=percentile([seen.first_ms for seen in observations], 0.95),
+        cached_p50_ms=percentile([seen.again_ms for seen in observations], 0.5),
+        index_seconds=index_seconds,
+        tools_per_second=tools / index_seconds if index_seconds > 0 else 0.0,
+        tools=tools,
+        queries=len(observations),
+        queries_without_tool=len(others),
+        unknown_relevant=unknown_relevant,
+    )
+
+
+def _saved(observations: Sequence[ToolObservation]) -> float | None:
+    shares = [1 - seen.tokens_sent / seen.tokens_all for seen in observations if seen.tokens_all]
+    saved = mean(shares)
+    return None if saved is None else max(0.0, saved)
+
+
+DEPTH = 10
+
+
+async def evaluate_tools(
+    database: Database, tools: ToolService, pool: Sequence[Tool], questions: Sequence[ToolQuestion], progress: Progress
+) -> ToolFigures:
+    """Index a pool and ask every question.
+
+    Args:
+        database: The database of the temporary tenant.
+        tools: The service under evaluation.
+        pool: The tools to choose from.
+        questions: The messages, with the tools that fit.
+        progress: Called with the progress.
+    """
+    async with temporary_tenant(database, "evaluation") as caller:
+        return await _run(caller, tools.without_local(), pool, questions, progress)
+
+
+async def _run(
+    caller: Caller, tools: ToolService, pool: Sequence[Tool], questions: Sequence[ToolQuestion], progress: Progress
+) -> ToolFigures:
+    started = time.perf_counter()
+    await tools.import_tools(caller, pool, progress=lambda done, total: progress("Indexing", done, total))
+    seconds = time.perf_counter() - started
+    keys = {entry.name: entry.tool.key for entry in await tools.list_tools(caller)}
+    observations: list[ToolObservation] = []
+    for place, question in enumerate(questions):
+        observations.append(await _observe(caller, tools, keys, question))
+        progress("Asking", place + 1, len(questions))
+        await asyncio.sleep(PAUSE_SECONDS)
+    known = {tool.key for tool in pool}
+    unknown = {key for question in questions for key in question.relevant - known}
+    return tool_figures(observations, tools=len(pool), index_seconds=seconds, unknown_relevant=len(unknown))
+
+
+async def _observe(
+    caller: Caller, tools: ToolService, keys: Mapping[str, str], question: ToolQuestion
+) -> ToolObservation:
+    usual, first_ms = await _timed(caller, tools, question)
+    _, again_ms = await _timed(caller, tools, question)
+    uncut, _ = await _timed(caller, tools, question, limit=DEPTH, threshold=0.0)
+    return ToolObservation(
+        relevant=question.relevant,
+        ranked=_keys(uncut.tools, keys, question.relevant),
+        returned=_keys(usual.tools, keys, question.relevant),
+        abstained=usual.abstained,
+        probability=usual.probability,
+        tokens_sent=usual.tokens_sent,
+        tokens_all=usual.tokens_all,
+        first_ms=first_ms,
+        again_ms=again_ms,
+    )
+
+
+async def _timed(
+    caller: Caller,
+    tools: ToolService,
+    question: ToolQuestion,
+    *,
+    limit: int | None = None,
+    threshold: float | None = None,
+) -> tuple[FindResult, float]:
+    started = time.perf_counter()
+    result = await tools.find_tools(
+        caller,
+        message=None if question.phrases else question.text,
+        queries=question.phrases or None,
+        limit=limit,
+        threshold=threshold,
+    )
+    return result, (time.perf_counter() - started) * 1000
+
+
+def _keys(found: Sequence[FoundTool], keys: Mapping[str, str], relevant: frozenset[str]) -> tuple[str, ...]:
+    """The key of each rank; a relevant exact duplicate that was left out counts for its twin."""
+    return tuple(
+        next((key for name in entry.also if (key := keys.get(name, "")) in relevant - {entry.tool.key}), entry.tool.key)
+        if entry.tool.key not in relevant
+        else entry.tool.key
+        for entry in found
+    )
