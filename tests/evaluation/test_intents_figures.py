@@ -8,7 +8,7 @@ import pytest
 from thresher.evaluation.intents_figures import Timing, Told, compute, wrong_lines
 from thresher.evaluation.intents_reader import IntentLine
 from thresher.evaluation.intents_service import FOLDS, fold_of
-from thresher.knowledge.intents import Decision, IntentScore, Judged
+from thresher.knowledge.intents import Decision, IntentScore, TrialResult
 
 
 def told(expected: str, got: str, best: str = "", score: float = 0.9, line: int = 1) -> Told:
@@ -19,7 +19,7 @@ def told(expected: str, got: str, best: str = "", score: float = 0.9, line: int 
         IntentScore(name, score if name == best else 0.4, 0.5, best_line=f"like {name}", matched=name in got)
         for name in names
     )
-    return Told(f"message {line}", line, tuple(expected), Judged(Decision(rows, clauses=("whole",)), best, score))
+    return Told(f"message {line}", line, tuple(expected), TrialResult(Decision(rows, clauses=("whole",)), best, score))
 
 
 def test_lines_with_one_intent_several_and_none_are_counted_apart() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from thresher.evaluation.metrics import auc, mean, percentile
-from thresher.knowledge.intents import IntentScore, Judged
+from thresher.knowledge.intents import IntentScore, TrialResult
 
 Kind = Literal["missed", "confused", "false alarm", "incomplete"]
 
@@ -31,7 +31,7 @@ class Told:
     text: str
     line: int
     expected: tuple[str, ...]
-    judged: Judged
+    judged: TrialResult
 
     @property
     def got(self) -> tuple[str, ...]:

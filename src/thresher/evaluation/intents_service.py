@@ -17,7 +17,7 @@ from thresher.embedding import Encoder, Matrix
 from thresher.evaluation.intents_figures import IntentFigures, Timing, Told, WrongLine, compute, wrong_lines
 from thresher.evaluation.intents_reader import IntentLine
 from thresher.evaluation.service import PAUSE_SECONDS, Progress
-from thresher.knowledge.intents import BACKGROUND, Lines, Pieces, Trial, fit_trial, pieces_of
+from thresher.knowledge.intents import BACKGROUND, LabelledLines, Pieces, Trial, fit_trial, pieces_of
 from thresher.search import text_vectors
 from thresher.store import Database
 
@@ -128,11 +128,11 @@ class IntentTrial:
         told.sort(key=lambda one: one.line)
         return _result(model, told, Timing(sum(seconds) / max(1, len(seconds)), messages_ms), train)
 
-    async def _lines(self, train: Sequence[IntentLine]) -> tuple[Lines, Matrix]:
+    async def _lines(self, train: Sequence[IntentLine]) -> tuple[LabelledLines, Matrix]:
         texts = tuple(line.text for line in train)
         vectors = await self._vectors([*texts, *BACKGROUND], "Embedding lines")
         names = tuple(line.intents[0] if line.intents else "" for line in train)
-        return Lines(texts, names, vectors[: len(texts)]), vectors[len(texts) :]
+        return LabelledLines(texts, names, vectors[: len(texts)]), vectors[len(texts) :]
 
     async def _timed(self, trial: Trial, tests: Sequence[IntentLine]) -> tuple[float, ...]:
         """Milliseconds of each message, asked one after the other as people do."""
@@ -201,8 +201,8 @@ def fold_of(train: Sequence[IntentLine]) -> np.ndarray:
     return turns
 
 
-def _without(lines: Lines, kept: np.ndarray) -> Lines:
+def _without(lines: LabelledLines, kept: np.ndarray) -> LabelledLines:
     rows = np.flatnonzero(kept)
-    return Lines(
+    return LabelledLines(
         tuple(lines.texts[row] for row in rows), tuple(lines.intents[row] for row in rows), lines.vectors[rows]
     )
