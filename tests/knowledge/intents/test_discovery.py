@@ -96,7 +96,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     assert [pack.name for pack in found.packs] == ["good"]
     assert sorted(problem.path.name for problem in found.problems) == ["good", "pipe", "pipe.mdc", "socket"]
     assert {problem.message for problem in found.problems if problem.path.name in ("pipe", "socket")} == {
-        "SKILL.md cannot be read: it is no regular file."
+        "SKILL.md cannot be read: it is not a regular file."
     }
 
 

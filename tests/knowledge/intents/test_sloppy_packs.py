@@ -54,7 +54,7 @@ def read(folder: Path, text: str | bytes) -> tuple[Pack, str]:
         (PLAIN.replace("Take notes", "word " * 300), "more than 1,024"),
         (PLAIN.replace("---\nWrite", f"compatibility: {'c' * 501}\n---\nWrite"), "more than 500"),
         (PLAIN.replace("---\nWrite", "metadata:\n  a: {b: c}\n---\nWrite"), "metadata 'a'"),
-        (PLAIN.replace("---\nWrite", "metadata: none\n---\nWrite"), "metadata is no list"),
+        (PLAIN.replace("---\nWrite", "metadata: none\n---\nWrite"), "metadata is not a list"),
         ("Write it down.\n", "no front matter"),
         (PLAIN.encode().replace(b"it", b"it \xe9\xff"), "Windows-1252"),
     ],

@@ -351,7 +351,7 @@ def _block(begin: bytes, end: bytes) -> bytes:
 
 def _client_file(client: Client, project: Path) -> Path:
     if not project.is_dir():
-        raise InvalidInput(f"{project} is no folder.", hint="Name the project's folder: --project DIR.")
+        raise InvalidInput(f"{project} is not a folder.", hint="Name the project's folder: --project DIR.")
     return project / FILES[client]
 
 
@@ -363,10 +363,10 @@ def _read(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except InvalidInput:
-        raise InvalidInput(f"{path} is no regular file.", hint="Move it away.") from None
+        raise InvalidInput(f"{path} is not a regular file.", hint="Move it away.") from None
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InvalidInput(f"{path} cannot be read: {reason}.", hint="Look at its rights.") from None
+        raise InvalidInput(f"{path} cannot be read: {reason}.", hint="Check its permissions.") from None
     if len(octets) > _LARGEST:
         raise InvalidInput(f"{path} is larger than {_LARGEST >> 20} MiB.", hint="Is it the right file?")
     return octets

@@ -31,7 +31,7 @@ from thresher.knowledge.intents.queries.statistics import (
     signal_counts,
     unsure_messages,
 )
-from thresher.store import Database, Journal, SecretBox, age_limit, clean, message_of, period_start, purge_rows
+from thresher.store import Database, LogQueue, SecretBox, age_limit, clean, message_of, period_start, purge_rows
 
 LIFE_SECONDS: Final = 3600.0
 """How long rules count as given if no connection shows that the same model still has them."""
@@ -246,13 +246,13 @@ class DecisionLog:
         self._database = database
         self._secrets = secrets
         self._settings = settings
-        self._journal: Journal[_Row] = Journal(self._write)
+        self._queue: LogQueue[_Row] = LogQueue(self._write)
         self.sessions = SessionMemory()
 
     @property
     def lost(self) -> int:
         """Rows that this process could not write."""
-        return self._journal.lost
+        return self._queue.lost
 
     def decided(self, caller: Caller, message: str, decision: Decision, confirm: Callable[[int], object]) -> None:
         """Note a decision.
@@ -272,7 +272,7 @@ class DecisionLog:
             self._secrets.keyed_hash(message, scope).hex(),
             message_of([message], self._settings),
         )
-        self._journal.add(caller.tenant, _DecisionEntry(row, confirm))
+        self._queue.add(caller.tenant, _DecisionEntry(row, confirm))
 
     def given(self, caller: Caller, intents: Iterable[str]) -> None:
         """Note that a session was given the rules of some intents."""
@@ -280,7 +280,7 @@ class DecisionLog:
         session = session_of(caller)
         self.sessions.give(session, names)
         for name in names:
-            self._journal.add(caller.tenant, RulesGivenRow(_now(), caller.user, session[2], session[3], name))
+            self._queue.add(caller.tenant, RulesGivenRow(_now(), caller.user, session[2], session[3], name))
 
     def called(self, caller: Caller, packs: Sequence[str], tool: str) -> None:
         """Note a call of a pack's tool if it is the first after a decision that did not match the pack."""
@@ -298,7 +298,7 @@ class DecisionLog:
 
     async def settle(self) -> None:
         """Wait until every row is written, or dropped with a warning."""
-        await self._journal.settle()
+        await self._queue.settle()
 
     def _signal(self, caller: Caller, kind: str, last: LastDecision, pack: str, tool: str) -> None:
         row = SignalRow(
@@ -311,7 +311,7 @@ class DecisionLog:
             pack=pack,
             tool=clean(tool),
         )
-        self._journal.add(caller.tenant, row)
+        self._queue.add(caller.tenant, row)
 
     async def _write(self, tenant: Tenant, rows: Sequence[_Row]) -> None:
         decided = [row for row in rows if isinstance(row, _DecisionEntry)]

@@ -176,7 +176,7 @@ class Walk:
             if root.exists():
                 yield root
             else:
-                self._problem(root, "There is nothing at this place.", "Correct THRESHER_PACKS.")
+                self._problem(root, "Nothing exists at this path.", "Correct THRESHER_PACKS.")
             return
         if root.is_symlink() and self.real(root) is None:
             return
@@ -208,7 +208,7 @@ class Walk:
     def real(self, path: Path) -> Path | None:
         """Return a real path; None, with a problem, if a link leads out of bounds."""
         if (real := self._location.real(path)) is None:
-            self._problem(path, "It is a link out of the project, or to nothing.", "Copy the folder to this place.")
+            self._problem(path, "It is a link out of the project, or to nothing.", "Copy the folder here.")
         return real
 
     def _is_folder(self, path: Path, depth: int) -> bool:
@@ -242,7 +242,7 @@ class Walk:
         except FileNotFoundError:
             return None
         except OSError as error:
-            self._problem(folder, f"It cannot be listed: {error.strerror or error}.", "Look at its rights.")
+            self._problem(folder, f"It cannot be listed: {error.strerror or error}.", "Check its permissions.")
             return None
         self.folders.append(folder)
         return sorted(names)
@@ -391,7 +391,7 @@ def _read(
     except InvalidInput as error:
         return None, (PackProblem(path, error.message, error.hint),)
     except (OSError, RuntimeError, UnicodeError) as error:
-        return None, (PackProblem(path, f"It cannot be read: {error}.", "Look at the folder and its rights."),)
+        return None, (PackProblem(path, f"It cannot be read: {error}.", "Check the folder's permissions."),)
 
 
 def _text_of(pack: Pack) -> int:

@@ -67,7 +67,7 @@ class Contents:
 
 
 @dataclass(frozen=True, slots=True)
-class _FolderEntry:
+class _PackEntry:
     """A file: its path inside the folder, and its real path."""
 
     path: str
@@ -110,7 +110,7 @@ def read_file(path: Path) -> Contents:
         InvalidInput: It is not a regular file, or too large.
     """
     try:
-        octets, file = _read(_FolderEntry(path.name, path), RULES_BYTES)
+        octets, file = _read(_PackEntry(path.name, path), RULES_BYTES)
     except OSError as error:
         raise InvalidInput(_reason(error)) from None
     if octets is None or file.size > RULES_BYTES:
@@ -129,7 +129,7 @@ def opened(path: Path) -> BinaryIO:
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
-    raise InvalidInput("It is no regular file.")
+    raise InvalidInput("It is not a regular file.")
 
 
 def digest_of(files: tuple[PackFile, ...]) -> str:
@@ -141,7 +141,7 @@ def digest_of(files: tuple[PackFile, ...]) -> str:
     return digest.hexdigest()
 
 
-def _entries(folder: Path, refused: list[tuple[str, str]]) -> Iterator[_FolderEntry]:
+def _entries(folder: Path, refused: list[tuple[str, str]]) -> Iterator[_PackEntry]:
     """Yield the files of a folder in a fixed order; what cannot belong to it is added to `refused`."""
     folders, seen = [(folder, "", 0)], 0
     while folders:
@@ -160,7 +160,7 @@ def _entries(folder: Path, refused: list[tuple[str, str]]) -> Iterator[_FolderEn
             if what == "folder":
                 folders.append((path, f"{prefix}{name}/", depth + 1))
             elif what == "file":
-                yield _FolderEntry(f"{prefix}{name}", path.resolve())
+                yield _PackEntry(f"{prefix}{name}", path.resolve())
             else:
                 refused.append((_shown(f"{prefix}{name}"), what))
 
@@ -190,11 +190,11 @@ def _sort(folder: Path, path: Path, depth: int) -> str:
     except (OSError, RuntimeError) as error:
         return _reason(error)
     if stat.S_ISDIR(mode):
-        return "folder" if depth < _DEPTH else "it lies too deep"
-    return "file" if stat.S_ISREG(mode) else "it is no regular file"
+        return "folder" if depth < _DEPTH else "it is nested too deeply"
+    return "file" if stat.S_ISREG(mode) else "it is not a regular file"
 
 
-def _read(entry: _FolderEntry, left: int) -> tuple[bytes | None, PackFile]:
+def _read(entry: _PackEntry, left: int) -> tuple[bytes | None, PackFile]:
     """Return a file's bytes if it is a text that is kept, else None, and its record."""
     limit = LINES_BYTES if entry.path in _LINES else RULES_BYTES
     digest, size, kept = hashlib.sha256(), 0, bytearray()
@@ -243,11 +243,11 @@ def file_of(pack: Pack, path: str) -> bytes:
     try:
         real = target.resolve(strict=True)
         if not real.is_relative_to(pack.path):
-            raise NotFound(f"'{path}' of pack '{pack.name}' has gone.")
+            raise NotFound(f"'{path}' of pack '{pack.name}' is gone.")
         with opened(real) as stream:
             octets = stream.read(file.size + 1)
     except (OSError, RuntimeError, InvalidInput):
-        raise NotFound(f"'{path}' of pack '{pack.name}' has gone or cannot be read.") from None
+        raise NotFound(f"'{path}' of pack '{pack.name}' is gone or cannot be read.") from None
     if hashlib.sha256(octets).hexdigest() != file.sha256:
         raise Conflict(
             f"'{path}' of pack '{pack.name}' has changed since the pack was read.", hint="Try again in a few seconds."
@@ -269,7 +269,7 @@ def decoded(octets: bytes) -> tuple[str, str]:
     """Return the text, and what was corrected (one sentence; empty for plain UTF-8)."""
     text, mended = _text(octets)
     if "\0" in text:
-        text, mended = text.replace("\0", ""), mended or "NUL characters were taken out."
+        text, mended = text.replace("\0", ""), mended or "NUL characters were removed."
     return text.replace("\r\n", "\n").replace("\r", "\n"), mended
 
 
@@ -347,7 +347,7 @@ def delete_file(path: Path) -> bool:
         path.resolve().unlink()
     except OSError as error:
         raise InvalidInput(
-            f"{path} cannot be deleted: {error.strerror or error}.", hint="Look at its rights."
+            f"{path} cannot be deleted: {error.strerror or error}.", hint="Check its permissions."
         ) from None
     return True
 
@@ -378,7 +378,7 @@ def place_folder(folder: Path, files: Mapping[str, bytes]) -> None:
             shutil.rmtree(fresh, ignore_errors=True)
     except OSError as error:
         raise InvalidInput(
-            f"{folder} cannot be written: {error.strerror or error}.", hint="Look at its rights."
+            f"{folder} cannot be written: {error.strerror or error}.", hint="Check its permissions."
         ) from None
 
 
@@ -425,7 +425,7 @@ def place_file(path: Path, octets: bytes) -> None:
             fresh.unlink(missing_ok=True)
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InvalidInput(f"{path} cannot be written: {reason}.", hint="Look at its rights.") from None
+        raise InvalidInput(f"{path} cannot be written: {reason}.", hint="Check its permissions.") from None
 
 
 def _beside(path: Path) -> Path:

@@ -233,13 +233,13 @@ def _fields(head: str) -> tuple[dict[str, Value], tuple[str, ...]]:
         value = parsed(head)
     except Unreadable as error:
         return _lowered(read_loosely(head)), (
-            f"The front matter is no plain YAML ({error}) and was read line by line.",
+            f"The front matter is not plain YAML ({error}) and was read line by line.",
         )
     if isinstance(value, dict):
         return _lowered(value), ()
     if not value:
         return {}, ()
-    return _lowered(read_loosely(head)), ("The front matter is no list of keys and values.",)
+    return _lowered(read_loosely(head)), ("The front matter is not a list of keys and values.",)
 
 
 def _lowered(fields: dict[str, Value]) -> dict[str, Value]:
@@ -268,7 +268,7 @@ def metadata_of(fields: Mapping[str, Value]) -> tuple[dict[str, str], list[str]]
     """Return the keys and texts of `metadata`, and what was left out, one sentence each."""
     given = fields.get("metadata", "")
     if not isinstance(given, dict):
-        return {}, ["Its metadata is no list of keys and values and was left out."] if given else []
+        return {}, ["Its metadata is not a list of keys and values and was left out."] if given else []
     metadata: dict[str, str] = {}
     mended: list[str] = []
     for key, value in given.items():
@@ -277,7 +277,7 @@ def metadata_of(fields: Mapping[str, Value]) -> tuple[dict[str, str], list[str]]
         elif isinstance(value, list) and all(isinstance(part, str) for part in value):
             metadata[key] = ", ".join(cast("list[str]", value))[:LONGEST_VALUE]
         else:
-            mended.append(f"Its metadata '{name_of(key)}' is no text and was left out.")
+            mended.append(f"Its metadata '{name_of(key)}' is not text and was left out.")
     return metadata, mended
 
 

@@ -72,7 +72,7 @@ def written_rules(pack: Pack) -> Iterator[LintFinding]:
 def _foreign_sections(pack: Pack, present: dict[str, str]) -> Iterator[LintFinding]:
     missing = [section.title.lower() for section in SECTIONS if not present.get(section.title)]
     if missing:
-        message = f"Of the sections that a whole rule book has, these are missing: {', '.join(missing)}."
+        message = f"Of the sections of a whole rule book, these are missing: {', '.join(missing)}."
         yield LintFinding(pack.name, "hint", "missing-section", message)
 
 
@@ -81,7 +81,7 @@ def front_matter(pack: Pack) -> Iterator[LintFinding]:
     words = len(pack.description.split())
     if words < SHORT_DESCRIPTION:
         message = f"The description has {words} words."
-        hint = "Say what the pack does and when to use it; where there are no training lines it is all there is."
+        hint = "Say what the pack does and when to use it; without training lines it is all there is."
         yield LintFinding(pack.name, "warning", "short-description", message, RULES, hint)
     if pack.form != "pack":
         return

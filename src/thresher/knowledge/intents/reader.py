@@ -125,7 +125,7 @@ def queries_of(text: str) -> tuple[tuple[EvalQuery, ...], str]:
     try:
         entries: Any = json.loads(text)
     except (ValueError, RecursionError):
-        return (), "it is no JSON and was left out."
+        return (), "it is not JSON and was left out."
     if isinstance(entries, dict):
         entries = next(iter(value for value in cast("dict[str, Any]", entries).values() if _is_list(value)), None)
     listed = cast("list[Any]", entries) if _is_list(entries) else list[Any]()

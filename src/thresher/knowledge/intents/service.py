@@ -200,7 +200,7 @@ class IntentService:
             NotFound: There is no such intent, or, for None, no threshold of it.
         """
         if value is not None and not (math.isfinite(value) and 0 <= value <= 1):
-            raise InvalidInput(f"{value} is no threshold.", hint="Give a probability, 0 to 1.")
+            raise InvalidInput(f"{value} is not a valid threshold.", hint="Give a probability, 0 to 1.")
         view = await self._views.current(caller)
         if value is not None:
             if name not in view.by_name:

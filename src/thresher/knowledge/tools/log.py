@@ -30,7 +30,7 @@ from thresher.knowledge.tools.queries.log import (
     prune_embeddings,
     purge_some_of_all,
 )
-from thresher.store import Database, Journal, age_limit, clean, message_of, period_start, purge_rows, run_retrying
+from thresher.store import Database, LogQueue, age_limit, clean, message_of, period_start, purge_rows, run_retrying
 
 _CLIENTS = 4_096
 """Clients whose last discovery is remembered; the least recently used one is dropped first."""
@@ -51,23 +51,23 @@ class ToolLog:
     def __init__(self, database: Database, catalogues: CatalogueCache, settings: Settings) -> None:
         self._database = database
         self._catalogues = catalogues
-        self._journal: Journal[_PendingDiscovery | Invocation] = Journal(self._write)
+        self._queue: LogQueue[_PendingDiscovery | Invocation] = LogQueue(self._write)
         self._last = LastDiscoveries()
-        self.calls = CallLog(self._journal, self._last, settings)
+        self.calls = CallLog(self._queue, self._last, settings)
 
     @property
     def lost(self) -> int:
         """Rows that this process could not write."""
-        return self._journal.lost
+        return self._queue.lost
 
     def add(self, caller: Caller, catalogue: ToolCatalogue, row: Discovery, chosen: Sequence[FoundTool]) -> None:
         """Log a discovery."""
         self._last.remember(caller, chosen)
-        self._journal.add(caller.tenant, _PendingDiscovery(caller, catalogue, row))
+        self._queue.add(caller.tenant, _PendingDiscovery(caller, catalogue, row))
 
     async def settle(self) -> None:
         """Wait until every row is written, or given up with a warning."""
-        await self._journal.settle()
+        await self._queue.settle()
 
     async def _write(self, tenant: Tenant, rows: Sequence[_PendingDiscovery | Invocation]) -> None:
         asked = [row for row in rows if isinstance(row, _PendingDiscovery)]
@@ -82,9 +82,9 @@ class CallLog:
     """The log of calls of upstream tools."""
 
     def __init__(
-        self, journal: Journal[_PendingDiscovery | Invocation], last: LastDiscoveries, settings: Settings
+        self, queue: LogQueue[_PendingDiscovery | Invocation], last: LastDiscoveries, settings: Settings
     ) -> None:
-        self._journal = journal
+        self._queue = queue
         self._last = last
         self._settings = settings
 
@@ -121,7 +121,7 @@ class CallLog:
             duration_ms=duration_ms,
             rank=None if caller.assisted else self._last.rank(caller, name),
         )
-        self._journal.add(caller.tenant, row)
+        self._queue.add(caller.tenant, row)
 
 
 @dataclass(frozen=True, slots=True)
