@@ -2,9 +2,8 @@
 
 Invariant: no answer and no call waits for its row. The text of a message is in a row only if the setting says so,
 without its secrets. Counts are of one tenant; a share is None if there was nothing to count. No transaction of a
-removal
-is long, however much there is to remove; the next run finishes one that was cut off, and two at once (replicas sweep
-independently) only share the work.
+removal is long, however much there is to remove; the next run finishes one that was cut off, and two at once (replicas
+sweep independently) only share the work.
 """
 
 from __future__ import annotations
@@ -135,9 +134,8 @@ class _OfferedTools:
 class LastDiscoveries:
     """What each client was last offered, so that a call can log its tool's rank in it.
 
-    Connections are told apart by `Caller.client`. Without one (a request without a session) only the user is known,
-    so such
-    a discovery counts for every connection of that user without a later one of its own.
+    Connections are told apart by `Caller.client`. Without one (a request without a session) only the user is known, so
+    such a discovery counts for every connection of that user without a later one of its own.
     """
 
     def __init__(self, clients: int = _CLIENTS) -> None:
@@ -207,10 +205,8 @@ async def prune(database: Database, days: float) -> int:
     """Record which embeddings are unused, and remove those unused for this many days; returns how many.
 
     An embedding is old enough if no index row of any tenant used it at any sweep for as long as logs are kept. Each
-    sweep
-    records since when a vector has been unused, so that neither searching nor indexing pays for a date of last use.
-    A tool
-    that returns within that time is embedded from the cache.
+    sweep records since when a vector has been unused, so that neither searching nor indexing pays for a date of last
+    use. A tool that returns within that time is embedded from the cache.
     """
     moment = age_limit(days)
     return await run_retrying(database, _NOBODY, lambda run: prune_embeddings(run, moment))
