@@ -26,7 +26,6 @@ NOT_YET = frozenset(
     {
         "agent",
         "api",
-        "audit",
         "cli",
         "components",
         "connectors",
@@ -37,10 +36,8 @@ NOT_YET = frozenset(
         "foreign",
         "gateway",
         "knowledge/databases",
-        "knowledge/intents",
         "llm",
         "packs",
-        "store",
         "upstream",
     }
 )

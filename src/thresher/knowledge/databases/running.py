@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final
 
-from thresher.audit import Attempt, AuditLog, Ended, Outcome
+from thresher.audit import Attempt, AuditLog, Outcome, StatementOutcome
 from thresher.connectors import COLUMN_INFO, Caps, Connector, Rows, Tag, no_server
 from thresher.core import (
     Caller,
@@ -151,7 +151,7 @@ class Runner:
             if not verdict.allowed:
                 raise refusal(verdict, audit_id)
             if connector is None:
-                await self._end(statement, audit_id, Ended("error", 0, 0.0, str(lost)))
+                await self._end(statement, audit_id, StatementOutcome("error", 0, 0.0, str(lost)))
                 raise lost or DatabaseUnavailable("The database cannot be reached.", hint="Test the connection.")
             tag = Tag(statement.who.client, statement.who.thread, audit_id)
             answer = self._in_turn(statement.caller, send, connector, tag)
@@ -169,7 +169,7 @@ class Runner:
         except asyncio.CancelledError:
             audit_id = await deciding
             if verdict.allowed:
-                await asyncio.shield(self._end(statement, audit_id, Ended("cancelled", 0, 0.0)))
+                await asyncio.shield(self._end(statement, audit_id, StatementOutcome("cancelled", 0, 0.0)))
             raise
 
     async def _reach(
@@ -186,8 +186,8 @@ class Runner:
     async def _sent(self, statement: Statement, verdict: Verdict, audit_id: int, answer: Awaitable[Rows]) -> _Ran:
         started = time.perf_counter()
 
-        def ended(outcome: Outcome, rows: int = 0, error: str = "") -> Ended:
-            return Ended(outcome, rows, round((time.perf_counter() - started) * 1000, 2), error)
+        def ended(outcome: Outcome, rows: int = 0, error: str = "") -> StatementOutcome:
+            return StatementOutcome(outcome, rows, round((time.perf_counter() - started) * 1000, 2), error)
 
         try:
             rows = await answer
@@ -212,7 +212,7 @@ class Runner:
         noted = await self._end(statement, audit_id, ended(outcome, len(rows.rows)))
         return _Ran(audit_id, rows, verdict, () if noted else ("the outcome could not be noted in the audit log",))
 
-    async def _end(self, statement: Statement, audit_id: int, ended: Ended) -> bool:
+    async def _end(self, statement: Statement, audit_id: int, ended: StatementOutcome) -> bool:
         """Note an outcome; whether that could be done: what has happened is not undone by a log that is away."""
         try:
             await self._audit.end(statement.caller, audit_id, ended)
