@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from thresher.agent.prompts import SHIPPED, Prompt, fill_text
+from thresher.agent.prompts import SHIPPED, AgentPrompt, fill_text
 from thresher.agent.prompts.records import MOST_CHARACTERS, checked_text, fill_prompt
 from thresher.core import InvalidInput
 from thresher.embedding import count_tokens
@@ -36,7 +36,7 @@ def test_shipped_prompts_name_their_variables() -> None:
 
 
 @pytest.mark.parametrize("prompt", SHIPPED.values(), ids=SHIPPED)
-def test_shipped_words_would_be_accepted_as_a_tenants_own(prompt: Prompt) -> None:
+def test_shipped_words_would_be_accepted_as_a_tenants_own(prompt: AgentPrompt) -> None:
     """They keep every rule that others have to keep."""
     assert checked_text(prompt, prompt.text) == prompt.text
 

@@ -22,7 +22,7 @@ from uuid import UUID, uuid4
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
-from thresher.agent.state import MARK, Messages, Placed
+from thresher.agent.state import MARK, Messages, PlacedPassage
 from thresher.agent.threads import Turn
 from thresher.agent.transcript import now
 from thresher.core import Caller, InvalidInput, NotFound, StoreError, dumps
@@ -46,7 +46,7 @@ LARGEST: Final = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class ResultPage:
     """A page of a long result. `cursor`: of the next one; empty on the last. `left`: tokens after it, about."""
 
     text: str
@@ -84,13 +84,13 @@ class Artifacts:
             await self._database.once(self._caller.tenant, lambda driver: driver.execute(_WRITE, values, prepare=True))
         return made
 
-    async def passages(self, ids: Sequence[str]) -> list[Placed]:
+    async def passages(self, ids: Sequence[str]) -> list[PlacedPassage]:
         """The passages of some artifacts that were used, by number; those that are gone are left out."""
         found = await self._found([UUID(one) for one in ids])
         whole = [read_passage(one) for kind, text in found.values() if kind == "documents" for one in json.loads(text)]
         return sorted((one for one in whole if one.used), key=lambda one: one.number)
 
-    async def leaf(self, cursor: str, tokens: int) -> Leaf:
+    async def leaf(self, cursor: str, tokens: int) -> ResultPage:
         """A page of a long result.
 
         Args:
@@ -127,35 +127,35 @@ class Artifacts:
 
 async def kept_passages(
     database: Database, caller: Caller, thread: UUID, ids: Sequence[str]
-) -> dict[str, list[Placed]]:
+) -> dict[str, list[PlacedPassage]]:
     """The passages of some artifacts of a caller's thread, by artifact."""
     values = {"tenant": caller.tenant.id, "owner": caller.user, "thread": thread, "ids": [UUID(one) for one in ids]}
     rows = await database.once(caller.tenant, lambda driver: driver.execute(_READ, values, prepare=True))
     return {str(row[0]): [read_passage(one) for one in json.loads(row[2])] for row in rows if row[1] == "documents"}
 
 
-def written_passages(passages: Sequence[Placed]) -> str:
+def written_passages(passages: Sequence[PlacedPassage]) -> str:
     """Passages as they are kept."""
     return dumps([asdict(one) for one in passages])
 
 
-def read_passage(raw: dict[str, Any]) -> Placed:
+def read_passage(raw: dict[str, Any]) -> PlacedPassage:
     """A passage as it was written."""
     first, last = raw["lines"]
     where = raw["number"], raw["repository"], raw["path"], (first, last), tuple(raw["heading"])
-    return Placed(*where, raw["text"], raw["tokens"], raw["artifact"], raw.get("used", True))
+    return PlacedPassage(*where, raw["text"], raw["tokens"], raw["artifact"], raw.get("used", True))
 
 
-def page(named: UUID, text: str, start: int, tokens: int) -> Leaf:
+def page(named: UUID, text: str, start: int, tokens: int) -> ResultPage:
     """What of a text lies within so many tokens from a character on, cut at a line where there is one."""
     rest = text[start:]
     part = within(rest, tokens)
     if len(part) == len(rest):
-        return Leaf(part)
+        return ResultPage(part)
     if (line := part.rfind("\n")) > len(part) // 2:
         part = part[: line + 1]
     left = count_tokens(rest[len(part) : len(part) + LARGEST])
-    return Leaf(part, f"{named.hex}-{start + len(part)}", left)
+    return ResultPage(part, f"{named.hex}-{start + len(part)}", left)
 
 
 def within(text: str, tokens: int) -> str:
@@ -186,7 +186,7 @@ _DROP_DRAFTS: Final = b"""
     delete from artifact where tenant_id = %(tenant)s and thread_id = %(thread)s and kind = 'draft' returning id"""
 
 
-class Draft:
+class PartialAnswer:
     """What a model has said so far; a context in which it is kept. In a call without a thread it is not.
 
     Args:

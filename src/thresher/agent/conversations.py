@@ -16,7 +16,7 @@ from typing import Protocol, cast
 from uuid import UUID
 
 from thresher.agent.assistant.service import Assistant
-from thresher.agent.exchange import Approval, ChatCall, Entry, Event
+from thresher.agent.exchange import Approval, ChatCall, Event, ThreadEntry
 from thresher.agent.models import Models
 from thresher.agent.prompts import Prompts
 from thresher.agent.settings import AgentSettings
@@ -61,7 +61,7 @@ class ChatServices:
     assistant: Assistant
 
 
-class _Talking(Protocol):
+class _TurnModule(Protocol):
     """The module that runs turns."""
 
     def talk(self, services: ChatServices, caller: Caller, call: ChatCall) -> AsyncGenerator[Event]:
@@ -69,10 +69,10 @@ class _Talking(Protocol):
         ...
 
 
-class _Entries(Protocol):
+class _HistoryModule(Protocol):
     """The module that reads threads."""
 
-    async def history(self, services: ChatServices, caller: Caller, thread: UUID) -> tuple[Entry, ...]:
+    async def history(self, services: ChatServices, caller: Caller, thread: UUID) -> tuple[ThreadEntry, ...]:
         """See `Conversations.history`."""
         ...
 
@@ -94,7 +94,7 @@ class Conversations:
 
     def __init__(self, services: ChatServices) -> None:
         self._services = services
-        self._engine: asyncio.Task[Engine] | None = None
+        self._engine: asyncio.Task[ConversationEngine] | None = None
 
     async def talk(self, caller: Caller, call: ChatCall) -> AsyncGenerator[Event]:
         """Run a turn. Closing the generator ends it; what it has come to by then stays in the thread.
@@ -120,7 +120,7 @@ class Conversations:
         finally:
             await events.aclose()
 
-    async def history(self, caller: Caller, thread: UUID) -> tuple[Entry, ...]:
+    async def history(self, caller: Caller, thread: UUID) -> tuple[ThreadEntry, ...]:
         """A thread as people read it, oldest first: what models are never shown is in it, and marked.
 
         Raises:
@@ -160,15 +160,15 @@ class Conversations:
         """Import what the first turn needs."""
         await self._loaded()
 
-    async def _loaded(self) -> Engine:
+    async def _loaded(self) -> ConversationEngine:
         if self._engine is None:
-            self._engine = asyncio.create_task(asyncio.to_thread(Engine))
+            self._engine = asyncio.create_task(asyncio.to_thread(ConversationEngine))
         return await asyncio.shield(self._engine)
 
 
-class Engine:
+class ConversationEngine:
     """What runs turns, imported; made beside the loop."""
 
     def __init__(self) -> None:
-        self.talking = cast("_Talking", import_module("thresher.agent.turn"))
-        self.entries = cast("_Entries", import_module("thresher.agent.history"))
+        self.talking = cast("_TurnModule", import_module("thresher.agent.turn"))
+        self.entries = cast("_HistoryModule", import_module("thresher.agent.history"))

@@ -71,7 +71,7 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class CalledTool:
     """A tool that was called. `state`: how it ended."""
 
     name: str
@@ -120,7 +120,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class TurnReport:
     """How a turn ended and what it took; the object `thresher` of an answer.
 
     Attributes:
@@ -160,7 +160,7 @@ class Report:
     calls: int = 0
     tokens_saved: int = 0
     tools_offered: tuple[str, ...] = ()
-    tools_called: tuple[Called, ...] = ()
+    tools_called: tuple[CalledTool, ...] = ()
     citations: tuple[Citation, ...] = ()
     approvals: tuple[Approval, ...] = ()
     client_calls: tuple[ClientCall, ...] = ()
@@ -168,7 +168,7 @@ class Report:
     notes: tuple[str, ...] = field(default_factory=tuple[str, ...])
 
 
-Event: TypeAlias = Delta | Step | Report
+Event: TypeAlias = Delta | Step | TurnReport
 
 
 Kind: TypeAlias = Literal["user", "assistant", "tool"]
@@ -201,7 +201,7 @@ class ChatCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ThreadEntry:
     """One message of a thread, as a person reads it.
 
     Attributes:

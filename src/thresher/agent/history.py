@@ -16,10 +16,10 @@ from langgraph.types import StateSnapshot
 
 from thresher.agent.artifacts import cut_off, kept_passages
 from thresher.agent.conversations import ChatServices
-from thresher.agent.exchange import Approval, Entry, Kind
+from thresher.agent.exchange import Approval, Kind, ThreadEntry
 from thresher.agent.graph import Graph, keeping
 from thresher.agent.messages import written_arguments
-from thresher.agent.state import CLASSES, Placed
+from thresher.agent.state import CLASSES, PlacedPassage
 from thresher.agent.threads import ThreadSaver
 from thresher.agent.transcript import marked, text_of
 from thresher.agent.turn import GRAPH, waiting_in
@@ -29,7 +29,7 @@ from thresher.llm import FunctionCall
 _KINDS: Final[Mapping[type, Kind]] = {HumanMessage: "user", AIMessage: "assistant", ToolMessage: "tool"}
 
 
-async def history(services: ChatServices, caller: Caller, thread: UUID) -> tuple[Entry, ...]:
+async def history(services: ChatServices, caller: Caller, thread: UUID) -> tuple[ThreadEntry, ...]:
     """A conversation as people read it; see `Conversations.history`."""
     _, state = await _state(services, caller, thread)
     messages: Sequence[AnyMessage] = state.values.get("messages", [])
@@ -63,10 +63,10 @@ def _artifact(message: AnyMessage) -> str:
     return str(marks.get("artifact") or "") if marks.get("internal") else ""
 
 
-def _entry(message: AnyMessage, passages: Sequence[Placed]) -> Entry:
+def _entry(message: AnyMessage, passages: Sequence[PlacedPassage]) -> ThreadEntry:
     marks = marked(message)
     calls = message.tool_calls if isinstance(message, AIMessage) else []
-    return Entry(
+    return ThreadEntry(
         id=str(message.id or ""),
         kind=_KINDS[type(message)],
         text=text_of(message),

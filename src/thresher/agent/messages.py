@@ -121,7 +121,7 @@ def _new() -> str:
     return str(uuid4())
 
 
-class Lent:
+class LentModel:
     """A conversation's model, for tools that ask it something; see `thresher.llm.Chat`.
 
     Args:

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from thresher.agent.offers import DOCUMENTS, OWN_PACKS, joined
 from thresher.agent.turn_context import TurnContext
-from thresher.context import Needs as Found
+from thresher.context import Needs
 from thresher.core import Rule, ThresherError
 from thresher.embedding import count_tokens
 from thresher.knowledge.databases import Connection
@@ -31,7 +31,7 @@ _MESSAGE: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class TurnNeeds:
     """What a message needs.
 
     Attributes:
@@ -47,7 +47,7 @@ class Needs:
     around: str = ""
 
 
-async def detect(context: TurnContext, message: str, former: Sequence[str], offered: Sequence[str]) -> Needs:
+async def detect(context: TurnContext, message: str, former: Sequence[str], offered: Sequence[str]) -> TurnNeeds:
     """What a message needs.
 
     Args:
@@ -63,7 +63,7 @@ async def detect(context: TurnContext, message: str, former: Sequence[str], offe
     wanted = [tool.name for tool in context.offers.known(found.tools) if not _ours(tool.name)]
     whole = joined(offered, core, wanted[: settings.tools], 2 * settings.tools)
     there = tuple(tool.name for tool in context.offers.known(whole))
-    return Needs(found.intents, there, _rules(context, found.rules), around)
+    return TurnNeeds(found.intents, there, _rules(context, found.rules), around)
 
 
 def _ours(name: str) -> bool:
@@ -71,12 +71,12 @@ def _ours(name: str) -> bool:
     return name in ("retrieve_document", "read_document") or name in DOCUMENTS
 
 
-async def _found(context: TurnContext, message: str, former: Sequence[str]) -> Found:
+async def _found(context: TurnContext, message: str, former: Sequence[str]) -> Needs:
     """The packs and tools for a message."""
     settings = context.settings
     search = settings.servers or settings.packs
     if not message.strip() or not search:
-        return Found()
+        return Needs()
     found = await _asked(
         context,
         "find_tools",
@@ -88,7 +88,7 @@ async def _found(context: TurnContext, message: str, former: Sequence[str]) -> F
             packs=settings.packs,
             tools=min(10, settings.tools),
         ),
-        Found(),
+        Needs(),
     )
     for note in found.notes:
         context.account.note(note[:300])

@@ -40,7 +40,7 @@ READ_RESULT: Final = Function(
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ModelTool:
     """A tool as it is offered.
 
     Attributes:
@@ -61,7 +61,7 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ToolOutcome:
     """How a call ended.
 
     Attributes:
@@ -94,7 +94,7 @@ class Offers:
         self._settings = settings
         self._consents = consents
         self._caller = caller
-        self._known: dict[str, Tool] = {}
+        self._known: dict[str, ModelTool] = {}
         self._named: dict[str, str] = {}
 
     async def core(self) -> list[str]:
@@ -121,7 +121,7 @@ class Offers:
         function = Function(self._spoken(one.name), tool.description[:_DESCRIPTION], dict(tool.input_schema))
         reads = told.get("readOnlyHint") is True or (claim is not None and claim.agreed)
         destroys = not reads and told.get("destructiveHint") is not False
-        self._known[one.name] = Tool(one.name, function, ":" in tool.server, reads, destroys, claim)
+        self._known[one.name] = ModelTool(one.name, function, ":" in tool.server, reads, destroys, claim)
 
     async def agree(self, name: str, definition: str) -> None:
         """Remember the caller's yes to calls of a tool with this definition; see `Consents.remember`."""
@@ -138,37 +138,37 @@ class Offers:
         self._named[spoken] = name
         return spoken
 
-    def get(self, spoken: str) -> Tool | None:
+    def get(self, spoken: str) -> ModelTool | None:
         """The tool that a model means."""
         return self._known.get(self._named.get(spoken, spoken))
 
-    def known(self, names: Iterable[str]) -> list[Tool]:
+    def known(self, names: Iterable[str]) -> list[ModelTool]:
         """Those of some tools that are there and that the settings allow."""
         return [tool for name in names if (tool := self._known.get(name)) is not None and self._allowed(tool)]
 
-    def _allowed(self, tool: Tool) -> bool:
+    def _allowed(self, tool: ModelTool) -> bool:
         if tool.name in DOCUMENTS:
             return self._settings.documents
         if tool.name in DATABASES:
             return self._settings.sql
         return self._settings.packs if tool.pack else self._settings.servers
 
-    async def call(self, name: str, arguments: Mapping[str, Any], seconds: float) -> Outcome:
+    async def call(self, name: str, arguments: Mapping[str, Any], seconds: float) -> ToolOutcome:
         """Call a tool; whatever it does, the answer is an outcome."""
         started = time.perf_counter()
         outcome = _outcome(await run_tool(self._calling, self._caller, name, arguments, seconds))
         return replace(outcome, ms=round((time.perf_counter() - started) * 1000))
 
 
-def _outcome(result: Result | str) -> Outcome:
+def _outcome(result: Result | str) -> ToolOutcome:
     if isinstance(result, str):
-        return Outcome(result[:_PROBLEM], failed=True)
+        return ToolOutcome(result[:_PROBLEM], failed=True)
     text = "\n".join(map(_text, result.content)) or (dumps(result.structured) if result.structured else "")
     if RULES_META in result.meta:
-        return Outcome(text, rules=True)
+        return ToolOutcome(text, rules=True)
     if result.is_error:
-        return Outcome(text[:_PROBLEM] or "The tool failed and does not say why.", result.structured, failed=True)
-    return Outcome(text or "(done, nothing to tell)", result.structured)
+        return ToolOutcome(text[:_PROBLEM] or "The tool failed and does not say why.", result.structured, failed=True)
+    return ToolOutcome(text or "(done, nothing to tell)", result.structured)
 
 
 def _text(block: JSON) -> str:

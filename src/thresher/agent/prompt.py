@@ -15,7 +15,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from thresher.agent.offers import READ_RESULT, SEARCH
 from thresher.agent.prompts import fill_text
-from thresher.agent.state import Messages, Placed, Searches, State
+from thresher.agent.state import Messages, PlacedPassage, Searches, State
 from thresher.agent.transcript import shown
 from thresher.agent.turn_context import TurnContext
 from thresher.llm import Function
@@ -60,7 +60,7 @@ def _passages(context: TurnContext, searches: Searches) -> str:
     return fill_text(context.prompts["context"].text, {"CONTEXT": text})
 
 
-def place_of(passage: Placed) -> str:
+def place_of(passage: PlacedPassage) -> str:
     """Where a passage lies, for a model."""
     heading = f" | {' > '.join(passage.heading)}" if passage.heading else ""
     return f"{passage.repository}: {passage.path}, lines {passage.lines[0]}-{passage.lines[1]}{heading}"

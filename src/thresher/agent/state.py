@@ -28,7 +28,7 @@ CLASSES: Final = (AIMessage, HumanMessage, SystemMessage, ToolMessage)
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedPassage:
     """A passage before the model.
 
     Attributes:
@@ -70,7 +70,7 @@ class Searches:
         barren: Whether the last search found nothing that is relevant.
     """
 
-    passages: tuple[Placed, ...] = ()
+    passages: tuple[PlacedPassage, ...] = ()
     rounds: int = 0
     barren: bool = False
 

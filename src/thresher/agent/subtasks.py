@@ -19,7 +19,7 @@ from langchain_core.messages import HumanMessage
 
 from thresher.agent.artifacts import within
 from thresher.agent.prompts import fill_text
-from thresher.agent.state import Placed
+from thresher.agent.state import PlacedPassage
 from thresher.agent.turn_context import TurnContext
 from thresher.core import ThresherError, event
 from thresher.embedding import count_tokens
@@ -61,12 +61,12 @@ async def rephrase(context: TurnContext, question: str, former: Sequence[str]) -
     return plain
 
 
-async def grade(context: TurnContext, question: str, passages: Sequence[Placed]) -> list[Placed]:
+async def grade(context: TurnContext, question: str, passages: Sequence[PlacedPassage]) -> list[PlacedPassage]:
     """Those of some passages that the model takes for relevant; one that it says nothing of is kept.
 
     Passages under one heading of a document are asked about as one.
     """
-    sections: defaultdict[tuple[str, ...], list[Placed]] = defaultdict(list)
+    sections: defaultdict[tuple[str, ...], list[PlacedPassage]] = defaultdict(list)
     for one in passages:
         sections[one.repository, one.path, *one.heading].append(one)
     least, most = EXTRACT_TOKENS
@@ -94,7 +94,7 @@ async def select_tables(context: TurnContext, question: str, tables: Mapping[str
     return [name for name in dict.fromkeys(words) if name in tables]
 
 
-def extract(section: Sequence[Placed], question: str, tokens: int) -> str:
+def extract(section: Sequence[PlacedPassage], question: str, tokens: int) -> str:
     """What of a section is graded: the last of its headings, and the sentences that share most with the question.
 
     Args:

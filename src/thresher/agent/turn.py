@@ -23,15 +23,15 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command, Interrupt, StateSnapshot
 
-from thresher.agent.artifacts import Artifacts, Draft, cut_off, drop_drafts
+from thresher.agent.artifacts import Artifacts, PartialAnswer, cut_off, drop_drafts
 from thresher.agent.assistant.service import QUERY_CHARACTERS, Assistant
 from thresher.agent.conversations import ChatServices
-from thresher.agent.exchange import Approval, ChatCall, ClientCall, Decision, Delta, Event, Report
+from thresher.agent.exchange import Approval, ChatCall, ClientCall, Decision, Delta, Event, TurnReport
 from thresher.agent.graph import Graph, build, client_calls, keeping
-from thresher.agent.messages import Lent, keepable, read_messages, unasked, written_arguments
+from thresher.agent.messages import LentModel, keepable, read_messages, unasked, written_arguments
 from thresher.agent.models import OpenModel, seen_of, seen_statement
 from thresher.agent.offers import Offers
-from thresher.agent.prompts import Prompt, in_force_statement, versions_of
+from thresher.agent.prompts import AgentPrompt, in_force_statement, versions_of
 from thresher.agent.settings import ChatSettings, layers_of, layers_statement
 from thresher.agent.state import CLASSES, Messages, Searches, State
 from thresher.agent.threads import ThreadSaver, Turn
@@ -137,7 +137,7 @@ async def _run(services: ChatServices, caller: Caller, call: ChatCall, tell: Cal
                 tell=tell,
                 thread=call.thread,
                 trace=trace,
-                draft=partial(Draft, services.database, caller, turn),
+                draft=partial(PartialAnswer, services.database, caller, turn),
             )
             _say_what_was_raised(context)
             saver = ThreadSaver(services.database, caller, turn, CLASSES) if turn else None
@@ -164,7 +164,7 @@ async def _assist(assistant: Assistant, caller: Caller, question: str) -> tuple[
 
 async def _chosen(
     services: ChatServices, caller: Caller, call: ChatCall
-) -> tuple[ChatSettings, OpenModel | None, Mapping[str, Prompt]]:
+) -> tuple[ChatSettings, OpenModel | None, Mapping[str, AgentPrompt]]:
     """What holds in a turn, which model answers, and the prompts; what is wrong is so before a thread is begun.
 
     Raises:
@@ -200,11 +200,11 @@ async def _conversation(
         title = (await services.threads.rename(caller, turn.thread, shortened(words, TITLE))).title
     elif turn is not None:
         title = turn.title
-    lent = Lent(model) if model is not None else None
+    lent = LentModel(model) if model is not None else None
     return Talk(call.thread, title, settings.model_dump(), lent.name if lent else "", lent)
 
 
-async def _turn(services: ChatServices, graph: Graph, context: TurnContext, turn: Turn | None) -> Report:
+async def _turn(services: ChatServices, graph: Graph, context: TurnContext, turn: Turn | None) -> TurnReport:
     """Run the graph, and say how it ended."""
     config: Any = {"recursion_limit": context.settings.recursion}
     if turn is not None:
@@ -226,7 +226,7 @@ async def _turn(services: ChatServices, graph: Graph, context: TurnContext, turn
     return report
 
 
-def _report(context: TurnContext, state: Mapping[str, Any]) -> Report:
+def _report(context: TurnContext, state: Mapping[str, Any]) -> TurnReport:
     waiting = asked(state.get("__interrupt__", ()))
     theirs = tuple(
         ClientCall(call["id"] or "", call["name"], written_arguments(call["args"]))

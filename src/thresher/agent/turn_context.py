@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from thresher.agent.artifacts import Artifacts, Draft
+from thresher.agent.artifacts import Artifacts, PartialAnswer
 from thresher.agent.conversations import ChatServices
-from thresher.agent.exchange import Called, ChatCall, Event, Finish, Report
+from thresher.agent.exchange import CalledTool, ChatCall, Event, Finish, TurnReport
 from thresher.agent.models import OpenModel
 from thresher.agent.offers import Offers
-from thresher.agent.prompts import Prompt
+from thresher.agent.prompts import AgentPrompt
 from thresher.agent.settings import ChatSettings
 from thresher.agent.state import Searches
 from thresher.core import Caller
@@ -26,7 +26,7 @@ Assist: TypeAlias = Callable[[str], Awaitable[tuple[str, tuple[str, ...]]]]
 
 
 @dataclass(slots=True)
-class Account:
+class TurnAccount:
     """What a turn took."""
 
     parts: list[str] = field(default_factory=list[str])
@@ -36,7 +36,7 @@ class Account:
     rephrased: str = ""
     repositories: dict[str, None] = field(default_factory=dict[str, None])
     offered: tuple[str, ...] = ()
-    called: list[Called] = field(default_factory=list[Called])
+    called: list[CalledTool] = field(default_factory=list[CalledTool])
     saved: int = 0
     intents: tuple[str, ...] = ()
     retried: str = ""
@@ -86,7 +86,7 @@ class TurnContext:
     caller: Caller
     call: ChatCall
     settings: ChatSettings
-    prompts: Mapping[str, Prompt]
+    prompts: Mapping[str, AgentPrompt]
     model: OpenModel | None
     assist: Assist
     offers: Offers
@@ -94,14 +94,14 @@ class TurnContext:
     tell: Callable[[Event], None]
     thread: UUID | None = None
     trace: str = ""
-    account: Account = field(default_factory=Account)
+    account: TurnAccount = field(default_factory=TurnAccount)
     sent: int = 0
-    draft: Callable[[str], Draft] = field(kw_only=True)
+    draft: Callable[[str], PartialAnswer] = field(kw_only=True)
 
-    def report(self, searches: Searches, **more: Any) -> Report:
+    def report(self, searches: Searches, **more: Any) -> TurnReport:
         """The account as a report, with what the turn has searched."""
         own = self.account
-        return Report(
+        return TurnReport(
             finish=own.finish,
             text=own.text,
             model=own.model,

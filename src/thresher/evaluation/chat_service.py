@@ -19,12 +19,12 @@ from thresher.agent import (
     Conversations,
     Decision,
     Delta,
-    Entry,
     Event,
     Models,
     Offers,
-    Report,
+    ThreadEntry,
     Threads,
+    TurnReport,
 )
 from thresher.calling import Calling
 from thresher.core import Caller, InvalidInput, NotFound, acting_for
@@ -207,14 +207,14 @@ async def _speak(trial: ChatTrial, script: Script, turn: ScriptedTurn, thread: U
     """One turn, with all that waits in it declined; its figures but for what was offered, and its answer."""
     extra = {**script.settings, **({"model": trial.model} if trial.model else {})}
     call = ChatCall((Message("user", turn.user),), thread, settings=extra)
-    started, first, reports, text = time.perf_counter(), None, list[Report](), ""
+    started, first, reports, text = time.perf_counter(), None, list[TurnReport](), ""
     for _ in range(DECISIONS):
         async with aclosing(_events(trial, call)) as events:
             async for told in events:
                 if isinstance(told, Delta):
                     text += told.text
                     first = first or time.perf_counter()
-                elif isinstance(told, Report):
+                elif isinstance(told, TurnReport):
                     reports.append(told)
         if not (waiting := reports[-1].approvals):
             break
@@ -259,7 +259,7 @@ async def _standard(
     return sent, times
 
 
-def passages_of(entries: Sequence[Entry]) -> list[list[str]]:
+def passages_of(entries: Sequence[ThreadEntry]) -> list[list[str]]:
     """The passages that each turn has placed, from what is kept of a thread; not those that the grader left out."""
     found: list[list[str]] = []
     for entry in entries:

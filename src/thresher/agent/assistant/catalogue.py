@@ -19,8 +19,8 @@ from typing import Any, Final, cast
 
 from thresher.agent.assistant import endpoints, passages, schemas
 from thresher.agent.assistant.inquiry import Findings, Inquiry, Item, given, record_of, rows_of
-from thresher.agent.assistant.records import Call, Subject
-from thresher.agent.assistant.toolbox import Outcome, Toolbox
+from thresher.agent.assistant.records import AssistantCall, ResultSubject
+from thresher.agent.assistant.toolbox import ToolAnswer, Toolbox
 from thresher.core import shortened
 
 READ_CHARACTERS: Final = 2_000
@@ -40,7 +40,7 @@ _PLACE_WORDS: Final = ("city", "location", "place", "town", "address")
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledArguments:
     """Arguments that a question gives.
 
     Attributes:
@@ -52,7 +52,7 @@ class Filled:
     missing: tuple[str, ...] = ()
 
 
-def fill(schema: Mapping[str, Any], text: str) -> Filled:
+def fill(schema: Mapping[str, Any], text: str) -> FilledArguments:
     """The arguments for a tool that a text gives.
 
     Args:
@@ -62,13 +62,13 @@ def fill(schema: Mapping[str, Any], text: str) -> Filled:
     text = text[:READ_CHARACTERS]
     properties = _mapping(schema.get("properties"))
     required = [str(name) for name in cast("Sequence[Any]", schema.get("required") or ())]
-    reading, arguments = _Reading(text), dict[str, Any]()
+    reading, arguments = _ArgumentReader(text), dict[str, Any]()
     for name in sorted(properties, key=lambda name: name not in required):  # what is required chooses first
         about = _mapping(properties[name])
         value = reading.value(name, about)
         if value is not None and (name in required or _is_said(name, about, value)):
             arguments[name] = value
-    return Filled(arguments, tuple(name for name in required if name not in arguments))
+    return FilledArguments(arguments, tuple(name for name in required if name not in arguments))
 
 
 def _is_said(_name: str, about: Mapping[str, Any], value: Any) -> bool:
@@ -76,7 +76,7 @@ def _is_said(_name: str, about: Mapping[str, Any], value: Any) -> bool:
     return "enum" in about or not isinstance(value, str) or bool(_DATE.fullmatch(value)) or "/" in value
 
 
-class _Reading:
+class _ArgumentReader:
     """The values in a text; each is given once.
 
     Args:
@@ -219,19 +219,21 @@ async def find_tools(box: Toolbox, inquiry: Inquiry) -> Findings:
     """Tools that do what is asked for; where the question goes on about a server's, of that one first."""
     arguments = {"message": inquiry.text, "limit": TOOLS, "threshold": 0.0, "include_core_tools": False}
     if inquiry.asked.kind == "tools" and inquiry.asked.sources:
-        found = await _described(box, await box.call(Call(FIND, {**arguments, "servers": list(inquiry.asked.sources)})))
+        found = await _described(
+            box, await box.call(AssistantCall(FIND, {**arguments, "servers": list(inquiry.asked.sources)}))
+        )
         if found.results:
             return found
-    return await _described(box, await box.call(Call(FIND, arguments)))
+    return await _described(box, await box.call(AssistantCall(FIND, arguments)))
 
 
-async def _described(box: Toolbox, outcome: Outcome) -> Findings:
+async def _described(box: Toolbox, outcome: ToolAnswer) -> Findings:
     """The tools found, with their servers and what they take."""
     found = found_tools(outcome)
     if not found.results:
         return found
     names = [str(item["name"]) for item in found.results]
-    described = (await box.call(Call(DESCRIBE, {"names": names}))).data
+    described = (await box.call(AssistantCall(DESCRIBE, {"names": names}))).data
     about = {str(row.get("name")): row for row in rows_of(described, "tools")}
     items = [_with(item, about.get(str(item["name"]), {})) for item in found.results]
     kept = _nearest([item for item in items if item.get("server") not in _OWN_SERVERS])
@@ -255,7 +257,7 @@ def _with(item: Item, about: Mapping[str, Any]) -> Item:
     return item | given({"server": about.get("server"), "input_schema": about.get("inputSchema")})
 
 
-def found_tools(outcome: Outcome) -> Findings:
+def found_tools(outcome: ToolAnswer) -> Findings:
     """What `find_tools` has answered, without the tools that the assistant itself answers with."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
@@ -275,7 +277,7 @@ def found_tools(outcome: Outcome) -> Findings:
 async def use_best(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings:
     """What was found, the best with its arguments, or with its answer; in full where the question asks for that."""
     if inquiry.type == "endpoint_info" and (inquiry.cues.names or inquiry.cues.sections):
-        named = described(await box.call(Call(DESCRIBE, {"names": list(inquiry.cues.names)})))
+        named = described(await box.call(AssistantCall(DESCRIBE, {"names": list(inquiry.cues.names)})))
         if not named.results and found.subjects:
             named = described(await box.call(found.subjects[0].read))
         if named.results:
@@ -289,7 +291,7 @@ async def use_best(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings:
     sure = relevance >= (CERTAIN if filled.arguments else CERTAIN_WITHOUT)
     if filled.missing or best.get("write") or RUN not in box or not sure:
         return replace(found, results=(best, *others))
-    outcome = await box.call(Call(RUN, call["arguments"]))
+    outcome = await box.call(AssistantCall(RUN, call["arguments"]))
     if outcome.problem:
         return replace(found, results=(best, *others), problems=(*found.problems, outcome.problem))
     answer: Item = {"kind": "tool_result", "tool": RUN, "name": best["name"], "server": best.get("server")}
@@ -299,7 +301,7 @@ async def use_best(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings:
     )
 
 
-def filled_for(item: Item, inquiry: Inquiry) -> Filled:
+def filled_for(item: Item, inquiry: Inquiry) -> FilledArguments:
     """The arguments that the question gives; what it leaves out, what it goes on from may give."""
     schema = record_of(item, "input_schema")
     filled = fill(schema, inquiry.query or inquiry.text)
@@ -307,16 +309,16 @@ def filled_for(item: Item, inquiry: Inquiry) -> Filled:
         return filled
     before = fill(schema, inquiry.text)
     arguments = {**before.arguments, **filled.arguments}
-    return Filled(arguments, tuple(name for name in filled.missing if name not in arguments))
+    return FilledArguments(arguments, tuple(name for name in filled.missing if name not in arguments))
 
 
-def _call_of(item: Item, filled: Filled) -> dict[str, Any]:
+def _call_of(item: Item, filled: FilledArguments) -> dict[str, Any]:
     """How the tool is called, through the gateway."""
     tool = CHANGE if item.get("write") else RUN
     return {"tool": tool, "arguments": {"name": item["name"], "arguments": dict(filled.arguments)}}
 
 
-def described(outcome: Outcome) -> Findings:
+def described(outcome: ToolAnswer) -> Findings:
     """What `describe_tools` has answered."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
@@ -327,9 +329,9 @@ def described(outcome: Outcome) -> Findings:
     )
 
 
-def _subject(item: Item) -> Subject:
+def _subject(item: Item) -> ResultSubject:
     sources = (str(item["server"]),) if item.get("server") else ()
-    return Subject("tool", str(item["name"]), Call(DESCRIBE, {"names": [item["name"]]}), sources)
+    return ResultSubject("tool", str(item["name"]), AssistantCall(DESCRIBE, {"names": [item["name"]]}), sources)
 
 
 def _tool(row: Mapping[str, Any]) -> Item:

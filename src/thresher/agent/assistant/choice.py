@@ -17,8 +17,8 @@ from typing import Final, TypeAlias
 
 from thresher.agent.assistant import catalogue, endpoints, passages, schemas
 from thresher.agent.assistant.inquiry import Findings, Inquiry
-from thresher.agent.assistant.records import Call
-from thresher.agent.assistant.toolbox import Outcome, Toolbox
+from thresher.agent.assistant.records import AssistantCall
+from thresher.agent.assistant.toolbox import ToolAnswer, Toolbox
 
 Find: TypeAlias = Callable[[Toolbox, Inquiry], Awaitable[Findings]]
 Refine: TypeAlias = Callable[[Toolbox, Inquiry, Findings], Awaitable[Findings]]
@@ -27,7 +27,7 @@ APIS, DOCUMENTS, DATABASES, TOOLS = "apis", "documents", "databases", "tools"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class AnswerKind:
     """A kind of thing that questions are answered from.
 
     Attributes:
@@ -45,11 +45,11 @@ class Kind:
     slope: float
 
 
-KINDS: Final[Mapping[str, Kind]] = {
-    APIS: Kind(endpoints.SEARCH, endpoints.find_endpoints, endpoints.read_best, -0.2, 1.75),
-    DOCUMENTS: Kind(passages.SEARCH, passages.find_passages, passages.keep, -1.1, 1.1),
-    DATABASES: Kind(schemas.CONNECTIONS, schemas.find_tables, schemas.count_rows, 0.2, 1.7),
-    TOOLS: Kind(catalogue.FIND, catalogue.find_tools, catalogue.use_best, 1.1, 1.3),
+KINDS: Final[Mapping[str, AnswerKind]] = {
+    APIS: AnswerKind(endpoints.SEARCH, endpoints.find_endpoints, endpoints.read_best, -0.2, 1.75),
+    DOCUMENTS: AnswerKind(passages.SEARCH, passages.find_passages, passages.keep, -1.1, 1.1),
+    DATABASES: AnswerKind(schemas.CONNECTIONS, schemas.find_tables, schemas.count_rows, 0.2, 1.7),
+    TOOLS: AnswerKind(catalogue.FIND, catalogue.find_tools, catalogue.use_best, 1.1, 1.3),
 }
 ROUTED: Final = 0.5
 """Weight of the logit of the router's score, counted from its lowest."""
@@ -63,7 +63,7 @@ _LEAST, _MOST = 0.01, 0.995
 _FILE: Final = re.compile(
     r"(?:^|\s)(?:~|\.{0,2})/[\w.-]|\b[\w-]+\.(?:md|txt|ya?ml|json|pdf|docx?|xlsx?|py|csv|log|toml|ini)\b"
 )
-_READERS: Final[Mapping[str, Callable[[Outcome], Findings]]] = {
+_READERS: Final[Mapping[str, Callable[[ToolAnswer], Findings]]] = {
     endpoints.SEARCH: endpoints.found_endpoints,
     endpoints.READ: endpoints.read,
     endpoints.IMPROVE: endpoints.reviewed,
@@ -121,6 +121,6 @@ def _logit(probability: float) -> float:
     return math.log(bounded / (1 - bounded))
 
 
-async def follow(box: Toolbox, call: Call) -> Findings:
+async def follow(box: Toolbox, call: AssistantCall) -> Findings:
     """What a call says that a former answer named: to read one of its results, or to go on with it."""
     return _READERS[call.tool](await box.call(call))

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from thresher.agent.assistant.inquiry import SHOWN, Findings, Inquiry, Item, given, record_of, rows_of, texts_of
 from thresher.agent.assistant.questions import API_WORDS, READ_CHARACTERS, TABLE_WORDS, named_in, padded_words
-from thresher.agent.assistant.records import Call, Subject
-from thresher.agent.assistant.toolbox import Outcome, Toolbox
+from thresher.agent.assistant.records import AssistantCall, ResultSubject
+from thresher.agent.assistant.toolbox import ToolAnswer, Toolbox
 
 _DESCRIPTION: Final = (
     r"(?:descriptions?|docs?|documentation|specs?|specifications?|definitions?|summar(?:y|ies)|"
@@ -130,13 +130,13 @@ async def find_endpoints(box: Toolbox, inquiry: Inquiry, *, limit: int = SHOWN) 
     names = await _known(box)
     named = named_in(inquiry.text, names)
     if not named and (others := _carried(inquiry, names)):
-        found = found_endpoints(await box.call(Call(SEARCH, {**arguments, "providers": others})))
+        found = found_endpoints(await box.call(AssistantCall(SEARCH, {**arguments, "providers": others})))
         if found.results:
             return found
-    return replace(found_endpoints(await box.call(Call(SEARCH, arguments))), named=bool(named))
+    return replace(found_endpoints(await box.call(AssistantCall(SEARCH, arguments))), named=bool(named))
 
 
-def found_endpoints(outcome: Outcome) -> Findings:
+def found_endpoints(outcome: ToolAnswer) -> Findings:
     """What `search_api_docs` has answered."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
@@ -183,11 +183,11 @@ async def read_best(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings
 async def _list_operations(box: Toolbox, found: Findings) -> Findings:
     """The operations of the providers whose tags were found, tag by tag, page by page."""
     arguments = {"query": "", "providers": list(found.sources), "tags": [EVERY_TAG], "limit": LISTED}
-    listed = found_endpoints(await box.call(Call(SEARCH, arguments)))
+    listed = found_endpoints(await box.call(AssistantCall(SEARCH, arguments)))
     return replace(listed, relevance=found.relevance, named=found.named) if listed.results else found
 
 
-def read(outcome: Outcome) -> Findings:
+def read(outcome: ToolAnswer) -> Findings:
     """What `get_api_endpoint` has answered."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
@@ -203,21 +203,21 @@ async def reviews_wanted(box: Toolbox, inquiry: Inquiry) -> tuple[str, ...]:
     """The providers whose descriptions the question asks to have reviewed, by their names."""
     if PROVIDERS not in box or not assesses(inquiry.text):
         return ()
-    return reviewed_in(inquiry.text, _names(rows_of((await box.call(Call(PROVIDERS))).data, "providers")))
+    return reviewed_in(inquiry.text, _names(rows_of((await box.call(AssistantCall(PROVIDERS))).data, "providers")))
 
 
 async def report_usage(box: Toolbox, inquiry: Inquiry) -> Findings:
     """Figures of what was asked, or what descriptions lack."""
     if inquiry.reviewed:
         return await _review(box, inquiry, inquiry.reviewed)
-    known = rows_of((await box.call(Call(PROVIDERS))).data, "providers")
+    known = rows_of((await box.call(AssistantCall(PROVIDERS))).data, "providers")
     named = named_in(inquiry.text, _names(known))
     if inquiry.cues.improving:
         return await _review(box, inquiry, named or tuple(str(one.get("name")) for one in known if one.get("active")))
     arguments = given({"provider": named[0] if len(named) == 1 else "", "time_range": inquiry.cues.time_range})
     if inquiry.cues.metrics:
         arguments["metrics"] = [*inquiry.cues.metrics, "searches", "reads"]
-    outcome = await box.call(Call(USAGE, arguments))
+    outcome = await box.call(AssistantCall(USAGE, arguments))
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
     item = {**outcome.data, "kind": "usage", "tool": USAGE}
@@ -231,7 +231,10 @@ async def _review(box: Toolbox, inquiry: Inquiry, providers: Sequence[str]) -> F
     subject = inquiry.asked.subject
     endpoint = inquiry.cues.endpoint_id or (subject.read.arguments.get("endpoint_id") if subject else "")
     about = [given({"endpoint_id": endpoint})] if endpoint else [{"provider": name} for name in providers[:_REVIEWED]]
-    parts = [reviewed(one) for one in await asyncio.gather(*(box.call(Call(IMPROVE, one | wanted)) for one in about))]
+    parts = [
+        reviewed(one)
+        for one in await asyncio.gather(*(box.call(AssistantCall(IMPROVE, one | wanted)) for one in about))
+    ]
     left = len(providers) - _REVIEWED
     names = [item["provider"] for part in parts for item in part.results if item["kind"] == "score"]
     return Findings(
@@ -246,7 +249,7 @@ async def _review(box: Toolbox, inquiry: Inquiry, providers: Sequence[str]) -> F
     )
 
 
-def reviewed(outcome: Outcome) -> Findings:
+def reviewed(outcome: ToolAnswer) -> Findings:
     """What `suggest_api_improvements` has answered."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
@@ -278,7 +281,9 @@ async def _known(box: Toolbox) -> list[tuple[str, tuple[str, ...]]]:
     """The active providers, each with the words that it is called by."""
     if PROVIDERS not in box:
         return []
-    return _names([one for one in rows_of((await box.call(Call(PROVIDERS))).data, "providers") if one.get("active")])
+    return _names(
+        [one for one in rows_of((await box.call(AssistantCall(PROVIDERS))).data, "providers") if one.get("active")]
+    )
 
 
 def _carried(inquiry: Inquiry, names: Sequence[tuple[str, tuple[str, ...]]]) -> list[str]:
@@ -295,16 +300,16 @@ def _names(providers: Sequence[Mapping[str, Any]]) -> list[tuple[str, tuple[str,
     ]
 
 
-def _named(inquiry: Inquiry) -> Call | None:
+def _named(inquiry: Inquiry) -> AssistantCall | None:
     """The call that reads what the question names; None where it names nothing."""
     cues = inquiry.cues
     if cues.endpoint_id:
-        return Call(READ, {"endpoint_id": cues.endpoint_id, "budget": READ_BUDGET})
+        return AssistantCall(READ, {"endpoint_id": cues.endpoint_id, "budget": READ_BUDGET})
     provider = inquiry.asked.sources[:1]
     where: dict[str, Any] = {"provider": provider[0], "budget": READ_BUDGET} if provider else {"budget": READ_BUDGET}
     if cues.path:
-        return Call(READ, {"method": cues.method, "path": cues.path, **where})
-    return Call(READ, {"operation_id": cues.names[0], **where}) if cues.names else None
+        return AssistantCall(READ, {"method": cues.method, "path": cues.path, **where})
+    return AssistantCall(READ, {"operation_id": cues.names[0], **where}) if cues.names else None
 
 
 def _joined(details: Findings, found: Findings) -> Findings:
@@ -336,13 +341,15 @@ def _tag(row: Mapping[str, Any]) -> Item:
     return item | {"next": {"tool": SEARCH, "arguments": arguments}}
 
 
-def _subject(item: Mapping[str, Any]) -> Subject:
+def _subject(item: Mapping[str, Any]) -> ResultSubject:
     provider = str(item.get("provider") or "")
     if item["kind"] == "tag":
-        call = Call(SEARCH, {"query": "", "providers": [provider], "tags": [item.get("tag")], "limit": SHOWN})
-        return Subject("tag", f"{item.get('tag')} ({provider})", call, (provider,))
+        call = AssistantCall(SEARCH, {"query": "", "providers": [provider], "tags": [item.get("tag")], "limit": SHOWN})
+        return ResultSubject("tag", f"{item.get('tag')} ({provider})", call, (provider,))
     name = f"{item.get('method')} {item.get('path')} ({provider})"
-    return Subject("endpoint", name, Call(READ, {"endpoint_id": item.get("id"), "budget": READ_BUDGET}), (provider,))
+    return ResultSubject(
+        "endpoint", name, AssistantCall(READ, {"endpoint_id": item.get("id"), "budget": READ_BUDGET}), (provider,)
+    )
 
 
 _DETAILS: Final = ("content", "parameters", "request", "responses", "auth", "schemas", "samples", "left_out")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, cast
 
 from thresher.agent.assistant.questions import Cues, ResolvedQuestion
-from thresher.agent.assistant.records import Call, IntentType, Subject
+from thresher.agent.assistant.records import AssistantCall, IntentType, ResultSubject
 
 SHOWN: Final = 10
 """Results of an answer; the next ones come with `more`."""
@@ -69,8 +69,8 @@ class Findings:
     filters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
-    more: Call | None = None
-    subjects: tuple[Subject, ...] = ()
+    more: AssistantCall | None = None
+    subjects: tuple[ResultSubject, ...] = ()
     named: bool = False
     sources: tuple[str, ...] = ()
     kind: str = ""

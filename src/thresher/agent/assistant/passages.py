@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from thresher.agent.assistant.inquiry import Findings, Inquiry, Item, given, record_of, rows_of, texts_of
-from thresher.agent.assistant.records import Call, Subject
-from thresher.agent.assistant.toolbox import Outcome, Toolbox
+from thresher.agent.assistant.records import AssistantCall, ResultSubject
+from thresher.agent.assistant.toolbox import ToolAnswer, Toolbox
 from thresher.core import shortened
 
 SEARCH: Final = "search_documents"
@@ -25,10 +25,12 @@ async def find_passages(box: Toolbox, inquiry: Inquiry) -> Findings:
     """Passages of all repositories; where the question goes on about one, of that one first."""
     arguments = {"query": inquiry.text, "limit": PASSAGES}
     if inquiry.asked.kind == "documents" and inquiry.asked.sources:
-        found = found_passages(await box.call(Call(SEARCH, {**arguments, "repository": inquiry.asked.sources[0]})))
+        found = found_passages(
+            await box.call(AssistantCall(SEARCH, {**arguments, "repository": inquiry.asked.sources[0]}))
+        )
         if found.results:
             return found
-    return found_passages(await box.call(Call(SEARCH, arguments)))
+    return found_passages(await box.call(AssistantCall(SEARCH, arguments)))
 
 
 async def keep(_box: Toolbox, _inquiry: Inquiry, found: Findings) -> Findings:
@@ -36,7 +38,7 @@ async def keep(_box: Toolbox, _inquiry: Inquiry, found: Findings) -> Findings:
     return found
 
 
-def found_passages(outcome: Outcome) -> Findings:
+def found_passages(outcome: ToolAnswer) -> Findings:
     """What `search_documents` has answered."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
@@ -55,13 +57,13 @@ def found_passages(outcome: Outcome) -> Findings:
     )
 
 
-def read(outcome: Outcome) -> Findings:
+def read(outcome: ToolAnswer) -> Findings:
     """What `read_document` has answered."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
     about = outcome.call.arguments
     item = {"kind": "page", "tool": READ, **about, "text": str(outcome.data.get("content") or "")}
-    subject = Subject("passage", f"{about.get('path')} ({about.get('repository')})", outcome.call)
+    subject = ResultSubject("passage", f"{about.get('path')} ({about.get('repository')})", outcome.call)
     return Findings((item,), 1, 1.0, subjects=(subject,), sources=(str(about.get("repository")),))
 
 
@@ -80,6 +82,6 @@ def _passage(row: Mapping[str, Any]) -> Item:
     }
 
 
-def _subject(item: Mapping[str, Any]) -> Subject:
-    call = Call(READ, {**item["next"]["arguments"], "budget": READ_BUDGET})
-    return Subject("passage", f"{item.get('path')} ({item.get('repository')})", call)
+def _subject(item: Mapping[str, Any]) -> ResultSubject:
+    call = AssistantCall(READ, {**item["next"]["arguments"], "budget": READ_BUDGET})
+    return ResultSubject("passage", f"{item.get('path')} ({item.get('repository')})", call)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from thresher.agent.assistant.records import Subject, Turn
+from thresher.agent.assistant.records import RememberedTurn, ResultSubject
 
 READ_CHARACTERS: Final = 2_000
 """Of a question; what stands behind is a paste."""
@@ -293,16 +293,16 @@ class ResolvedQuestion:
     """
 
     text: str
-    subject: Subject | None = None
+    subject: ResultSubject | None = None
     sources: tuple[str, ...] = ()
-    more: Turn | None = None
+    more: RememberedTurn | None = None
     topic: str = ""
     notes: tuple[str, ...] = ()
     lost: bool = False
     kind: str = ""
 
 
-def resolve(query: str, turns: Sequence[Turn]) -> ResolvedQuestion:
+def resolve(query: str, turns: Sequence[RememberedTurn]) -> ResolvedQuestion:
     """A question, read after the turns before it.
 
     Args:
@@ -372,12 +372,12 @@ def topic_of(text: str, without: Sequence[str] = ()) -> str:
     return " ".join(kept)
 
 
-def _about(query: str, subject: Subject, last: Turn) -> ResolvedQuestion:
+def _about(query: str, subject: ResultSubject, last: RememberedTurn) -> ResolvedQuestion:
     notes = (f"understood as about {subject.name}",)
     return ResolvedQuestion(query, subject, subject.sources, topic=last.understood, notes=notes)
 
 
-def _lost(query: str, why: str, last: Turn | None = None) -> ResolvedQuestion:
+def _lost(query: str, why: str, last: RememberedTurn | None = None) -> ResolvedQuestion:
     """A question about nothing that is there; the conversation stays about what it was about."""
     notes = (f"no former result is meant by “{query.strip()[:60]}”: {why}",)
     if last is None:
@@ -401,7 +401,7 @@ def _is_part(query: str) -> bool:
     return bool(asked) and asked <= _PARTS
 
 
-def _is_about(query: str, words: Sequence[str], last: Turn) -> bool:
+def _is_about(query: str, words: Sequence[str], last: RememberedTurn) -> bool:
     """Whether a pronoun stands for the best result itself; of rows and passages more is to be found out."""
     if not _PRONOUN.search(query) or _acts(query, words):
         return False
@@ -418,7 +418,7 @@ def _acts(query: str, words: Sequence[str]) -> bool:
     )
 
 
-def _continued(query: str, words: Sequence[str], last: Turn) -> ResolvedQuestion:
+def _continued(query: str, words: Sequence[str], last: RememberedTurn) -> ResolvedQuestion:
     """A question that takes over what it does not say: the topic, the action, or where to look."""
     pronoun = _PRONOUN.search(query) or (last.kind != "apis" and _PERSON.search(query))
     if not (pronoun or _GOING_ON.match(query) or _SELF.search(query)) or not last.understood:
@@ -445,7 +445,7 @@ def _continued(query: str, words: Sequence[str], last: Turn) -> ResolvedQuestion
     return _taken(f"{action} {objects}".strip(), last)
 
 
-def _taken(text: str, last: Turn) -> ResolvedQuestion:
+def _taken(text: str, last: RememberedTurn) -> ResolvedQuestion:
     return ResolvedQuestion(text, sources=last.sources, notes=(f"understood as: {text}",), kind=last.kind)
 
 

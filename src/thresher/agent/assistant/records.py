@@ -51,7 +51,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AssistantAnswer:
     """The answer to one question.
 
     Attributes:
@@ -68,7 +68,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class AssistantCall:
     """A call of a tool."""
 
     tool: str
@@ -76,7 +76,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ResultSubject:
     """A result that a later question may be about.
 
     Attributes:
@@ -88,12 +88,12 @@ class Subject:
 
     kind: str
     name: str
-    read: Call
+    read: AssistantCall
     sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class RememberedTurn:
     """A question and what its answer held, as the conversation remembers them.
 
     Attributes:
@@ -109,7 +109,7 @@ class Turn:
     query: str
     understood: str
     type: IntentType
-    subjects: tuple[Subject, ...] = ()
+    subjects: tuple[ResultSubject, ...] = ()
     sources: tuple[str, ...] = ()
-    more: Call | None = None
+    more: AssistantCall | None = None
     kind: str = ""

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from thresher.agent.assistant.inquiry import SHOWN, Findings, Inquiry, Item, given, record_of, rows_of, texts_of
 from thresher.agent.assistant.questions import named_in
-from thresher.agent.assistant.records import Call, Subject
-from thresher.agent.assistant.toolbox import Outcome, Toolbox
+from thresher.agent.assistant.records import AssistantCall, ResultSubject
+from thresher.agent.assistant.toolbox import ToolAnswer, Toolbox
 from thresher.search import terms
 
 SCHEMA: Final = "query_database_schema"
@@ -47,7 +47,7 @@ _QUOTES: Final[Mapping[str, tuple[str, str]]] = {"mysql": ("`", "`"), "mariadb":
 
 async def find_tables(box: Toolbox, inquiry: Inquiry) -> Findings:
     """The tables that a question needs, of the databases that it names, or else of those whose tables fit best."""
-    listed = await box.call(Call(CONNECTIONS))
+    listed = await box.call(AssistantCall(CONNECTIONS))
     if listed.problem:
         return Findings(problems=(listed.problem,))
     known = [str(one.get("name")) for one in rows_of(listed.data, "connections")]
@@ -73,14 +73,14 @@ async def count_rows(box: Toolbox, inquiry: Inquiry, found: Findings) -> Finding
         return found
     name = _quoted(table, str(first.get("dialect")))
     sql = f"SELECT count(*) FROM {name}"  # noqa: S608 - quoted, and read by the guard
-    outcome = await box.call(Call(QUERY, {"connection": first["connection"], "sql": sql, "max_rows": 1}))
+    outcome = await box.call(AssistantCall(QUERY, {"connection": first["connection"], "sql": sql, "max_rows": 1}))
     if outcome.problem:
         return replace(found, problems=(*found.problems, outcome.problem))
     names = [str(one.get("name")) for one in rows_of(outcome.data, "columns")]
     rows: Item = {"kind": "rows", "tool": QUERY, "connection": first["connection"], "table": table, "sql": sql}
     rows |= {"columns": names, "rows": outcome.data.get("rows")}
-    read = Call(SCHEMA, {"connection": first["connection"], "table": table, "budget": _BUDGET})
-    subject = Subject("schema", f"the table {table}", read, (str(first["connection"]),))
+    read = AssistantCall(SCHEMA, {"connection": first["connection"], "table": table, "budget": _BUDGET})
+    subject = ResultSubject("schema", f"the table {table}", read, (str(first["connection"]),))
     return replace(found, results=(rows, *found.results), total=found.total + 1, subjects=(subject, *found.subjects))
 
 
@@ -116,7 +116,7 @@ def _names_of(connection: str) -> tuple[str, ...]:
     return connection, _spaced(connection)
 
 
-def _fit(outcome: Outcome) -> float:
+def _fit(outcome: ToolAnswer) -> float:
     """The probability of the best table; of one that the question names, 1."""
     if "table" in outcome.call.arguments and not outcome.problem:
         return 1.0
@@ -124,14 +124,14 @@ def _fit(outcome: Outcome) -> float:
     return max((float(one) for one in fitting if isinstance(one, int | float)), default=0.0)
 
 
-def shown(outcome: Outcome) -> Findings:
+def shown(outcome: ToolAnswer) -> Findings:
     """What `query_database_schema` has answered."""
     return replace(_joined([outcome], 0, [outcome.problem] if outcome.problem else []), relevance=1.0)
 
 
 async def report_statements(box: Toolbox, _inquiry: Inquiry) -> Findings:
     """The last statements that were asked of databases."""
-    outcome = await box.call(Call(LOG, {"limit": SHOWN}))
+    outcome = await box.call(AssistantCall(LOG, {"limit": SHOWN}))
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
     rows = rows_of(outcome.data, "entries")
@@ -139,15 +139,19 @@ async def report_statements(box: Toolbox, _inquiry: Inquiry) -> Findings:
     return Findings(tuple(items), len(items), 0.5 * bool(items))
 
 
-async def _look(box: Toolbox, inquiry: Inquiry, connection: str) -> Outcome:
+async def _look(box: Toolbox, inquiry: Inquiry, connection: str) -> ToolAnswer:
     if inquiry.cues.table:
-        found = await box.call(Call(SCHEMA, {"connection": connection, "table": inquiry.cues.table, "budget": _BUDGET}))
+        found = await box.call(
+            AssistantCall(SCHEMA, {"connection": connection, "table": inquiry.cues.table, "budget": _BUDGET})
+        )
         if not found.problem:
             return found
-    return await box.call(Call(SCHEMA, {"connection": connection, "question": inquiry.text, "budget": _BUDGET}))
+    return await box.call(
+        AssistantCall(SCHEMA, {"connection": connection, "question": inquiry.text, "budget": _BUDGET})
+    )
 
 
-def _joined(outcomes: Sequence[Outcome], left: int, problems: Iterable[str]) -> Findings:
+def _joined(outcomes: Sequence[ToolAnswer], left: int, problems: Iterable[str]) -> Findings:
     done = [outcome for outcome in outcomes if not outcome.problem]
     items = [_schema(outcome) for outcome in done if texts_of(outcome.data, "shown")]
     names = tuple(str(item["connection"]) for item in items)
@@ -158,14 +162,14 @@ def _joined(outcomes: Sequence[Outcome], left: int, problems: Iterable[str]) -> 
         notes=(f"{left} more databases were not searched: name the one that you mean",) if left > 0 else (),
         problems=tuple(problems),
         subjects=tuple(
-            Subject("schema", f"the database {item['connection']}", _again(item), (str(item["connection"]),))
+            ResultSubject("schema", f"the database {item['connection']}", _again(item), (str(item["connection"]),))
             for item in items
         ),
         sources=names,
     )
 
 
-def _schema(outcome: Outcome) -> Item:
+def _schema(outcome: ToolAnswer) -> Item:
     data = outcome.data
     following = "sql_query" if data.get("dialect") != _NO_SERVER else "sql_list_tables"
     return {
@@ -180,7 +184,7 @@ def _schema(outcome: Outcome) -> Item:
     }
 
 
-def _again(item: Mapping[str, Any]) -> Call:
+def _again(item: Mapping[str, Any]) -> AssistantCall:
     tables = item["tables"][:1] if len(item["tables"]) == 1 else list(item["fitting"])[:1]
     about = {"table": tables[0]} if tables else {}
-    return Call(SCHEMA, {"connection": item["connection"], **about, "budget": 2 * _BUDGET})
+    return AssistantCall(SCHEMA, {"connection": item["connection"], **about, "budget": 2 * _BUDGET})

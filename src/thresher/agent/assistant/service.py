@@ -18,9 +18,9 @@ from thresher.agent.assistant.endpoints import read_named, report_usage, reviews
 from thresher.agent.assistant.inquiry import Findings, Inquiry
 from thresher.agent.assistant.intents import UNRECOGNISED, IntentReader, Wish
 from thresher.agent.assistant.questions import ResolvedQuestion, read_cues, resolve
-from thresher.agent.assistant.records import Answer, Intent, Reply, Turn
+from thresher.agent.assistant.records import AssistantAnswer, Intent, RememberedTurn, Reply
 from thresher.agent.assistant.schemas import report_statements
-from thresher.agent.assistant.sessions import Sessions
+from thresher.agent.assistant.sessions import AssistantSessions
 from thresher.agent.assistant.toolbox import Toolbox
 from thresher.calling import Calling
 from thresher.core import ASSISTANT, Caller, InvalidInput, StoreError, acting_for, event, traced
@@ -45,7 +45,7 @@ REPORTED: Final = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class _Understood:
+class _ReadQuestion:
     """A question, and what is known of it before a tool is called."""
 
     inquiry: Inquiry
@@ -67,7 +67,7 @@ class Assistant:
     """
 
     def __init__(self, calling: Calling, intents: IntentService, database: Database, encoder: Encoder) -> None:
-        self.sessions = Sessions(database)
+        self.sessions = AssistantSessions(database)
         self._calling = calling
         self._intents = intents
         self._reader = IntentReader(database, encoder)
@@ -80,7 +80,7 @@ class Assistant:
         """End what runs beside the answers."""
         await self._reader.close()
 
-    async def ask(self, caller: Caller, query: str, *, context: str = "", session_id: str = "") -> Answer:
+    async def ask(self, caller: Caller, query: str, *, context: str = "", session_id: str = "") -> AssistantAnswer:
         """Answer a question.
 
         Args:
@@ -109,11 +109,11 @@ class Assistant:
         event(logger, "asked", tenant=caller.tenant.id, type=answer.intent.type, results=len(answer.response.results))
         return answer
 
-    async def _understand(self, caller: Caller, asked: ResolvedQuestion, query: str, context: str) -> _Understood:
+    async def _understand(self, caller: Caller, asked: ResolvedQuestion, query: str, context: str) -> _ReadQuestion:
         if asked.more is not None or asked.lost:
             wish = Wish(asked.more.type if asked.more is not None else "endpoint_info", NAMED)
             cues = read_cues(query if asked.lost else asked.text)
-            return _Understood(Inquiry(wish.type, asked, cues, context, query), wish)
+            return _ReadQuestion(Inquiry(wish.type, asked, cues, context, query), wish)
         wish, cues = await self._reader.read(caller.tenant, asked.text), read_cues(f"{query}\n{asked.text}")
         if (cues.names_call or asked.subject) and wish.type == "search":
             wish = replace(wish, type="endpoint_info", confidence=NAMED)
@@ -121,14 +121,16 @@ class Assistant:
             wish = replace(wish, type="search")  # such as how many rows: what is found decides, not a report
         inquiry = Inquiry(wish.type, asked, cues, context, query)
         if asked.subject or cues.names_call:
-            return _Understood(inquiry, wish)
+            return _ReadQuestion(inquiry, wish)
         decision = await self._intents.route(caller, asked.text)
-        return _Understood(inquiry, wish, {score.intent: score.score for score in decision.scores})
+        return _ReadQuestion(inquiry, wish, {score.intent: score.score for score in decision.scores})
 
-    async def _remembered(self, caller: Caller, answer: Answer, understood: _Understood, found: Findings) -> Answer:
+    async def _remembered(
+        self, caller: Caller, answer: AssistantAnswer, understood: _ReadQuestion, found: Findings
+    ) -> AssistantAnswer:
         """The answer, its turn kept; where that fails, it says so."""
         reply = answer.response
-        turn = Turn(
+        turn = RememberedTurn(
             query=answer.query,
             understood=understood.inquiry.asked.topic or reply.query,
             type=answer.intent.type,
@@ -165,7 +167,7 @@ def checked(query: object, context: object = "") -> tuple[str, str]:
     return text, printable(str(context).replace("\0", " ").strip())
 
 
-async def _with_reviews(box: Toolbox, understood: _Understood) -> _Understood:
+async def _with_reviews(box: Toolbox, understood: _ReadQuestion) -> _ReadQuestion:
     """A question, understood as one for a review where it names an API together with words about its description.
 
     What is read from words alone cannot know this: the lines that teach it hold some names of APIs and not the
@@ -181,7 +183,7 @@ async def _with_reviews(box: Toolbox, understood: _Understood) -> _Understood:
     return replace(understood, inquiry=replace(inquiry, type="analytics", asked=asked, reviewed=names), wish=wish)
 
 
-async def _answered(box: Toolbox, understood: _Understood) -> Findings:
+async def _answered(box: Toolbox, understood: _ReadQuestion) -> Findings:
     """What the tools say; where nothing is wanted that is known, and nothing fits well, that nothing does."""
     inquiry = understood.inquiry
     if inquiry.asked.lost:
@@ -211,7 +213,7 @@ async def _reported(box: Toolbox, inquiry: Inquiry, routed: Mapping[str, float],
     return replace(await report_usage(box, inquiry), kind=APIS) if APIS in there else Findings()
 
 
-async def _chosen(box: Toolbox, understood: _Understood, there: Sequence[str]) -> Findings:
+async def _chosen(box: Toolbox, understood: _ReadQuestion, there: Sequence[str]) -> Findings:
     """What every kind finds, the likeliest kind first; others only where they are nearly as likely."""
     inquiry = understood.inquiry
     parts = await asyncio.gather(*(KINDS[name].find(box, inquiry) for name in there))
@@ -247,8 +249,8 @@ def _joined(parts: Sequence[Findings]) -> Findings:
 
 
 def _answer(
-    query: str, name: str, understood: _Understood, found: Findings, called: tuple[str, ...], there: Sequence[str]
-) -> Answer:
+    query: str, name: str, understood: _ReadQuestion, found: Findings, called: tuple[str, ...], there: Sequence[str]
+) -> AssistantAnswer:
     inquiry, wish = understood.inquiry, understood.wish
     items = found.results[: found.page]
     failed = bool(found.problems) and not items
@@ -269,4 +271,4 @@ def _answer(
         text=text,
         notes=(*notes, *found.problems) if failed else notes,
     )
-    return Answer(query, Intent(wish.type, wish.confidence, called), reply, name)
+    return AssistantAnswer(query, Intent(wish.type, wish.confidence, called), reply, name)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, cast
 
-from thresher.agent.assistant.records import Call, Subject, Turn
+from thresher.agent.assistant.records import AssistantCall, RememberedTurn, ResultSubject
 from thresher.core import Caller, InvalidInput, NotFound, Tenant, mask_text
 from thresher.store import Database, clean
 
@@ -102,10 +102,10 @@ class Conversation:
     """
 
     name: str
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[RememberedTurn, ...] = ()
 
 
-class Sessions:
+class AssistantSessions:
     """The conversations of all callers, in the database. One per process.
 
     Args:
@@ -135,7 +135,7 @@ class Sessions:
             )
         return Conversation(name, tuple(turn for raw in turns if (turn := _turn(raw)) is not None))
 
-    async def add(self, caller: Caller, name: str, turn: Turn) -> None:
+    async def add(self, caller: Caller, name: str, turn: RememberedTurn) -> None:
         """Remember a turn.
 
         Raises:
@@ -149,7 +149,7 @@ class Sessions:
         return await purge_conversations(self._database, LIFE_SECONDS)
 
 
-def _written(turn: Turn) -> str:
+def _written(turn: RememberedTurn) -> str:
     """A turn as JSON; where it would be too large, with fewer results."""
     subjects = turn.subjects[:SUBJECTS]
     while True:
@@ -174,10 +174,10 @@ def _storable(value: Any) -> Any:
     return [_storable(one) for one in cast("Sequence[Any]", value)] if isinstance(value, list | tuple) else value
 
 
-def _turn(raw: Any) -> Turn | None:
+def _turn(raw: Any) -> RememberedTurn | None:
     """A turn as it was written; None where another version of Thresher has written it in another form."""
     try:
-        return Turn(
+        return RememberedTurn(
             query=raw["query"],
             understood=raw["understood"],
             type=raw["type"],
@@ -190,9 +190,9 @@ def _turn(raw: Any) -> Turn | None:
         return None
 
 
-def _subject(raw: Any) -> Subject:
-    return Subject(raw["kind"], raw["name"], _call(raw["read"]), tuple(raw["sources"]))
+def _subject(raw: Any) -> ResultSubject:
+    return ResultSubject(raw["kind"], raw["name"], _call(raw["read"]), tuple(raw["sources"]))
 
 
-def _call(raw: Any) -> Call:
-    return Call(raw["tool"], raw["arguments"])
+def _call(raw: Any) -> AssistantCall:
+    return AssistantCall(raw["tool"], raw["arguments"])

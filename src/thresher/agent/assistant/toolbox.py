@@ -14,9 +14,8 @@ from typing import Any, Final
 
 import jsonschema_rs
 
-from thresher.agent.assistant.records import Call
-from thresher.calling import RULES_META, Calling, Result
-from thresher.calling import Call as ToolCall
+from thresher.agent.assistant.records import AssistantCall
+from thresher.calling import RULES_META, Call, Calling, Result
 from thresher.core import JSON, Caller, Said, ThresherError, event, traced
 
 logger = logging.getLogger("thresher.agent")
@@ -30,7 +29,7 @@ _UNFORESEEN: Final = "Something went wrong inside Thresher. Its log tells more u
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ToolAnswer:
     """How a call ended.
 
     Attributes:
@@ -40,7 +39,7 @@ class Outcome:
         problem: Why there is no answer; empty where there is one.
     """
 
-    call: Call
+    call: AssistantCall
     data: Mapping[str, Any] = field(default_factory=dict[str, Any])
     text: str = ""
     problem: str = ""
@@ -76,19 +75,19 @@ class Toolbox:
     def __contains__(self, name: str) -> bool:
         return name in self._schemas
 
-    async def call(self, call: Call) -> Outcome:
+    async def call(self, call: AssistantCall) -> ToolAnswer:
         """Call a tool; one that is not there, or does not take the arguments, is not called."""
         if call.tool not in self._schemas:
-            return Outcome(call, problem=f"There is no tool {call.tool}.")
+            return ToolAnswer(call, problem=f"There is no tool {call.tool}.")
         if wrong := self._wrong(call):
-            return Outcome(call, problem=wrong)
+            return ToolAnswer(call, problem=wrong)
         self.called[call.tool] = None
         answer = await run_tool(self._calling, self._caller, call.tool, call.arguments, CALL_SECONDS)
         if isinstance(answer, Result) and RULES_META in answer.meta:
             answer = await run_tool(self._calling, self._caller, call.tool, call.arguments, CALL_SECONDS)
         return _outcome(call, answer)
 
-    def _wrong(self, call: Call) -> str:
+    def _wrong(self, call: AssistantCall) -> str:
         """What a tool's schema says against arguments; empty where nothing."""
         if (validator := self._validators.get(call.tool)) is None:
             try:
@@ -110,7 +109,7 @@ async def run_tool(
     Returns:
         What the tool answered, or why there is no answer.
     """
-    call = asyncio.create_task(_answer(calling, caller, ToolCall(name, dict(arguments))))
+    call = asyncio.create_task(_answer(calling, caller, Call(name, dict(arguments))))
     try:
         await asyncio.wait([call], timeout=seconds)
     finally:
@@ -120,7 +119,7 @@ async def run_tool(
     return call.result() if call.done() and not call.cancelled() else f"{name} did not answer within {seconds:g} s."
 
 
-async def _answer(calling: Calling, caller: Caller, call: ToolCall) -> Result | str:
+async def _answer(calling: Calling, caller: Caller, call: Call) -> Result | str:
     with traced() as trace:
         try:
             result = await calling.call(caller, call)
@@ -133,9 +132,9 @@ async def _answer(calling: Calling, caller: Caller, call: ToolCall) -> Result | 
     return f"{call.name} could not be called: it asks its client for input." if result.asks else result
 
 
-def _outcome(call: Call, result: Result | str) -> Outcome:
+def _outcome(call: AssistantCall, result: Result | str) -> ToolAnswer:
     if isinstance(result, str):
-        return Outcome(call, problem=result[:_PROBLEM_CHARACTERS])
+        return ToolAnswer(call, problem=result[:_PROBLEM_CHARACTERS])
     if result.is_error:
-        return Outcome(call, problem=" ".join(result.text.split())[:_PROBLEM_CHARACTERS] or f"{call.tool} failed.")
-    return Outcome(call, result.structured, result.text)
+        return ToolAnswer(call, problem=" ".join(result.text.split())[:_PROBLEM_CHARACTERS] or f"{call.tool} failed.")
+    return ToolAnswer(call, result.structured, result.text)

@@ -7,7 +7,7 @@ Invariant: a key is sealed where it lies, goes to its own service, and shows now
 
 from thresher.agent.models.open_model import OpenModel
 from thresher.agent.models.queries import seen_of, seen_statement
-from thresher.agent.models.records import Checked, Chunk, Model
+from thresher.agent.models.records import AnswerChunk, Model, ModelCheck
 from thresher.agent.models.service import Models
 
-__all__ = ["Checked", "Chunk", "Model", "Models", "OpenModel", "seen_of", "seen_statement"]
+__all__ = ["AnswerChunk", "Model", "ModelCheck", "Models", "OpenModel", "seen_of", "seen_statement"]

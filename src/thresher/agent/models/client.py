@@ -21,8 +21,8 @@ import openai
 from langchain_core.messages import MessageLikeRepresentation
 from langchain_openai import ChatOpenAI
 
-from thresher.agent.models.failures import Lost, Refused
-from thresher.agent.models.transport import Wire
+from thresher.agent.models.failures import RequestLost, RequestRefused
+from thresher.agent.models.transport import ServiceTransport
 from thresher.core import ModelError
 from thresher.llm import Dialect, Function, retry_after, tool_of
 
@@ -34,7 +34,7 @@ _NO_JSON: Final = "Leave out numbers without an end, halves of characters, and w
 _UNUSABLE: Final = (httpcore2.UnsupportedProtocol, httpcore2.LocalProtocolError, httpx2.InvalidURL)
 
 
-class Client:
+class ModelClient:
     """One model at one service.
 
     Args:
@@ -47,7 +47,7 @@ class Client:
     def __init__(self, url: str, model: str, key: str | None, hint: str) -> None:
         self._hint = hint
         address = httpx2.URL(url)
-        self._web = httpx2.AsyncClient(transport=Wire(address, key, hint), timeout=None)
+        self._web = httpx2.AsyncClient(transport=ServiceTransport(address, key, hint), timeout=None)
         self._service = openai.AsyncOpenAI(
             api_key="none",
             base_url=str(address.copy_with(query=None)),
@@ -56,7 +56,7 @@ class Client:
             timeout=None,
             http_client=self._web,
         )
-        self._model = _Asked(
+        self._model = _RequestBuilder(
             model=model,
             base_url=str(address.copy_with(query=None)),
             api_key=_no_key,
@@ -108,7 +108,7 @@ class Client:
         return payload
 
     @asynccontextmanager
-    async def post(self, payload: Mapping[str, Any]) -> AsyncGenerator[Answer]:
+    async def post(self, payload: Mapping[str, Any]) -> AsyncGenerator[ServiceAnswer]:
         """Send a request; the block has an answer whose status says success.
 
         Raises:
@@ -122,10 +122,10 @@ class Client:
             create = cast("Any", self._service.chat.completions.with_streaming_response).create
             async with create(model="", messages=[], stream=True, extra_body=payload) as answer:
                 sent = True
-                yield Answer(answer.http_response)
+                yield ServiceAnswer(answer.http_response)
         except openai.APIStatusError as error:
             response = error.response
-            raise Refused(response.status_code, response.content, retry_after(response.headers)) from None
+            raise RequestRefused(response.status_code, response.content, retry_after(response.headers)) from None
         except openai.APIConnectionError as error:
             raise self._lost(error.__cause__ or error) from None
         except _BROKEN as error:
@@ -140,14 +140,14 @@ class Client:
             return error
         if isinstance(error, _UNUSABLE):
             return ModelError("The address of the chat model cannot be used.", hint=self._hint)
-        return Lost(type(error).__name__)
+        return RequestLost(type(error).__name__)
 
     async def close(self) -> None:
         """End the connections."""
         await self._web.aclose()
 
 
-class Answer:
+class ServiceAnswer:
     """An answer that has begun to come.
 
     Args:
@@ -181,7 +181,7 @@ class Answer:
                     pass
 
 
-class _Asked(ChatOpenAI):
+class _RequestBuilder(ChatOpenAI):
     """LangChain's chat model, of which the requests are wanted alone."""
 
     def payload(self, messages: Sequence[MessageLikeRepresentation], fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Invariant: neither leaves this package; what a service says of itself is in none
 from __future__ import annotations
 
 
-class Lost(Exception):
+class RequestLost(Exception):
     """It came to nothing, and another try may not.
 
     Args:
@@ -20,7 +20,7 @@ class Lost(Exception):
         self.wait = wait
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """The service answered with a status that is no success.
 
     Args:

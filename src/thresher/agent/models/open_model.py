@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from thresher.agent.models.records import Chunk
-from thresher.agent.models.requests import Clock, Question, Service
+from thresher.agent.models.records import AnswerChunk
+from thresher.agent.models.requests import Clock, ModelRequest, Service
 from thresher.agent.settings import ChatSettings
 from thresher.llm import Completion, Function, Usage
 
@@ -49,7 +49,7 @@ class OpenModel:
         seconds: float | None = None,
         first_seconds: float | None = None,
         more: Mapping[str, Any] | None = None,
-    ) -> AsyncGenerator[Chunk]:
+    ) -> AsyncGenerator[AnswerChunk]:
         """Ask, and have the answer as it comes: pieces of text, and a last one that tells the rest.
 
         Close the generator (`contextlib.aclosing`) where it is left before its end: that ends the answer.
@@ -69,7 +69,7 @@ class OpenModel:
             ModelError: The model cannot be reached, refuses, is left alone, or answers what cannot be read.
         """
         given = self._settings
-        question = Question(
+        question = ModelRequest(
             messages,
             functions,
             choice,
@@ -98,7 +98,7 @@ class OpenModel:
     ) -> Completion:
         """Ask, and wait for the whole answer; arguments and errors as of `stream`."""
         texts: list[str] = []
-        last = Chunk()
+        last = AnswerChunk()
         async with aclosing(
             self.stream(
                 messages,

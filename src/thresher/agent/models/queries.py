@@ -34,7 +34,7 @@ _REMOVE: Final = f"delete from chat_model where {_MINE} returning id"  # noqa: S
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ModelRow:
     """A registered model as it is kept.
 
     Attributes:
@@ -58,7 +58,7 @@ class Row:
     created_at: dt.datetime
 
 
-async def seen(database: Database, caller: Caller) -> dict[str, Row]:
+async def seen(database: Database, caller: Caller) -> dict[str, ModelRow]:
     """The models that the caller sees, by name: the user's own ones first, each group by age; own names hide others."""
     return seen_of(await database.once(caller.tenant, seen_statement(caller)))
 
@@ -68,9 +68,9 @@ def seen_statement(caller: Caller) -> Send:
     return _statement(caller, _SEEN, {})
 
 
-def seen_of(rows: Sequence[tuple[Any, ...]]) -> dict[str, Row]:
+def seen_of(rows: Sequence[tuple[Any, ...]]) -> dict[str, ModelRow]:
     """What that statement has read, by name."""
-    found: dict[str, Row] = {}
+    found: dict[str, ModelRow] = {}
     for row in map(_row, rows):
         found.setdefault(row.name, row)
     return found
@@ -78,13 +78,13 @@ def seen_of(rows: Sequence[tuple[Any, ...]]) -> dict[str, Row]:
 
 async def add(
     database: Database, caller: Caller, name: str, url: str, model: str, key: bytes | None, *, replace: bool
-) -> Row | None:
+) -> ModelRow | None:
     """Register a model of the caller's user (the tenant's where it has none); None where the name is taken."""
     values = {"name": name, "url": url, "model": model, "key": key, "replace": replace}
     return _one(await _rows(database, caller, _ADD, **values))
 
 
-async def enable(database: Database, caller: Caller, name: str, *, enabled: bool) -> Row | None:
+async def enable(database: Database, caller: Caller, name: str, *, enabled: bool) -> ModelRow | None:
     """Switch the caller's own model of a name; None where there is none."""
     return _one(await _rows(database, caller, _ENABLE, name=name, enabled=enabled))
 
@@ -94,7 +94,7 @@ async def remove(database: Database, caller: Caller, name: str) -> None:
     await _sent(database, caller, _REMOVE, {"name": name})
 
 
-async def _rows(database: Database, caller: Caller, statement: str, **values: object) -> list[Row]:
+async def _rows(database: Database, caller: Caller, statement: str, **values: object) -> list[ModelRow]:
     return [_row(row) for row in await _sent(database, caller, statement, values)]
 
 
@@ -109,10 +109,10 @@ def _statement(caller: Caller, statement: str, values: dict[str, object]) -> Sen
     return lambda driver: driver.execute(statement.encode(), given, prepare=True)
 
 
-def _row(row: tuple[Any, ...]) -> Row:
+def _row(row: tuple[Any, ...]) -> ModelRow:
     number, owner, name, url, model, key, enabled, created_at = row
-    return Row(number, owner, name, url, model, None if key is None else bytes(key), enabled, created_at)
+    return ModelRow(number, owner, name, url, model, None if key is None else bytes(key), enabled, created_at)
 
 
-def _one(rows: list[Row]) -> Row | None:
+def _one(rows: list[ModelRow]) -> ModelRow | None:
     return rows[0] if rows else None

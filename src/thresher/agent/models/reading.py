@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from thresher.agent.models.failures import Lost
-from thresher.agent.models.records import Chunk
+from thresher.agent.models.failures import RequestLost
+from thresher.agent.models.records import AnswerChunk
 from thresher.core import ModelError, dumps
 from thresher.llm import (
     LARGEST_ANSWER,
@@ -33,7 +33,7 @@ _CLOSING: Final = ("</think>", "</thinking>")
 _LONGEST: Final = max(map(len, _CLOSING))
 
 
-class Spoken:
+class SpokenText:
     """What of a stream is said aloud."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class _Begun:
     arguments: str
 
 
-class Calls:
+class CallPieces:
     """The calls of one answer."""
 
     def __init__(self) -> None:
@@ -166,7 +166,7 @@ _WORDS: Final = ("content", "tool_calls", "reasoning_content", "reasoning")
 _UNREADABLE: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
 
 
-class Reading:
+class AnswerReader:
     """One answer as it comes.
 
     Args:
@@ -178,8 +178,8 @@ class Reading:
         self._rest = b""
         self._texts: list[str] = []
         self._half = ""  # of a surrogate pair, whose other half comes with the next text
-        self._spoken = Spoken()
-        self._calls = Calls()
+        self._spoken = SpokenText()
+        self._calls = CallPieces()
         self._finish: Finish | None = None
         self._usage = Usage()
         self._model = ""
@@ -210,7 +210,7 @@ class Reading:
         except _UNREADABLE:
             raise self._unreadable() from None
 
-    def end(self) -> tuple[Chunk, ...]:
+    def end(self) -> tuple[AnswerChunk, ...]:
         """What remains to be told at the end of the stream; the last chunk is the answer's last.
 
         Raises:
@@ -219,7 +219,7 @@ class Reading:
         """
         text = self.feed(b"\n") if self._rest and not self.done else ""  # the last line may lack its end
         if not self.done and self._finish is None:
-            raise Lost("it broke off")
+            raise RequestLost("it broke off")
         try:
             calls = self._calls.whole()
         except _UNREADABLE:
@@ -230,8 +230,8 @@ class Reading:
             raise silence(finish)
         if calls and finish in ("stop", "other"):
             finish = "tool_calls"
-        last = Chunk("", calls, self._usage, finish, self._model)
-        return (Chunk(text), last) if text else (last,)
+        last = AnswerChunk("", calls, self._usage, finish, self._model)
+        return (AnswerChunk(text), last) if text else (last,)
 
     def _event(self, data: bytes) -> None:
         if data == _END:
@@ -272,19 +272,19 @@ class Reading:
         return ModelError("The chat model's answer cannot be read.", hint=self._hint)
 
 
-def whole(payload: bytes, hint: str) -> tuple[Chunk, ...]:
+def whole(payload: bytes, hint: str) -> tuple[AnswerChunk, ...]:
     """The pieces of an answer that a service gave at once, where it was asked for a stream.
 
     Raises:
         ModelError: It is none, or it is empty.
     """
     answer = completion(payload, hint)
-    last = Chunk("", _with_ids(answer), answer.usage, answer.finish, answer.model)
-    return (Chunk(paired(answer.text)), last) if answer.text else (last,)
+    last = AnswerChunk("", _with_ids(answer), answer.usage, answer.finish, answer.model)
+    return (AnswerChunk(paired(answer.text)), last) if answer.text else (last,)
 
 
 def _with_ids(answer: Completion) -> Any:
-    calls = Calls()
+    calls = CallPieces()
     for index, call in enumerate(answer.calls):
         calls.feed([{"index": index, "id": call.id, "function": {"name": call.name, "arguments": call.arguments}}])
     return calls.whole()

@@ -40,7 +40,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ModelCheck:
     """What came of asking a model something harmless.
 
     Attributes:
@@ -61,7 +61,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class AnswerChunk:
     """A piece of an answer. All but the last have text alone; the last has none, and all the rest.
 
     Attributes:

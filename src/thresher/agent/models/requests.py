@@ -12,9 +12,9 @@ from contextlib import AsyncExitStack, aclosing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from thresher.agent.models.failures import Lost, Refused
-from thresher.agent.models.reading import Reading, whole
-from thresher.agent.models.records import Chunk
+from thresher.agent.models.failures import RequestLost, RequestRefused
+from thresher.agent.models.reading import AnswerReader, whole
+from thresher.agent.models.records import AnswerChunk
 from thresher.core import Breaker, ModelError, ModelTimeout, ModelUnavailable, event
 from thresher.llm import (
     FIRST_PAUSE,
@@ -33,7 +33,7 @@ from thresher.llm import (
 if TYPE_CHECKING:
     from langchain_core.messages import MessageLikeRepresentation
 
-    from thresher.agent.models.client import Client
+    from thresher.agent.models.client import ModelClient
 
 T = TypeVar("T")
 Watch: TypeAlias = Callable[[Mapping[str, Any]], None]
@@ -46,7 +46,7 @@ _FAIR: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ServiceDescription:
     """A service, as it is spoken of.
 
     Attributes:
@@ -65,7 +65,7 @@ class About:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ModelRequest:
     """What is asked; the fields are those of `Client.payload`."""
 
     messages: Sequence[MessageLikeRepresentation]
@@ -156,15 +156,15 @@ class Service:
 
     def __init__(
         self,
-        connect: Callable[[], Client],
+        connect: Callable[[], ModelClient],
         breaker: Breaker,
-        about: About,
+        about: ServiceDescription,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         watch: Watch | None = None,
         fair: float = _FAIR,
     ) -> None:
         self._connect = connect
-        self._client: Client | None = None
+        self._client: ModelClient | None = None
         self._breaker = breaker
         self._about = about
         self._pause = pause
@@ -174,7 +174,9 @@ class Service:
         self._asking = 0
         self._retired = False
 
-    async def answer(self, question: Question, clock: Clock, *, anyway: bool = False) -> AsyncGenerator[Chunk]:
+    async def answer(
+        self, question: ModelRequest, clock: Clock, *, anyway: bool = False
+    ) -> AsyncGenerator[AnswerChunk]:
         """The pieces of an answer.
 
         Args:
@@ -197,7 +199,7 @@ class Service:
                 async for chunk in pieces:
                     yield chunk
             self._breaker.succeeded()
-        except Lost as error:
+        except RequestLost as error:
             self._breaker.failed(reason(error.why, self._about.address))
             raise ModelError("The chat model broke off its answer.", hint="Ask again.") from None
         except ModelTimeout as error:
@@ -230,13 +232,13 @@ class Service:
         if client is not None:
             await client.close()
 
-    async def _begun(self, question: Question, clock: Clock) -> tuple[Chunk, AsyncGenerator[Chunk]]:
+    async def _begun(self, question: ModelRequest, clock: Clock) -> tuple[AnswerChunk, AsyncGenerator[AnswerChunk]]:
         """The first piece and those that follow, after as many tries as it takes."""
         pause, why = FIRST_PAUSE, ""
         for attempt in range(1, TRIES + 1):
             try:
                 return await self._adapting(question, clock)
-            except Lost as error:
+            except RequestLost as error:
                 why = error.why
                 wait = pause if error.wait is None else error.wait
             event(_logger, "model_retry", level=logging.WARNING, model=self._about.name, attempt=attempt, why=why)
@@ -247,24 +249,24 @@ class Service:
         self._breaker.failed(reason(why, self._about.address))
         raise unanswered(why, self._about.address, self._about.hint)
 
-    async def _adapting(self, question: Question, clock: Clock) -> tuple[Chunk, AsyncGenerator[Chunk]]:
+    async def _adapting(self, question: ModelRequest, clock: Clock) -> tuple[AnswerChunk, AsyncGenerator[AnswerChunk]]:
         """One try, repeated at once in another dialect where the service refuses ours; what helped is kept."""
         dialect = self._dialect
         while True:
             pieces = self._pieces(question, dialect, clock)
             try:
                 first = await anext(pieces)
-            except Refused as refused:
+            except RequestRefused as refused:
                 if is_misfit(refused.status) and (other := adapted(dialect, refused.body)) is not None:
                     dialect = other
                     continue
                 if worth_a_retry(refused.status):
-                    raise Lost(f"HTTP {refused.status}", refused.wait) from None
+                    raise RequestLost(f"HTTP {refused.status}", refused.wait) from None
                 raise self._refusal(refused) from None
             self._dialect = dialect
             return first, pieces
 
-    async def _pieces(self, question: Question, dialect: Dialect, clock: Clock) -> AsyncGenerator[Chunk]:
+    async def _pieces(self, question: ModelRequest, dialect: Dialect, clock: Clock) -> AsyncGenerator[AnswerChunk]:
         """The pieces of the answer to one request."""
         client = self._client = self._client or self._connect()
         asked = question.messages, question.functions, question.choice, question.temperature, question.max_tokens
@@ -275,12 +277,12 @@ class Service:
             async with aclosing(self._read(client, payload, clock)) as pieces:
                 async for chunk in pieces:
                     yield chunk
-        except Lost:
+        except RequestLost:
             if clock.expired:
                 raise clock.out() from None
             raise
 
-    async def _read(self, client: Client, payload: dict[str, Any], clock: Clock) -> AsyncGenerator[Chunk]:
+    async def _read(self, client: ModelClient, payload: dict[str, Any], clock: Clock) -> AsyncGenerator[AnswerChunk]:
         async with AsyncExitStack() as stack:
             answer = await _in_time(clock, stack.enter_async_context(client.post(payload)))
             if answer.is_whole:
@@ -288,19 +290,19 @@ class Service:
                     yield chunk
                 return
             stack.enter_context(clock.watching(answer.abort))
-            reading = Reading(self._about.hint)
+            reading = AnswerReader(self._about.hint)
             while not reading.done and (data := await answer.part()):
                 text = reading.feed(data)
                 if reading.begun:
                     clock.begun()
                 if text:
-                    yield Chunk(text)
+                    yield AnswerChunk(text)
             if reading.done:
                 await answer.finish(_FAREWELL)
             for chunk in reading.end():
                 yield chunk
 
-    def _refusal(self, refused: Refused) -> ModelError:
+    def _refusal(self, refused: RequestRefused) -> ModelError:
         about = self._about
         return refusal(refused.status, code_of(refused.body), about.hint, keyed=about.keyed, renew=about.renew)
 

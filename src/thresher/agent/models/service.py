@@ -18,9 +18,9 @@ import httpx
 
 from thresher.agent.models import queries
 from thresher.agent.models.open_model import OpenModel
-from thresher.agent.models.queries import Row
-from thresher.agent.models.records import DEFAULT, Checked, Model
-from thresher.agent.models.requests import About, Service, Watch
+from thresher.agent.models.queries import ModelRow
+from thresher.agent.models.records import DEFAULT, Model, ModelCheck
+from thresher.agent.models.requests import Service, ServiceDescription, Watch
 from thresher.agent.settings import AgentSettings, ChatSettings
 from thresher.core import (
     Breaker,
@@ -213,7 +213,7 @@ class Models:
         if (kept := self._services.pop((caller.tenant.id, caller.user, name), None)) is not None:
             await kept[1].retire()
 
-    async def check(self, caller: Caller, name: str) -> Checked:
+    async def check(self, caller: Caller, name: str) -> ModelCheck:
         """Ask a model something harmless, also one that is disabled, or left alone after failures.
 
         Raises:
@@ -227,11 +227,11 @@ class Models:
         try:
             said = await model.complete([("user", "Say ok.")], seconds=_CHECK_SECONDS)
         except ThresherError as error:
-            return Checked(name, False, _since(started), problem=_problem(error, name))
-        return Checked(name, True, _since(started), says=shortened(said.text, _SAID), model=said.model)
+            return ModelCheck(name, False, _since(started), problem=_problem(error, name))
+        return ModelCheck(name, True, _since(started), says=shortened(said.text, _SAID), model=said.model)
 
     async def open(
-        self, caller: Caller, name: str = "", *, settings: ChatSettings, rows: Mapping[str, Row] | None = None
+        self, caller: Caller, name: str = "", *, settings: ChatSettings, rows: Mapping[str, ModelRow] | None = None
     ) -> OpenModel | None:
         """A model that can be asked.
 
@@ -272,7 +272,7 @@ class Models:
             raise _unknown(name, self._visible(rows))
         return _shown(row)
 
-    def _own(self, caller: Caller, name: str, rows: Mapping[str, Row]) -> None:
+    def _own(self, caller: Caller, name: str, rows: Mapping[str, ModelRow]) -> None:
         """Refuse to change what is not the caller's own."""
         if not self._known(name, rows):
             raise _unknown(name, self._visible(rows))
@@ -281,13 +281,13 @@ class Models:
         if rows[name].owner != caller.user:
             raise NotAllowed(f"The model '{name}' is the tenant's.", hint="Ask who set it up to change it.")
 
-    def _known(self, name: str, rows: Mapping[str, Row]) -> bool:
+    def _known(self, name: str, rows: Mapping[str, ModelRow]) -> bool:
         return name in self._visible(rows)
 
-    def _visible(self, rows: Mapping[str, Row]) -> tuple[str, ...]:
+    def _visible(self, rows: Mapping[str, ModelRow]) -> tuple[str, ...]:
         return (*([DEFAULT] if self._settings.llm_url else []), *rows)
 
-    def _first(self, rows: Mapping[str, Row]) -> str:
+    def _first(self, rows: Mapping[str, ModelRow]) -> str:
         """The model that answers where none is named; empty where there is none."""
         if self._settings.llm_url:
             return DEFAULT
@@ -301,7 +301,7 @@ class Models:
         return Model(DEFAULT, _plain(given.llm_url), given.llm_model, keyed, configured=True, chosen=chosen)
 
     async def _opened(
-        self, caller: Caller, name: str, rows: Mapping[str, Row], settings: ChatSettings, *, anyway: bool = False
+        self, caller: Caller, name: str, rows: Mapping[str, ModelRow], settings: ChatSettings, *, anyway: bool = False
     ) -> OpenModel:
         row = rows.get(name)
         if row is None:
@@ -313,12 +313,12 @@ class Models:
             key = None if row.key is None else self._secrets.open(row.key)
             what = (row.url, row.model, row.key)
             owner, hint, renew = row.owner, _HINT.format(name), _RENEW.format(name)
-        about = About(name, hint, host_and_port(what[0]), key is not None, renew)
+        about = ServiceDescription(name, hint, host_and_port(what[0]), key is not None, renew)
         service = await self._service((caller.tenant.id, owner, name), what, key, about)
         shown = httpx.URL(what[0]).netloc.decode("ascii", "replace")
         return OpenModel(name, shown, service, settings, anyway=anyway)
 
-    async def _service(self, place: _Place, what: _What, key: str | None, about: About) -> Service:
+    async def _service(self, place: _Place, what: _What, key: str | None, about: ServiceDescription) -> Service:
         """The connections to a model, which stay while it is the same."""
         async with self._opening:
             kept = self._services.pop(place, None)
@@ -328,7 +328,7 @@ class Models:
             if kept is not None:
                 await kept[1].retire()
             module = await asyncio.to_thread(import_module, "thresher.agent.models.client")
-            connect = partial(module.Client, what[0], what[1], key, about.hint)
+            connect = partial(module.ModelClient, what[0], what[1], key, about.hint)
             service = Service(connect, Breaker(_PAUSES), about, watch=self._watch)
             await service.connect()
             self._services[place] = (what, service)
@@ -350,7 +350,7 @@ def _unknown(name: str, known: Sequence[str]) -> NotFound:
     return NotFound(f"There is no model '{name[:80]}'.", hint=did_you_mean(nearest(name[:80], known)) or listed)
 
 
-def _shown(row: Row, *, chosen: bool = False) -> Model:
+def _shown(row: ModelRow, *, chosen: bool = False) -> Model:
     keyed = row.key is not None
     return Model(
         row.name,

@@ -120,7 +120,7 @@ _KEPT: Final = 100
 _KEPT_SECONDS: Final = 30.0
 
 
-class Wire(httpx2.AsyncBaseTransport):
+class ServiceTransport(httpx2.AsyncBaseTransport):
     """A transport to one service.
 
     Args:

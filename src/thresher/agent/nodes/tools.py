@@ -15,10 +15,10 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from thresher.agent.artifacts import within
-from thresher.agent.exchange import Called, Step
+from thresher.agent.exchange import CalledTool, Step
 from thresher.agent.messages import unreadable
 from thresher.agent.needs import detect
-from thresher.agent.offers import READER, SEARCH, Outcome, Tool
+from thresher.agent.offers import READER, SEARCH, ModelTool, ToolOutcome
 from thresher.agent.state import State, Update
 from thresher.agent.subtasks import TURNS, select_tables
 from thresher.agent.transcript import answered, former_words, open_calls, question
@@ -70,13 +70,15 @@ async def _answers(
     return [*made, *(_failed(context, call, f"Not run: {MOST} calls at once are enough.") for call in calls[MOST:])]
 
 
-def _tool(context: TurnContext, offered: Sequence[str], call: ToolCall) -> Tool | None:
+def _tool(context: TurnContext, offered: Sequence[str], call: ToolCall) -> ModelTool | None:
     """The tool that a call means, if it was offered and still may be: a tool that was not offered is not there."""
     tool = context.offers.get(call["name"])
     return tool if tool is not None and tool.name in offered and context.offers.known([tool.name]) else None
 
 
-def _decided(context: TurnContext, calls: Sequence[tuple[ToolCall, Tool | None]]) -> Mapping[str, Mapping[str, Any]]:
+def _decided(
+    context: TurnContext, calls: Sequence[tuple[ToolCall, ModelTool | None]]
+) -> Mapping[str, Mapping[str, Any]]:
     """A person's decisions about the calls that wait for one, by the calls' ids; without them the step ends here.
 
     A decision counts for what the person was asked, whatever the settings say by now.
@@ -94,7 +96,7 @@ def _decided(context: TurnContext, calls: Sequence[tuple[ToolCall, Tool | None]]
     return cast("Mapping[str, Mapping[str, Any]]", interrupt(waiting))
 
 
-def _question(context: TurnContext, call: ToolCall, tool: Tool | None) -> dict[str, Any] | None:
+def _question(context: TurnContext, call: ToolCall, tool: ModelTool | None) -> dict[str, Any] | None:
     """What a person is asked before a call; None where it needs no asking."""
     if tool is None or unreadable(call["args"]) or not (why := _waits(context.settings.approval, tool)):
         return None
@@ -103,7 +105,7 @@ def _question(context: TurnContext, call: ToolCall, tool: Tool | None) -> dict[s
     return asked | ({"definition": tool.claim.definition} if tool.claim and rememberable else {})
 
 
-def _waits(approval: str, tool: Tool) -> str:
+def _waits(approval: str, tool: ModelTool) -> str:
     """Why a tool's calls wait for a person; empty where they do not."""
     match approval:
         case "all":
@@ -131,7 +133,7 @@ async def _answer(
     if decision is not None and decision.get("tool", tool.name) != tool.name:
         return _failed(context, call, f"Not run: the person was asked about {decision['tool']}, which is gone.")
     if decision is not None and not decision.get("approved"):
-        context.account.called.append(Called(tool.name, "declined", why=str(decision.get("reason") or "")))
+        context.account.called.append(CalledTool(tool.name, "declined", why=str(decision.get("reason") or "")))
         reason = f" Reason: {decision['reason']}" if decision.get("reason") else ""
         who = " by the person" if context.call.decisions else ""
         return answered(call, f"Declined{who}: not run.{reason}", failed=True, declined=True)
@@ -142,7 +144,7 @@ async def _answer(
     return await _called(context, state, call, tool, arguments, changed)
 
 
-async def _agreed(context: TurnContext, tool: Tool, decision: Mapping[str, Any]) -> str:
+async def _agreed(context: TurnContext, tool: ModelTool, decision: Mapping[str, Any]) -> str:
     """Remember a yes where that was wanted; says why a call is not made after all, nothing where it is."""
     definition = str(decision.get("definition") or "")
     if definition and tool.claim is not None and tool.claim.definition != definition:
@@ -156,7 +158,7 @@ async def _agreed(context: TurnContext, tool: Tool, decision: Mapping[str, Any])
 
 
 async def _called(
-    context: TurnContext, state: State, call: ToolCall, tool: Tool, arguments: Mapping[str, Any], changed: str
+    context: TurnContext, state: State, call: ToolCall, tool: ModelTool, arguments: Mapping[str, Any], changed: str
 ) -> ToolMessage:
     context.tell(Step("tool", tool.name, {"tool": tool.name, "id": call["id"]}))
     outcome = await context.offers.call(tool.name, arguments, context.settings.tool_seconds)
@@ -172,14 +174,14 @@ async def _called(
     return await _told(context, call, tool, changed + outcome.text, outcome.ms)
 
 
-async def _told(context: TurnContext, call: ToolCall, tool: Tool, text: str, ms: int) -> ToolMessage:
+async def _told(context: TurnContext, call: ToolCall, tool: ModelTool, text: str, ms: int) -> ToolMessage:
     """A result; of a long one the beginning, and the cursor of the rest."""
     limit = context.settings.result_tokens
     if (size := count_tokens(text)) <= limit:
-        context.account.called.append(Called(tool.name, "done", ms))
+        context.account.called.append(CalledTool(tool.name, "done", ms))
         return answered(call, text)
     beginning = within(text, limit // PREVIEW)
-    context.account.called.append(Called(tool.name, "moved out", ms, f"{size:,} tokens"))
+    context.account.called.append(CalledTool(tool.name, "moved out", ms, f"{size:,} tokens"))
     try:
         named = await context.artifacts.add("result", tool.name, text)
     except StoreError as error:
@@ -196,7 +198,7 @@ async def _leaf(context: TurnContext, call: ToolCall) -> ToolMessage:
         leaf = await context.artifacts.leaf(str(call["args"].get("cursor") or ""), context.settings.result_tokens)
     except ThresherError as error:
         return answered(call, f"{error.message} {error.hint}", failed=True, reader=True)
-    context.account.called.append(Called(READER, "done"))
+    context.account.called.append(CalledTool(READER, "done"))
     more = (
         f"\n[{leaf.left:,} tokens follow: {READER}, cursor {leaf.cursor}]" if leaf.cursor else "\n[This was the end.]"
     )
@@ -204,11 +206,13 @@ async def _leaf(context: TurnContext, call: ToolCall) -> ToolMessage:
 
 
 def _failed(context: TurnContext, call: ToolCall, text: str, ms: int = 0) -> ToolMessage:
-    context.account.called.append(Called(call["name"], "failed", ms, text[:200]))
+    context.account.called.append(CalledTool(call["name"], "failed", ms, text[:200]))
     return answered(call, text, failed=True)
 
 
-async def _chosen(context: TurnContext, state: State, arguments: Mapping[str, Any], outcome: Outcome) -> Outcome:
+async def _chosen(
+    context: TurnContext, state: State, arguments: Mapping[str, Any], outcome: ToolOutcome
+) -> ToolOutcome:
     """A schema that is too long for the conversation, cut to the tables that the question needs."""
     names = outcome.data.get("shown") or ()
     if not context.settings.grading or count_tokens(outcome.text) <= context.settings.result_tokens or len(names) < 2:
@@ -231,7 +235,7 @@ async def _chosen(context: TurnContext, state: State, arguments: Mapping[str, An
         return outcome
     left = [name for name in names if name not in chosen[:_TABLES]]
     tail = f"\n\n[Not shown: {', '.join(map(named, left))}]" if left else ""
-    return Outcome("\n\n".join(one.text for one in parts) + tail, outcome.data, ms=outcome.ms)
+    return ToolOutcome("\n\n".join(one.text for one in parts) + tail, outcome.data, ms=outcome.ms)
 
 
 async def _again(context: TurnContext, state: State, missed: Sequence[ToolMessage]) -> Update:

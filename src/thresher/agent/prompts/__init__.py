@@ -4,7 +4,7 @@ Invariant: whatever a tenant writes, each prompt has its variables, and other pe
 """
 
 from thresher.agent.prompts.queries import in_force_statement, versions_of
-from thresher.agent.prompts.records import SHIPPED, Prompt, fill_text
+from thresher.agent.prompts.records import SHIPPED, AgentPrompt, fill_text
 from thresher.agent.prompts.service import Prompts
 
-__all__ = ["SHIPPED", "Prompt", "Prompts", "fill_text", "in_force_statement", "versions_of"]
+__all__ = ["SHIPPED", "AgentPrompt", "Prompts", "fill_text", "in_force_statement", "versions_of"]

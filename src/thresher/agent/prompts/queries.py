@@ -30,7 +30,7 @@ _ADD: Final = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class PromptVersion:
     """A row. `text`: None where the shipped words are again."""
 
     name: str
@@ -40,7 +40,7 @@ class Version:
     created_at: dt.datetime
 
 
-async def in_force(database: Database, caller: Caller) -> list[Version]:
+async def in_force(database: Database, caller: Caller) -> list[PromptVersion]:
     """The newest version of each prompt that the caller's tenant has ever changed."""
     return versions_of(await database.once(caller.tenant, in_force_statement(caller)))
 
@@ -50,30 +50,32 @@ def in_force_statement(caller: Caller) -> Send:
     return _statement(caller, _IN_FORCE)
 
 
-def versions_of(rows: Sequence[Row]) -> list[Version]:
+def versions_of(rows: Sequence[Row]) -> list[PromptVersion]:
     """The versions that a statement has read."""
-    return [Version(*row) for row in rows]
+    return [PromptVersion(*row) for row in rows]
 
 
-async def newest(database: Database, caller: Caller, name: str, limit: int) -> list[Version]:
+async def newest(database: Database, caller: Caller, name: str, limit: int) -> list[PromptVersion]:
     """The versions of one prompt, newest first."""
     return await _versions(database, caller, _NEWEST, name=name, limit=limit)
 
 
-async def find_version(database: Database, caller: Caller, name: str, version: int) -> Version | None:
+async def find_version(database: Database, caller: Caller, name: str, version: int) -> PromptVersion | None:
     """One version of a prompt."""
     found = await _versions(database, caller, _ONE, name=name, version=version)
     return found[0] if found else None
 
 
-async def add_version(database: Database, caller: Caller, name: str, version: int, text: str | None) -> Version | None:
+async def add_version(
+    database: Database, caller: Caller, name: str, version: int, text: str | None
+) -> PromptVersion | None:
     """Write a version; None where it is there already, which may be our own, sent twice over a lost connection."""
     author = "key" if caller.keyed else "local"
     added = await _versions(database, caller, _ADD, name=name, version=version, text=text, author=author)
     return added[0] if added else None
 
 
-async def _versions(database: Database, caller: Caller, statement: str, **values: object) -> list[Version]:
+async def _versions(database: Database, caller: Caller, statement: str, **values: object) -> list[PromptVersion]:
     return versions_of(await database.once(caller.tenant, _statement(caller, statement, **values)))
 
 

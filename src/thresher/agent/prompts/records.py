@@ -17,7 +17,7 @@ from thresher.core import InvalidInput, border_of
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class AgentPrompt:
     """One version of a prompt.
 
     Attributes:
@@ -69,7 +69,7 @@ def fill_text(text: str, values: Mapping[str, str]) -> str:
     return _PLACE.sub(value, text)
 
 
-def fill_prompt(prompt: Prompt, values: Mapping[str, str]) -> str:
+def fill_prompt(prompt: AgentPrompt, values: Mapping[str, str]) -> str:
     """Put values in that somebody else gives.
 
     Args:
@@ -86,7 +86,7 @@ def fill_prompt(prompt: Prompt, values: Mapping[str, str]) -> str:
     return fill_text(prompt.text, given)
 
 
-def checked_text(shipped: Prompt, text: str) -> str:
+def checked_text(shipped: AgentPrompt, text: str) -> str:
     """A tenant's words for a prompt, as they are kept: lines end as in Unix, and nothing is blank around them.
 
     Raises:
@@ -127,12 +127,12 @@ _ABOUT: Final = {
 }
 
 
-def _read(names: Iterable[str]) -> Mapping[str, Prompt]:
-    folder, prompts = files("thresher.agent.prompts"), dict[str, Prompt]()
+def _read(names: Iterable[str]) -> Mapping[str, AgentPrompt]:
+    folder, prompts = files("thresher.agent.prompts"), dict[str, AgentPrompt]()
     for name in names:
         text = folder.joinpath(f"{name}.md").read_text(encoding="utf-8").strip()
         title, description = _ABOUT[name]
-        prompts[name] = Prompt(name, title, description, text, variables=names_in(text))
+        prompts[name] = AgentPrompt(name, title, description, text, variables=names_in(text))
     return MappingProxyType(prompts)
 
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Final
 
 from thresher.agent.prompts import queries
-from thresher.agent.prompts.queries import Version
-from thresher.agent.prompts.records import SHIPPED, Prompt, checked_text, fill_prompt
+from thresher.agent.prompts.queries import PromptVersion
+from thresher.agent.prompts.records import SHIPPED, AgentPrompt, checked_text, fill_prompt
 from thresher.core import Caller, Conflict, NotAllowed, NotFound, event
 from thresher.store import Database
 
@@ -37,24 +37,24 @@ class Prompts:
         self._database = database
 
     @property
-    def shipped(self) -> Mapping[str, Prompt]:
+    def shipped(self) -> Mapping[str, AgentPrompt]:
         """Every prompt as it is shipped, by name; names, titles and variables are those of every tenant."""
         return SHIPPED
 
-    async def all(self, caller: Caller) -> Mapping[str, Prompt]:
+    async def all(self, caller: Caller) -> Mapping[str, AgentPrompt]:
         """Every prompt as it is in force, by name; one statement."""
         return self.merged(await queries.in_force(self._database, caller))
 
-    def merged(self, versions: Iterable[Version]) -> Mapping[str, Prompt]:
+    def merged(self, versions: Iterable[PromptVersion]) -> Mapping[str, AgentPrompt]:
         """Every prompt by name, as these versions and what is shipped give it."""
         changed = {one.name: one for one in versions}
         return {name: _prompt(shipped, changed.get(name)) for name, shipped in SHIPPED.items()}
 
-    async def list(self, caller: Caller) -> tuple[Prompt, ...]:
+    async def list(self, caller: Caller) -> tuple[AgentPrompt, ...]:
         """Every prompt as it is in force."""
         return tuple((await self.all(caller)).values())
 
-    async def get(self, caller: Caller, name: str, version: int | None = None) -> Prompt:
+    async def get(self, caller: Caller, name: str, version: int | None = None) -> AgentPrompt:
         """One prompt.
 
         Args:
@@ -74,7 +74,7 @@ class Prompts:
             raise NotFound(f"The prompt '{name}' has no version {version}.", hint="Its versions tell which there are.")
         return _prompt(shipped, found)
 
-    async def put(self, caller: Caller, name: str, text: str, *, expected: int | None = None) -> Prompt:
+    async def put(self, caller: Caller, name: str, text: str, *, expected: int | None = None) -> AgentPrompt:
         """Say a prompt in the tenant's own words, from the next message on; the same words change nothing.
 
         Args:
@@ -91,7 +91,7 @@ class Prompts:
         """
         return await self._change(caller, name, checked_text(_shipped(name), text), expected)
 
-    async def reset(self, caller: Caller, name: str) -> Prompt:
+    async def reset(self, caller: Caller, name: str) -> AgentPrompt:
         """Have the shipped words again, also those of later releases; the tenant's own stay as a version.
 
         Raises:
@@ -102,7 +102,7 @@ class Prompts:
         _shipped(name)
         return await self._change(caller, name, None, None)
 
-    async def versions(self, caller: Caller, name: str) -> tuple[Prompt, ...]:
+    async def versions(self, caller: Caller, name: str) -> tuple[AgentPrompt, ...]:
         """The versions of a prompt, newest first, at most 200 of them, and what is shipped as the last.
 
         Raises:
@@ -144,7 +144,7 @@ class Prompts:
         """
         return fill_prompt(await self.get(caller, name), values)
 
-    async def _change(self, caller: Caller, name: str, text: str | None, expected: int | None) -> Prompt:
+    async def _change(self, caller: Caller, name: str, text: str | None, expected: int | None) -> AgentPrompt:
         """Write the next version, unless these words, or for None the shipped ones, are in force."""
         if caller.user is not None:
             raise NotAllowed(
@@ -162,19 +162,19 @@ class Prompts:
         raise _overtaken(await self.get(caller, name))
 
 
-def _shipped(name: str) -> Prompt:
+def _shipped(name: str) -> AgentPrompt:
     if (found := SHIPPED.get(name)) is None:
         raise NotFound(f"There is no prompt '{name[:80]}' that can be set here.", hint=_SETTABLE)
     return found
 
 
-def _overtaken(now: Prompt) -> Conflict:
+def _overtaken(now: AgentPrompt) -> Conflict:
     return Conflict(
         f"Version {now.version} of the prompt '{now.name}' is in force by now.", hint="Read it, and write again."
     )
 
 
-def _prompt(shipped: Prompt, version: Version | None) -> Prompt:
+def _prompt(shipped: AgentPrompt, version: PromptVersion | None) -> AgentPrompt:
     """A prompt with what a tenant has made of it."""
     if version is None:
         return shipped
@@ -188,5 +188,5 @@ def _prompt(shipped: Prompt, version: Version | None) -> Prompt:
     )
 
 
-def _label(prompt: Prompt) -> str:
+def _label(prompt: AgentPrompt) -> str:
     return f"{prompt.name} ({'shipped' if prompt.version == 0 else f'version {prompt.version}'})"

@@ -121,7 +121,7 @@ class Blob:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenValue:
     """What a task wrote. `place`: among what it wrote at once, below 0 where one replaces the one before."""
 
     task: str
@@ -133,7 +133,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredCheckpoint:
     """A checkpoint as it is kept, with the values of its channels and what was written after it."""
 
     thread: UUID
@@ -143,11 +143,11 @@ class Stored:
     state: dict[str, Any]
     metadata: dict[str, Any]
     values: tuple[tuple[str, str, bytes], ...]
-    writes: tuple[Written, ...]
+    writes: tuple[WrittenValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CheckpointLocation:
     """Where to write: a checkpoint of a caller's thread, in a turn of it if one is given."""
 
     caller: Caller
@@ -163,23 +163,23 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Writes:
+class TaskWrites:
     """What a task wrote after the checkpoint at a place."""
 
-    place: Place
+    place: CheckpointLocation
     task: str
     path: str
-    entries: Sequence[Written]
+    entries: Sequence[WrittenValue]
 
 
 async def put_checkpoint(
     database: Database,
-    place: Place,
+    place: CheckpointLocation,
     parent: UUID | None,
     state: str,
     metadata: str,
     blobs: Sequence[Blob],
-    writes: Sequence[Writes] = (),
+    writes: Sequence[TaskWrites] = (),
 ) -> bool:
     """Write a checkpoint and the values that are new with it; returns whether the caller may write there.
 
@@ -197,20 +197,20 @@ async def put_checkpoint(
     return await _written(database, place, *map(_write, writes), _statement(_PUT, values | _columns(blobs)))
 
 
-async def put_written(database: Database, *writes: Writes) -> bool:
+async def put_written(database: Database, *writes: TaskWrites) -> bool:
     """Write what tasks wrote after a checkpoint; returns whether the caller may write there."""
     place, statements = writes[0].place, list(map(_write, writes))
     # The second time a thread that another task has made meanwhile is seen.
     return await _written(database, place, *statements) or await _written(database, place, *statements)
 
 
-def _write(writes: Writes) -> Send:
+def _write(writes: TaskWrites) -> Send:
     values = writes.place.values() | {"task": writes.task, "path": writes.path}
     values |= {"places": [entry.place for entry in writes.entries]}
     return _statement(_WRITE, values | _columns(writes.entries))
 
 
-def _columns(entries: Sequence[Blob] | Sequence[Written]) -> dict[str, Any]:
+def _columns(entries: Sequence[Blob] | Sequence[WrittenValue]) -> dict[str, Any]:
     return {
         "channels": [entry.channel for entry in entries],
         "types": [entry.type for entry in entries],
@@ -218,7 +218,7 @@ def _columns(entries: Sequence[Blob] | Sequence[Written]) -> dict[str, Any]:
     }
 
 
-async def find_checkpoints(database: Database, caller: Caller, *, limit: int, **asked: Any) -> list[Stored]:
+async def find_checkpoints(database: Database, caller: Caller, *, limit: int, **asked: Any) -> list[StoredCheckpoint]:
     """The caller's checkpoints, newest first.
 
     Args:
@@ -238,7 +238,9 @@ async def find_checkpoints(database: Database, caller: Caller, *, limit: int, **
     )
 
 
-async def find_chain(database: Database, place: Place, channels: Sequence[str], limit: int) -> list[Stored]:
+async def find_chain(
+    database: Database, place: CheckpointLocation, channels: Sequence[str], limit: int
+) -> list[StoredCheckpoint]:
     """A checkpoint and those before it, nearest first, with what concerns some channels alone."""
     values = place.values() | {"only": list(channels), "limit": limit}
     return _stored(
@@ -252,7 +254,7 @@ def _statement(statement: str, values: dict[str, Any]) -> Send:
     return lambda driver: driver.execute(statement.encode(), values, prepare=True)
 
 
-async def _written(database: Database, place: Place, *statements: Send) -> bool:
+async def _written(database: Database, place: CheckpointLocation, *statements: Send) -> bool:
     """Run statements in order, in one round trip; returns whether each has written."""
     try:
         return all(await database.together(place.caller.tenant, *statements))
@@ -260,9 +262,11 @@ async def _written(database: Database, place: Place, *statements: Send) -> bool:
         raise unknown(place.thread) from None  # it was deleted at this moment
 
 
-def _stored(rows: Iterable[tuple[Any, ...]]) -> list[Stored]:
+def _stored(rows: Iterable[tuple[Any, ...]]) -> list[StoredCheckpoint]:
     return [
-        Stored(*row[:6], values=tuple(_zipped(row[6:9])), writes=tuple(Written(*one) for one in _zipped(row[9:15])))
+        StoredCheckpoint(
+            *row[:6], values=tuple(_zipped(row[6:9])), writes=tuple(WrittenValue(*one) for one in _zipped(row[9:15]))
+        )
         for row in rows
     ]
 

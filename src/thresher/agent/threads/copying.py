@@ -12,12 +12,12 @@ from uuid import UUID
 import psycopg
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.agent.threads.lineage import Key, Node, ancestry, latest
+from thresher.agent.threads.lineage import CheckpointNode, Key, ancestry, latest
 from thresher.agent.threads.records import unknown
 from thresher.core import Caller, Conflict, NotFound
 from thresher.store import Database, driver, run_retrying
 
-Nodes: TypeAlias = Mapping[Key, Node]
+Nodes: TypeAlias = Mapping[Key, CheckpointNode]
 _Driver: TypeAlias = psycopg.AsyncConnection[Any]
 
 _HOLD: Final = b"""
@@ -166,7 +166,7 @@ async def _held(connection: AsyncConnection, caller: Caller, thread: UUID) -> tu
     if await (await raw.execute(_HOLD, values)).fetchone() is None:
         raise unknown(thread)
     rows = await (await raw.execute(_SHAPE, values)).fetchall()
-    nodes = [Node(*row[:5], deltas=frozenset(row[5]), stored=frozenset(row[6])) for row in rows]
+    nodes = [CheckpointNode(*row[:5], deltas=frozenset(row[5]), stored=frozenset(row[6])) for row in rows]
     return raw, {node.key: node for node in nodes}
 
 

@@ -18,7 +18,7 @@ Key: TypeAlias = tuple[str, UUID]
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class CheckpointNode:
     """A checkpoint without its contents.
 
     Attributes:
@@ -45,16 +45,16 @@ class Node:
         return self.ns, self.id
 
 
-def latest(nodes: Iterable[Node]) -> dict[str, Node]:
+def latest(nodes: Iterable[CheckpointNode]) -> dict[str, CheckpointNode]:
     """The newest checkpoint of each namespace."""
-    newest: dict[str, Node] = {}
+    newest: dict[str, CheckpointNode] = {}
     for node in nodes:
         if node.ns not in newest or newest[node.ns].id < node.id:
             newest[node.ns] = node
     return newest
 
 
-def needed(nodes: Mapping[Key, Node], heads: Iterable[Node]) -> set[Key]:
+def needed(nodes: Mapping[Key, CheckpointNode], heads: Iterable[CheckpointNode]) -> set[Key]:
     """Some checkpoints and all that they rest on."""
     kept: set[Key] = set()
     for head in heads:
@@ -67,10 +67,10 @@ def needed(nodes: Mapping[Key, Node], heads: Iterable[Node]) -> set[Key]:
     return kept
 
 
-def ancestry(nodes: Mapping[Key, Node], head: Node) -> set[Key]:
+def ancestry(nodes: Mapping[Key, CheckpointNode], head: CheckpointNode) -> set[Key]:
     """A checkpoint of the whole graph, all before it, and those of subgraphs that ran under them."""
     line: set[Key] = set()
-    here: Node | None = head
+    here: CheckpointNode | None = head
     while here is not None and here.key not in line:
         line.add(here.key)
         here = nodes.get((here.ns, here.parent)) if here.parent is not None else None
@@ -78,6 +78,6 @@ def ancestry(nodes: Mapping[Key, Node], head: Node) -> set[Key]:
     return line | {node.key for node in nodes.values() if node.ns and node.root in roots}
 
 
-def without_runs(nodes: Mapping[Key, Node], runs: Collection[str]) -> set[Key]:
+def without_runs(nodes: Mapping[Key, CheckpointNode], runs: Collection[str]) -> set[Key]:
     """What stays when the checkpoints of some runs go: the others, and of these what the others rest on."""
     return needed(nodes, [node for node in nodes.values() if node.run not in runs])

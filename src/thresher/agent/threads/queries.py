@@ -81,7 +81,7 @@ _PURGE: Final = b"select purge_threads(%(before)s::timestamptz)"
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TurnClaim:
     """What came of asking for a turn.
 
     Attributes:
@@ -132,9 +132,9 @@ async def delete_thread(database: Database, caller: Caller, thread: UUID) -> tup
     return gone, there
 
 
-async def take_turn(database: Database, caller: Caller, thread: UUID, holder: int, turn: UUID) -> Taken:
+async def take_turn(database: Database, caller: Caller, thread: UUID, holder: int, turn: UUID) -> TurnClaim:
     """Begin a turn of a thread, which is made where there is none."""
-    return Taken(*(await _rows(database, caller, _TAKE, thread=thread, holder=holder, turn=turn))[0])
+    return TurnClaim(*(await _rows(database, caller, _TAKE, thread=thread, holder=holder, turn=turn))[0])
 
 
 async def leave_turn(database: Database, tenant: Tenant, thread: UUID, turn: UUID) -> None:

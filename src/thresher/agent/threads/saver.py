@@ -33,10 +33,10 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from thresher.agent.threads import copying, queries
 from thresher.agent.threads.checkpoints import (
     Blob,
-    Place,
-    Stored,
-    Writes,
-    Written,
+    CheckpointLocation,
+    StoredCheckpoint,
+    TaskWrites,
+    WrittenValue,
     find_chain,
     find_checkpoints,
     put_checkpoint,
@@ -81,8 +81,8 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         self._database = database
         self._caller = caller
         self._turn = turn
-        self._read: dict[Any, Sequence[Stored]] = {}
-        self._held: list[Writes] = []
+        self._read: dict[Any, Sequence[StoredCheckpoint]] = {}
+        self._held: list[TaskWrites] = []
         self._idle = asyncio.Event()
         self._idle.set()
         self._writing: asyncio.Task[None] | None = None
@@ -184,10 +184,10 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         """
         places = {WRITES_IDX_MAP.get(name, number): (name, value) for number, (name, value) in enumerate(writes)}
         entries = [
-            Written(task_id, task_path, place, name, *self._dumped(name, value))
+            WrittenValue(task_id, task_path, place, name, *self._dumped(name, value))
             for place, (name, value) in places.items()
         ]
-        made = Writes(self._place(config, _named(config)["checkpoint_id"]), task_id, task_path, entries)
+        made = TaskWrites(self._place(config, _named(config)["checkpoint_id"]), task_id, task_path, entries)
         self._read.clear()
         if self._turn is None or not task_path or any(entry.place < 0 for entry in entries):
             await self._write([made])
@@ -210,7 +210,7 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         held, self._held = self._held, []
         await asyncio.shield(self._write(held))
 
-    async def _taken_back(self) -> list[Writes]:
+    async def _taken_back(self) -> list[TaskWrites]:
         """What is still held; what is being written already is waited for."""
         held, self._held = self._held, []
         writing, self._writing = self._writing, None
@@ -220,7 +220,7 @@ class ThreadSaver(BaseCheckpointSaver[str]):
             await writing
         return held
 
-    async def _write(self, writes: Sequence[Writes]) -> None:
+    async def _write(self, writes: Sequence[TaskWrites]) -> None:
         if writes and not await put_written(self._database, *writes):
             self._refuse(writes[0].place)
 
@@ -296,12 +296,12 @@ class ThreadSaver(BaseCheckpointSaver[str]):
 
     get_tuple = list = put = put_writes = delete_thread = delete_for_runs = copy_thread = prune = _synchronous
 
-    def _place(self, config: RunnableConfig, checkpoint: str) -> Place:
+    def _place(self, config: RunnableConfig, checkpoint: str) -> CheckpointLocation:
         thread = _thread(_named(config)["thread_id"])
         turn = self._turn.id if self._turn else None
-        return Place(self._caller, thread, _space(config), checkpoint_id(checkpoint), turn)
+        return CheckpointLocation(self._caller, thread, _space(config), checkpoint_id(checkpoint), turn)
 
-    def _refuse(self, place: Place) -> NoReturn:
+    def _refuse(self, place: CheckpointLocation) -> NoReturn:
         if self._turn is None:
             raise unknown(place.thread)
         raise Conflict(
@@ -324,12 +324,12 @@ class ThreadSaver(BaseCheckpointSaver[str]):
             )
         return self.serde.loads_typed((form, data))
 
-    def _writes(self, writes: Sequence[Written]) -> list[PendingWrite]:
+    def _writes(self, writes: Sequence[WrittenValue]) -> list[PendingWrite]:
         """What tasks wrote, in the order in which a running graph applies it."""
         ordered = sorted(writes, key=lambda one: writes_sort_key(one.path, one.task, one.place))
         return [(one.task, one.channel, self._loaded(one.type, one.data)) for one in ordered]
 
-    def _tuple(self, stored: Stored) -> CheckpointTuple:
+    def _tuple(self, stored: StoredCheckpoint) -> CheckpointTuple:
         values = {name: self._loaded(form, data) for name, form, data in stored.values}
         return CheckpointTuple(
             config=_config(stored.thread, stored.ns, stored.id),
@@ -364,7 +364,7 @@ def _config(thread: UUID, ns: str, checkpoint: UUID) -> RunnableConfig:
     return {"configurable": {"thread_id": str(thread), "checkpoint_ns": ns, "checkpoint_id": str(checkpoint)}}
 
 
-def _parent(stored: Stored) -> RunnableConfig | None:
+def _parent(stored: StoredCheckpoint) -> RunnableConfig | None:
     return _config(stored.thread, stored.ns, stored.parent) if stored.parent else None
 
 

@@ -48,7 +48,7 @@ from thresher.store import Database, connect_watched
 _TRY: Final = "select pg_try_advisory_lock(%s::int, %s::int)"
 
 
-class Life:
+class ProcessLock:
     """One connection of its own, opened at the first turn, that holds the lock of the process's number.
 
     Args:
@@ -123,7 +123,7 @@ class Threads:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._life = Life(database.address)
+        self._life = ProcessLock(database.address)
 
     async def create(self, caller: Caller, title: str = "", settings: Mapping[str, Any] | None = None) -> Thread:
         """Begin a thread.
