@@ -24,7 +24,6 @@ QUAINT = {
 }
 NOT_YET = frozenset(
     {
-        "agent",
         "api",
         "cli",
         "components",

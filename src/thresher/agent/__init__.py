@@ -1,6 +1,6 @@
-"""The assistant: says what a question wants, calls the tools that answer it, and formats what they give.
+"""The agent: conversations with a model, and the assistant that answers without one.
 
-Invariant: tools are called through `calling`, so that what a caller may do is decided there alone.
+Invariant: tools are called only through `calling`, which decides what a caller may do.
 
 Uses: calling, context, core, embedding, knowledge, llm, search, store.
 """

@@ -1,6 +1,6 @@
 """Finds out what a message needs: which intents, which tools, whose rules.
 
-Invariant: what cannot be found out is left out and noted; a turn never fails for it.
+Invariant: whatever cannot be found out is left out and noted; a turn never fails because of it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ SECONDS: Final = 15.0
 REPOSITORIES: Final = "list_repositories"
 CONNECTIONS: Final = "sql_connection_list"
 RULES_TOKENS: Final = 4_000
-"""Of rules that go with one message, at most."""
+"""Most tokens of rules for one message."""
 AROUND_TOKENS: Final = 400
-"""Of what the prompt says that there is to ask."""
+"""Most tokens of the prompt's list of repositories and databases."""
 _MESSAGE: Final = 4_000
-"""Characters of a message that are looked at for what it needs."""
+"""Characters of a message that are considered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class TurnNeeds:
 
     Attributes:
         intents: Names of packs, best first.
-        offered: Names of tools, in the order in which the model has them.
+        offered: Names of tools, in the model's order.
         rules: Of those packs, as the model reads them.
-        around: What there is to ask.
+        around: The repositories and databases that exist.
     """
 
     intents: tuple[str, ...] = ()
@@ -48,13 +48,13 @@ class TurnNeeds:
 
 
 async def detect(context: TurnContext, message: str, former: Sequence[str], offered: Sequence[str]) -> TurnNeeds:
-    """What a message needs.
+    """Find out what a message needs.
 
     Args:
         context: The turn.
-        message: The person's words; after a failure with the error behind them.
-        former: What was said before, oldest first.
-        offered: Names of tools that the conversation has by now.
+        message: The person's words; after a failure followed by the error.
+        former: Earlier messages, oldest first.
+        offered: Names of tools that the conversation has already.
     """
     settings = context.settings
     core = await context.offers.core()
@@ -67,17 +67,17 @@ async def detect(context: TurnContext, message: str, former: Sequence[str], offe
 
 
 def _ours(name: str) -> bool:
-    """Whether a tool reads documents in a way that would leave their text in the history."""
+    """Return whether a tool reads documents in a way that would leave their text in the history."""
     return name in ("retrieve_document", "read_document") or name in DOCUMENTS
 
 
 async def _found(context: TurnContext, message: str, former: Sequence[str]) -> Needs:
-    """The packs and tools for a message."""
+    """Return the packs and tools for a message."""
     settings = context.settings
     search = settings.servers or settings.packs
     if not message.strip() or not search:
         return Needs()
-    found = await _asked(
+    found = await _or_note(
         context,
         "find_tools",
         context.services.context.needs(
@@ -95,8 +95,8 @@ async def _found(context: TurnContext, message: str, former: Sequence[str]) -> N
     return found
 
 
-async def _asked(context: TurnContext, name: str, work: Awaitable[T], otherwise: T) -> T:
-    """What some work finds out; what goes wrong is noted."""
+async def _or_note(context: TurnContext, name: str, work: Awaitable[T], otherwise: T) -> T:
+    """Return the result of some work; a failure is noted."""
     try:
         async with asyncio.timeout(SECONDS):
             return await work
@@ -109,7 +109,7 @@ async def _asked(context: TurnContext, name: str, work: Awaitable[T], otherwise:
 
 
 def _rules(context: TurnContext, rules: Sequence[Rule]) -> str:
-    """Rules of packs that do not speak of the tools that every conversation has, as far as they fit."""
+    """Return rules of packs other than those of the tools that every conversation has, as far as they fit."""
     parts, room = list[str](), RULES_TOKENS
     for rule in rules:
         text = f"# Rules of {rule.intent} for this message\n\n{rule.text}"
@@ -122,7 +122,7 @@ def _rules(context: TurnContext, rules: Sequence[Rule]) -> str:
 
 
 async def _around(context: TurnContext, core: Sequence[str]) -> str:
-    """The repositories and databases that there are, a line each."""
+    """Return the repositories and databases, a line each."""
     repositories, connections = await asyncio.gather(_repositories(context, core), _connections(context, core))
     parts = list[str]()
     if repositories:
@@ -138,22 +138,22 @@ async def _repositories(context: TurnContext, core: Sequence[str]) -> list[str]:
     if REPOSITORIES not in core:
         return []
     listed = context.services.documents.list_repositories(context.caller)
-    return [_line(one.name, one.description) for one in await _asked(context, REPOSITORIES, listed, ())]
+    return [_line(one.name, one.description) for one in await _or_note(context, REPOSITORIES, listed, ())]
 
 
 async def _connections(context: TurnContext, core: Sequence[str]) -> Sequence[Connection] | None:
-    """The databases; None where they could not be listed."""
+    """Return the databases; None if they could not be listed."""
     if CONNECTIONS not in core:
         return ()
-    return await _asked(context, CONNECTIONS, context.services.databases.list_connections(context.caller), None)
+    return await _or_note(context, CONNECTIONS, context.services.databases.list_connections(context.caller), None)
 
 
 def _meant(context: TurnContext, names: Sequence[str] | None) -> str:
-    """Which database is meant where none is named; one that was chosen and is gone is noted.
+    """Name the default database; a chosen one that does not exist is noted.
 
     Args:
         context: The turn.
-        names: Of the databases; None where they could not be listed.
+        names: Of the databases; None if they could not be listed.
     """
     chosen = context.settings.connection
     if not chosen or not context.settings.sql or names is None:

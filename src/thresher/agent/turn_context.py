@@ -1,6 +1,6 @@
-"""What the steps of one turn work with, and the account that they keep.
+"""The context of the steps of one turn, and the account of its costs.
 
-Invariant: it belongs to one turn; nothing of it outlives that turn but what its steps write to the state.
+Invariant: it belongs to one turn; only what its steps write to the state outlives the turn.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Assist: TypeAlias = Callable[[str], Awaitable[tuple[str, tuple[str, ...]]]]
 
 @dataclass(slots=True)
 class TurnAccount:
-    """What a turn took."""
+    """What a turn did and cost so far."""
 
     parts: list[str] = field(default_factory=list[str])
     model: str = ""
@@ -45,7 +45,7 @@ class TurnAccount:
 
     @property
     def text(self) -> str:
-        """All that was said."""
+        """The whole text so far."""
         return "".join(self.parts)
 
     def spent(self, usage: Usage | None) -> None:
@@ -56,30 +56,30 @@ class TurnAccount:
             self.usage = Usage(one.prompt + usage.prompt, one.completion + usage.completion, one.cached + usage.cached)
 
     def note(self, text: str) -> None:
-        """Say once what was degraded, cut or guessed."""
+        """Note, once, what was degraded, cut or guessed."""
         self.notes[text] = None
 
 
 @dataclass(slots=True)
 class TurnContext:
-    """One turn.
+    """The context of one turn.
 
     Attributes:
-        services: What it is run with.
-        caller: For whom.
-        call: What was asked for.
-        settings: What holds.
+        services: The services it uses.
+        caller: The caller.
+        call: The request.
+        settings: The settings in force.
         prompts: By name.
-        model: Answers; None where there is none.
+        model: Answers; None without one.
         assist: Answers without a model.
         offers: Tools.
-        artifacts: What is kept beside the thread.
+        artifacts: Data kept beside the thread.
         tell: Takes events, at once.
-        account: What it took so far.
+        account: What it did and cost so far.
         thread: The conversation; None in a call without one.
-        trace: Names the turn in the logs.
+        trace: Identifies the turn in the logs.
         sent: How often the model was asked for an answer.
-        draft: Keeps what the model says while it answers the message of an id.
+        draft: Stores the model's words while it answers the message of an id.
     """
 
     services: ChatServices
@@ -99,7 +99,7 @@ class TurnContext:
     draft: Callable[[str], PartialAnswer] = field(kw_only=True)
 
     def report(self, searches: Searches, **more: Any) -> TurnReport:
-        """The account as a report, with what the turn has searched."""
+        """Return the account as a report, with the turn's searches."""
         own = self.account
         return TurnReport(
             finish=own.finish,

@@ -1,6 +1,6 @@
-"""The assistant without a model: reads a question, calls the tools that answer it, and formats what they give.
+"""The assistant without a model: reads a question, calls the tools that answer it, and formats their answers.
 
-Invariant: tools are called through `calling`, so that what a caller may do is decided there alone.
+Invariant: tools are called only through `calling`, which decides what a caller may do.
 """
 
 from thresher.agent.assistant.intents import training_lines

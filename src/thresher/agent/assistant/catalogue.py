@@ -1,11 +1,11 @@
 """Answers about the tools of connected servers: which one does something, how to call it, and what it returns.
 
-A tool is called from here only where that is harmless and certain: it only reads (`call_tool` takes no other), the
-question gives every argument that it requires, and it fits well. Else the answer names the tool with the arguments that
-are known, and a person or a model makes the call. Arguments are read out of the question by the tool's schema: a value
-of an enumeration, a zone whose city is named, a path, an address, a quoted text, a date, a time, a number, a place.
+A tool is called from here only if that is harmless and certain: it only reads (`call_tool` takes no other), the
+question gives every required argument, and it fits well. Otherwise the answer names the tool with the known arguments,
+and a person or a model makes the call. Arguments are read from the question by the tool's schema: a value of an
+enumeration, a zone whose city is named, a path, an address, a quoted text, a date, a time, a number, a place.
 
-Invariant: nothing is sent to a server but values that are in the question.
+Invariant: only values from the question are sent to a server.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import cache
 from typing import Any, Final, cast
 
 from thresher.agent.assistant import endpoints, passages, schemas
-from thresher.agent.assistant.inquiry import Findings, Inquiry, Item, given, record_of, rows_of
+from thresher.agent.assistant.inquiry import Findings, Inquiry, Item, nonempty, record_of, rows_of
 from thresher.agent.assistant.records import AssistantCall, ResultSubject
 from thresher.agent.assistant.toolbox import ToolAnswer, Toolbox
 from thresher.core import shortened
@@ -41,11 +41,11 @@ _PLACE_WORDS: Final = ("city", "location", "place", "town", "address")
 
 @dataclass(frozen=True, slots=True)
 class FilledArguments:
-    """Arguments that a question gives.
+    """Arguments found in a question.
 
     Attributes:
         arguments: By name.
-        missing: Names that the tool requires and the question does not give.
+        missing: Names of required arguments that the question does not give.
     """
 
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -53,10 +53,10 @@ class FilledArguments:
 
 
 def fill(schema: Mapping[str, Any], text: str) -> FilledArguments:
-    """The arguments for a tool that a text gives.
+    """Return a tool's arguments that a text gives.
 
     Args:
-        schema: Of the tool's input, as its server wrote it.
+        schema: The tool's input schema, as its server wrote it.
         text: The question.
     """
     text = text[:READ_CHARACTERS]
@@ -72,12 +72,12 @@ def fill(schema: Mapping[str, Any], text: str) -> FilledArguments:
 
 
 def _is_said(_name: str, about: Mapping[str, Any], value: Any) -> bool:
-    """Whether an optional argument is meant: a value of its own kind, not any text."""
+    """Return whether an optional argument is given: by a value of its own kind, not by any text."""
     return "enum" in about or not isinstance(value, str) or bool(_DATE.fullmatch(value)) or "/" in value
 
 
 class _ArgumentReader:
-    """The values in a text; each is given once.
+    """The values in a text; each is used once.
 
     Args:
         text: The question.
@@ -88,7 +88,7 @@ class _ArgumentReader:
         self._taken: set[str] = set()
 
     def value(self, name: str, about: Mapping[str, Any]) -> Any:
-        """The value for an argument; None where the text gives none for certain."""
+        """Return the value of an argument; None if the text does not certainly give one."""
         if options := about.get("enum"):
             return self._option(cast("Sequence[Any]", options))
         match about.get("type"):
@@ -132,7 +132,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 @cache
 def _cities() -> Mapping[str, str]:
-    """The zones by their last part in words, such as `new york`; of several with one name, none."""
+    """Return the zones by their last part in words, such as `new york`; names of several zones are left out."""
     found: dict[str, set[str]] = {}
     for zone in zoneinfo.available_timezones():
         area, _, city = zone.partition("/")
@@ -142,7 +142,7 @@ def _cities() -> Mapping[str, str]:
 
 
 def _zones(text: str, name: str) -> list[str]:
-    """The zones that a text names, in its order; for a target the last first."""
+    """Return the zones in a text, in its order; for a target the last one first."""
     known, places = _cities(), list[tuple[int, str]]()
     for zone in re.finditer(r"\b[A-Z][A-Za-z_]+/[A-Z][A-Za-z_/-]+\b|\bUTC\b|\bGMT\b", text):
         if zone[0] in zoneinfo.available_timezones():
@@ -190,7 +190,7 @@ _READERS: Final[Sequence[tuple[Sequence[str], Callable[[str, str], Sequence[str]
     (_PLACE_WORDS, _places),
     (("yyyy-mm-dd", "date"), _dates),
 )
-"""What an argument's name or description says of its kind, and what reads such values; the first that fits."""
+"""Words in an argument's name or description for its kind, and the reader of such values; the first match counts."""
 
 
 FIND: Final = "find_tools"
@@ -199,10 +199,10 @@ RUN: Final = "call_tool"
 """The meta-tool that calls tools that only read, and refuses all others."""
 CHANGE: Final = "call_tool_write"
 TOOLS: Final = 10
-"""Tools that are looked at: our own, which answer the other kinds, are among them and left out."""
+"""Tools that are considered; Thresher's own, which answer the other kinds, are among them and left out."""
 SHOWN_TOOLS: Final = 5
 CERTAIN, CERTAIN_WITHOUT = 0.15, 0.4
-"""The least probability at which a tool is called: one whose arguments the question gives, and one that takes none."""
+"""Least probability at which a tool is called: one whose arguments the question gives, and one that takes none."""
 _DESCRIPTION: Final = 1_200
 _RESULT: Final = 6_000
 _OWN: Final = frozenset(
@@ -216,7 +216,7 @@ _OWN_SERVERS: Final = frozenset(("apis:pack", "databases:pack", "documents:pack"
 
 
 async def find_tools(box: Toolbox, inquiry: Inquiry) -> Findings:
-    """Tools that do what is asked for; where the question goes on about a server's, of that one first."""
+    """Find tools for a task; if the question continues about a server, its tools first."""
     arguments = {"message": inquiry.text, "limit": TOOLS, "threshold": 0.0, "include_core_tools": False}
     if inquiry.asked.kind == "tools" and inquiry.asked.sources:
         found = await _described(
@@ -228,7 +228,7 @@ async def find_tools(box: Toolbox, inquiry: Inquiry) -> Findings:
 
 
 async def _described(box: Toolbox, outcome: ToolAnswer) -> Findings:
-    """The tools found, with their servers and what they take."""
+    """Return the found tools, with their servers and parameters."""
     found = found_tools(outcome)
     if not found.results:
         return found
@@ -248,17 +248,17 @@ async def _described(box: Toolbox, outcome: ToolAnswer) -> Findings:
 
 
 def _nearest(items: Sequence[Item]) -> list[Item]:
-    """The best tools, and those that fit half as well."""
+    """Return the best tools, and those that fit half as well."""
     best = max((float(item.get("relevance") or 0.0) for item in items), default=0.0)
     return [item for item in items if float(item.get("relevance") or 0.0) >= best / 2][:SHOWN_TOOLS]
 
 
 def _with(item: Item, about: Mapping[str, Any]) -> Item:
-    return item | given({"server": about.get("server"), "input_schema": about.get("inputSchema")})
+    return item | nonempty({"server": about.get("server"), "input_schema": about.get("inputSchema")})
 
 
 def found_tools(outcome: ToolAnswer) -> Findings:
-    """What `find_tools` has answered, without the tools that the assistant itself answers with."""
+    """Return the answer of `find_tools`, without the tools with which the assistant itself answers."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
     data = outcome.data
@@ -275,7 +275,7 @@ def found_tools(outcome: ToolAnswer) -> Findings:
 
 
 async def use_best(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings:
-    """What was found, the best with its arguments, or with its answer; in full where the question asks for that."""
+    """Return the found tools, the best with its arguments or answer; in full if the question asks for that."""
     if inquiry.type == "endpoint_info" and (inquiry.cues.names or inquiry.cues.sections):
         named = described(await box.call(AssistantCall(DESCRIBE, {"names": list(inquiry.cues.names)})))
         if not named.results and found.subjects:
@@ -287,7 +287,7 @@ async def use_best(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings:
     best, *others = found.results
     filled = filled_for(best, inquiry)
     call, relevance = _call_of(best, filled), float(best.get("relevance") or 0.0)
-    best = best | {"call": call} | given({"missing": list(filled.missing)})
+    best = best | {"call": call} | nonempty({"missing": list(filled.missing)})
     sure = relevance >= (CERTAIN if filled.arguments else CERTAIN_WITHOUT)
     if filled.missing or best.get("write") or RUN not in box or not sure:
         return replace(found, results=(best, *others))
@@ -302,7 +302,7 @@ async def use_best(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings:
 
 
 def filled_for(item: Item, inquiry: Inquiry) -> FilledArguments:
-    """The arguments that the question gives; what it leaves out, what it goes on from may give."""
+    """Return the arguments in the question, completed from the one that it continues."""
     schema = record_of(item, "input_schema")
     filled = fill(schema, inquiry.query or inquiry.text)
     if not filled.missing or inquiry.text == inquiry.query:
@@ -313,13 +313,13 @@ def filled_for(item: Item, inquiry: Inquiry) -> FilledArguments:
 
 
 def _call_of(item: Item, filled: FilledArguments) -> dict[str, Any]:
-    """How the tool is called, through the gateway."""
+    """Return how the tool is called through the gateway."""
     tool = CHANGE if item.get("write") else RUN
     return {"tool": tool, "arguments": {"name": item["name"], "arguments": dict(filled.arguments)}}
 
 
 def described(outcome: ToolAnswer) -> Findings:
-    """What `describe_tools` has answered."""
+    """Return the answer of `describe_tools`."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
     items = [_details(row) for row in rows_of(outcome.data, "tools")]
@@ -336,12 +336,12 @@ def _subject(item: Item) -> ResultSubject:
 
 def _tool(row: Mapping[str, Any]) -> Item:
     item: Item = {"kind": "tool", "tool": FIND, "name": row.get("name"), "signature": row.get("signature")}
-    item |= given({"relevance": row.get("score"), "why": row.get("why"), "write": row.get("write")})
+    item |= nonempty({"relevance": row.get("score"), "why": row.get("why"), "write": row.get("write")})
     return item | {"next": {"tool": DESCRIBE, "arguments": {"names": [row.get("name")]}}}
 
 
 def _details(row: Mapping[str, Any]) -> Item:
     about = {"title": row.get("title"), "description": shortened(str(row.get("description") or ""), _DESCRIPTION)}
-    return {"kind": "tool_details", "tool": DESCRIBE, "name": row.get("name"), **given(about)} | given(
+    return {"kind": "tool_details", "tool": DESCRIBE, "name": row.get("name"), **nonempty(about)} | nonempty(
         {"server": row.get("server"), "input_schema": row.get("inputSchema"), "annotations": row.get("annotations")}
     )

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from thresher.agent.assistant.inquiry import SHOWN, Findings, Inquiry, Item, given, record_of, rows_of, texts_of
+from thresher.agent.assistant.inquiry import SHOWN, Findings, Inquiry, Item, nonempty, record_of, rows_of, texts_of
 from thresher.agent.assistant.questions import API_WORDS, READ_CHARACTERS, TABLE_WORDS, named_in, padded_words
 from thresher.agent.assistant.records import AssistantCall, ResultSubject
 from thresher.agent.assistant.toolbox import ToolAnswer, Toolbox
@@ -38,12 +38,12 @@ _REVIEW_ORDERS: Final = (
     r"(?:suggest )?improvements? (?:of|for|to|in)|how good (?:is|are))"
 )
 _ORDERS: Final = frozenset({"improve", "review", "lint", "rate", "score", "grade", "audit", "assess", "evaluate"})
-"""Of these the words after which the name of an API alone is enough: of weather nobody says them."""
+"""Verbs after which the name of an API alone is enough: no one says them of the weather."""
 _BETWEEN: Final = (
     r"(?:of|for|from|in|on|behind|to|and|or|the|an?|our|my|your|this|that|which|s|own|has|have|apis?|rest|http|openapi|"
     r"called|named|@\w+)"
 )
-"""Words that may stand between an API's name and what is said of it; `@` begins the place of a name."""
+"""Words that may stand between an API's name and the words about it; `@` begins a name."""
 
 
 def assesses(text: str) -> bool:
@@ -52,15 +52,15 @@ def assesses(text: str) -> bool:
 
 
 def reviewed_in(text: str, names: Iterable[tuple[str, Iterable[str]]]) -> tuple[str, ...]:
-    """Which APIs a text asks to have reviewed, the first mentioned first.
+    """Return the APIs of which a text asks for a review, the first mentioned first.
 
-    An API is meant where its name and a word for a description stand together, such as "the description of orders" or
-    "the weather API's docs", and the text asks how good that is; or where it asks for nothing but a review, such as
-    "what is wrong with the orders API" or "improve tmdb". The name alone says nothing: tables have the same names.
+    An API is meant if its name and a word for a description stand together, such as "the description of orders" or "the
+    weather API's docs", and the text asks how good that is; or if it asks only for a review, such as "what is wrong
+    with the orders API" or "improve tmdb". The name alone means nothing: tables have the same names.
 
     Args:
         text: The text.
-        names: Each API with the words that it is called by.
+        names: Each API with its names.
     """
     if (table := TABLE_WORDS.search(text[:READ_CHARACTERS])) is not None and not API_WORDS.search(table[0]):
         return ()
@@ -78,14 +78,14 @@ def reviewed_in(text: str, names: Iterable[tuple[str, Iterable[str]]]) -> tuple[
 
 
 def _is_assessed(plain: str, calls: Mapping[str, str], name: str) -> bool:
-    """Whether a text asks how good something is; an API's own name, such as `review`, does not."""
+    """Return whether a text asks how good something is; an API's own name, such as `review`, does not count."""
     for padded in (one for one, key in calls.items() if key == name):
         plain = plain.replace(padded, " ", 1)
     return _ASSESSED.search(plain) is not None
 
 
 def _is_described(whole: str, number: int) -> bool:
-    """Whether a description of the API in a place is spoken of."""
+    """Return whether the text mentions a description of the API."""
     name = rf"@{number}\b"
     return bool(
         re.search(rf"\b{_DESCRIPTION} (?:{_BETWEEN} )*{name}|{name} (?:{_BETWEEN} )*{_DESCRIPTION}\b", whole)
@@ -94,7 +94,7 @@ def _is_described(whole: str, number: int) -> bool:
 
 
 def _is_all(whole: str, number: int) -> bool:
-    """Whether a text asks for a review of the API in a place and for nothing besides."""
+    """Return whether a text asks only for a review of the API."""
     begins = (
         r"(?: (?:please|can|could|how|should|shall|do|does|i|we|you|would|let|us|what|whats|is|are|the|any|which|s))*"
     )
@@ -111,21 +111,21 @@ USAGE: Final = "analyze_api_usage"
 IMPROVE: Final = "suggest_api_improvements"
 
 EVERY_TAG: Final = "*"
-"""In place of tags: the operations of all of them, those of a tag together."""
+"""Stands for the operations of all tags, those of a tag together."""
 LISTED: Final = 25
-"""Operations of a page of a list."""
+"""Operations on a page of a list."""
 READ_BUDGET: Final = 3_000
 LISTABLE: Final = 0.9
-"""The relevance of a provider's tags: the question asks for a list of what it has."""
+"""The relevance of a provider's tags: the question asks for a list of its operations."""
 LIKELY: Final = 0.25
-"""The relevance from which on the best operation is read where the question asks for details."""
+"""Relevance from which the best operation is read if the question asks for details."""
 _REVIEWED: Final = 3
-"""Providers whose descriptions are reviewed where the question names none."""
+"""Providers whose descriptions are reviewed if the question names none."""
 _FINDINGS: Final = 10
 
 
 async def find_endpoints(box: Toolbox, inquiry: Inquiry, *, limit: int = SHOWN) -> Findings:
-    """Operations that do what is asked for, of the providers that the question names, else of those it goes on from."""
+    """Find operations for a task, of the providers that the question names, else of those that it continues."""
     arguments: dict[str, Any] = {"query": inquiry.text, "limit": limit}
     names = await _known(box)
     named = named_in(inquiry.text, names)
@@ -137,21 +137,21 @@ async def find_endpoints(box: Toolbox, inquiry: Inquiry, *, limit: int = SHOWN) 
 
 
 def found_endpoints(outcome: ToolAnswer) -> Findings:
-    """What `search_api_docs` has answered."""
+    """Return the answer of `search_api_docs`."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
     data = outcome.data
     rows = {str(row.get("id")): row for row in rows_of(data, "endpoints")}
     items = [_endpoint(row) for row in rows.values()] or [_tag(row) for row in rows_of(data, "tags")]
     if data.get("mode") == "browse":
-        items = [item | given({"group": next(iter(texts_of(item, "tags")), "")}) for item in items]
+        items = [item | nonempty({"group": next(iter(texts_of(item, "tags")), "")}) for item in items]
     cursor = data.get("cursor")
     degraded = data.get("degraded")
     return Findings(
         results=tuple(items),
         total=max(int(data.get("total") or 0), len(items)),
         relevance=max((float(item.get("relevance") or LISTABLE) for item in items), default=0.0),
-        filters=given({name: list(texts_of(data, name)) for name in ("providers", "methods")}),
+        filters=nonempty({name: list(texts_of(data, name)) for name in ("providers", "methods")}),
         notes=(*texts_of(data, "notes"), *((f"limited search: {degraded}",) if degraded else ())),
         more=replace(outcome.call, arguments={**outcome.call.arguments, "cursor": cursor}) if cursor else None,
         subjects=tuple(map(_subject, items)),
@@ -161,13 +161,13 @@ def found_endpoints(outcome: ToolAnswer) -> Findings:
 
 
 async def read_named(box: Toolbox, inquiry: Inquiry) -> Findings:
-    """The operation that the question names by its id, or by method and path."""
+    """Return the operation that the question names by its id, or by method and path."""
     call = _named(inquiry)
     return Findings() if call is None else read(await box.call(call))
 
 
 async def read_best(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings:
-    """What was found; tags with their operations, and the best operation in full where the question asks for that."""
+    """Return the findings; tags with their operations, and the best operation in full if the question asks for it."""
     if found.results and found.results[0]["kind"] == "tag":
         return await _list_operations(box, found)
     if inquiry.type not in ("endpoint_info", "tutorial"):
@@ -181,40 +181,42 @@ async def read_best(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings
 
 
 async def _list_operations(box: Toolbox, found: Findings) -> Findings:
-    """The operations of the providers whose tags were found, tag by tag, page by page."""
+    """Return the operations of the providers whose tags were found, tag by tag, page by page."""
     arguments = {"query": "", "providers": list(found.sources), "tags": [EVERY_TAG], "limit": LISTED}
     listed = found_endpoints(await box.call(AssistantCall(SEARCH, arguments)))
     return replace(listed, relevance=found.relevance, named=found.named) if listed.results else found
 
 
 def read(outcome: ToolAnswer) -> Findings:
-    """What `get_api_endpoint` has answered."""
+    """Return the answer of `get_api_endpoint`."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
     data = outcome.data
     item = {**_endpoint(record_of(data, "endpoint")), "kind": "endpoint_details", "tool": READ}
     item.pop("next", None)
-    item |= given({name: data.get(name) for name in _DETAILS})
+    item |= nonempty({name: data.get(name) for name in _DETAILS})
     provider = str(item.get("provider") or "")
-    return Findings((item,), 1, 1.0, given({"providers": [provider]}), subjects=(_subject(item),), sources=(provider,))
+    return Findings(
+        (item,), 1, 1.0, nonempty({"providers": [provider]}), subjects=(_subject(item),), sources=(provider,)
+    )
 
 
 async def reviews_wanted(box: Toolbox, inquiry: Inquiry) -> tuple[str, ...]:
-    """The providers whose descriptions the question asks to have reviewed, by their names."""
+    """Return the names of providers of whose descriptions the question wants a review."""
     if PROVIDERS not in box or not assesses(inquiry.text):
         return ()
     return reviewed_in(inquiry.text, _names(rows_of((await box.call(AssistantCall(PROVIDERS))).data, "providers")))
 
 
 async def report_usage(box: Toolbox, inquiry: Inquiry) -> Findings:
-    """Figures of what was asked, or what descriptions lack."""
+    """Return figures of use, or a review of descriptions."""
     if inquiry.reviewed:
         return await _review(box, inquiry, inquiry.reviewed)
     known = rows_of((await box.call(AssistantCall(PROVIDERS))).data, "providers")
     named = named_in(inquiry.text, _names(known))
     if inquiry.cues.improving:
         return await _review(box, inquiry, named or tuple(str(one.get("name")) for one in known if one.get("active")))
-    arguments = given({"provider": named[0] if len(named) == 1 else "", "time_range": inquiry.cues.time_range})
+    arguments = nonempty({"provider": named[0] if len(named) == 1 else "", "time_range": inquiry.cues.time_range})
     if inquiry.cues.metrics:
         arguments["metrics"] = [*inquiry.cues.metrics, "searches", "reads"]
     outcome = await box.call(AssistantCall(USAGE, arguments))
@@ -222,15 +224,17 @@ async def report_usage(box: Toolbox, inquiry: Inquiry) -> Findings:
         return Findings(problems=(outcome.problem,))
     item = {**outcome.data, "kind": "usage", "tool": USAGE}
     filters = {"providers": list(named[:1]) if "provider" in arguments else [], "metrics": list(inquiry.cues.metrics)}
-    return Findings((item,), 1, 1.0, given({**filters, "time_range": outcome.data.get("time_range")}))
+    return Findings((item,), 1, 1.0, nonempty({**filters, "time_range": outcome.data.get("time_range")}))
 
 
 async def _review(box: Toolbox, inquiry: Inquiry, providers: Sequence[str]) -> Findings:
-    """What is wrong with some descriptions, or with one operation's."""
-    wanted = given({"feedback_type": inquiry.cues.feedback, "limit": _FINDINGS})
+    """Return the flaws of some descriptions, or of one operation's."""
+    wanted = nonempty({"feedback_type": inquiry.cues.feedback, "limit": _FINDINGS})
     subject = inquiry.asked.subject
     endpoint = inquiry.cues.endpoint_id or (subject.read.arguments.get("endpoint_id") if subject else "")
-    about = [given({"endpoint_id": endpoint})] if endpoint else [{"provider": name} for name in providers[:_REVIEWED]]
+    about = (
+        [nonempty({"endpoint_id": endpoint})] if endpoint else [{"provider": name} for name in providers[:_REVIEWED]]
+    )
     parts = [
         reviewed(one)
         for one in await asyncio.gather(*(box.call(AssistantCall(IMPROVE, one | wanted)) for one in about))
@@ -241,7 +245,7 @@ async def _review(box: Toolbox, inquiry: Inquiry, providers: Sequence[str]) -> F
         results=tuple(item for part in parts for item in part.results),
         total=sum(part.total for part in parts),
         relevance=1.0,
-        filters=given({"providers": names, "feedback_type": inquiry.cues.feedback}),
+        filters=nonempty({"providers": names, "feedback_type": inquiry.cues.feedback}),
         notes=(f"{left} more providers: name the one that you mean",) if left > 0 and not endpoint else (),
         problems=tuple(problem for part in parts for problem in part.problems),
         more=parts[0].more if len(parts) == 1 else None,
@@ -250,7 +254,7 @@ async def _review(box: Toolbox, inquiry: Inquiry, providers: Sequence[str]) -> F
 
 
 def reviewed(outcome: ToolAnswer) -> Findings:
-    """What `suggest_api_improvements` has answered."""
+    """Return the answer of `suggest_api_improvements`."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
     cursor = outcome.data.get("cursor")
@@ -269,7 +273,7 @@ def _reviewed(data: Mapping[str, Any]) -> list[Item]:
         "total": data.get("total"),
     }
     told = record_of(data, "score")
-    score |= given({"score": told.get("value"), "formula": told.get("formula")})
+    score |= nonempty({"score": told.get("value"), "formula": told.get("formula")})
     findings = rows_of(data, "findings")
     return [
         score,
@@ -278,7 +282,7 @@ def _reviewed(data: Mapping[str, Any]) -> list[Item]:
 
 
 async def _known(box: Toolbox) -> list[tuple[str, tuple[str, ...]]]:
-    """The active providers, each with the words that it is called by."""
+    """Return the active providers, each with its names."""
     if PROVIDERS not in box:
         return []
     return _names(
@@ -287,7 +291,7 @@ async def _known(box: Toolbox) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _carried(inquiry: Inquiry, names: Sequence[tuple[str, tuple[str, ...]]]) -> list[str]:
-    """Where to look for a question that does not say so: where the last one was answered from, or the context."""
+    """Return where to search for a question that does not say so: the source of the last answer, or the context."""
     there = {name for name, _ in names}
     carried = [name for name in inquiry.asked.sources if name in there]
     return carried or list(named_in(inquiry.context, names))
@@ -301,7 +305,7 @@ def _names(providers: Sequence[Mapping[str, Any]]) -> list[tuple[str, tuple[str,
 
 
 def _named(inquiry: Inquiry) -> AssistantCall | None:
-    """The call that reads what the question names; None where it names nothing."""
+    """Return the call that reads the named operation; None if the question names none."""
     cues = inquiry.cues
     if cues.endpoint_id:
         return AssistantCall(READ, {"endpoint_id": cues.endpoint_id, "budget": READ_BUDGET})
@@ -313,7 +317,7 @@ def _named(inquiry: Inquiry) -> AssistantCall | None:
 
 
 def _joined(details: Findings, found: Findings) -> Findings:
-    """An operation in full, and the others that were found with it."""
+    """Return an operation in full, and the others found with it."""
     if details.problems:
         return replace(found, problems=(*found.problems, *details.problems))
     others = tuple(zip(found.results[1:4], found.subjects[1:4], strict=True))
@@ -328,7 +332,7 @@ def _joined(details: Findings, found: Findings) -> Findings:
 
 def _endpoint(row: Mapping[str, Any]) -> Item:
     names = ("id", "title", "description", "provider", "version", "method", "path", "operation_id", "tags", "tips")
-    item: Item = {"kind": "endpoint", "tool": SEARCH, **given({name: row.get(name) for name in names})}
+    item: Item = {"kind": "endpoint", "tool": SEARCH, **nonempty({name: row.get(name) for name in names})}
     item["relevance"] = row.get("relevance")
     item |= {"deprecated": True} if row.get("deprecated") else {}
     return item | {"next": {"tool": READ, "arguments": {"endpoint_id": row.get("id")}}}
@@ -336,7 +340,7 @@ def _endpoint(row: Mapping[str, Any]) -> Item:
 
 def _tag(row: Mapping[str, Any]) -> Item:
     names = ("provider", "tag", "description", "operations")
-    item: Item = {"kind": "tag", "tool": SEARCH, **given({name: row.get(name) for name in names})}
+    item: Item = {"kind": "tag", "tool": SEARCH, **nonempty({name: row.get(name) for name in names})}
     arguments = {"query": "", "providers": [row.get("provider")], "tags": [row.get("tag")]}
     return item | {"next": {"tool": SEARCH, "arguments": arguments}}
 

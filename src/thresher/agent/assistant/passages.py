@@ -1,6 +1,6 @@
 """Answers from documents: passages that answer a question, and a document's lines.
 
-Invariant: texts go out verbatim, clipped and saying so.
+Invariant: texts are verbatim; a cut is marked.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from thresher.agent.assistant.inquiry import Findings, Inquiry, Item, given, record_of, rows_of, texts_of
+from thresher.agent.assistant.inquiry import Findings, Inquiry, Item, nonempty, record_of, rows_of, texts_of
 from thresher.agent.assistant.records import AssistantCall, ResultSubject
 from thresher.agent.assistant.toolbox import ToolAnswer, Toolbox
 from thresher.core import shortened
@@ -22,7 +22,7 @@ READ_BUDGET: Final = 2_000
 
 
 async def find_passages(box: Toolbox, inquiry: Inquiry) -> Findings:
-    """Passages of all repositories; where the question goes on about one, of that one first."""
+    """Find passages in all repositories; if the question continues about one, its passages first."""
     arguments = {"query": inquiry.text, "limit": PASSAGES}
     if inquiry.asked.kind == "documents" and inquiry.asked.sources:
         found = found_passages(
@@ -34,12 +34,12 @@ async def find_passages(box: Toolbox, inquiry: Inquiry) -> Findings:
 
 
 async def keep(_box: Toolbox, _inquiry: Inquiry, found: Findings) -> Findings:
-    """The passages are the answer."""
+    """Return the passages unchanged: they are the answer."""
     return found
 
 
 def found_passages(outcome: ToolAnswer) -> Findings:
-    """What `search_documents` has answered."""
+    """Return the answer of `search_documents`."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
     data = outcome.data
@@ -58,7 +58,7 @@ def found_passages(outcome: ToolAnswer) -> Findings:
 
 
 def read(outcome: ToolAnswer) -> Findings:
-    """What `read_document` has answered."""
+    """Return the answer of `read_document`."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
     about = outcome.call.arguments
@@ -75,7 +75,7 @@ def _passage(row: Mapping[str, Any]) -> Item:
     return {
         "kind": "passage",
         "tool": SEARCH,
-        **given({"title": row.get("title"), **place, "heading": list(texts_of(part, "heading_path"))}),
+        **nonempty({"title": row.get("title"), **place, "heading": list(texts_of(part, "heading_path"))}),
         "lines": lines,
         "text": shortened(text, TEXT_CHARACTERS),
         "next": {"tool": READ, "arguments": {**place, "lines": lines}},

@@ -1,7 +1,7 @@
 """Answers about databases: the tables that a question needs, one table in full, how many rows, the last statements.
 
-Invariant: the one statement that is run is a count of a table's rows, where the question asks for nothing else; it goes
-through the guard like any other. Any other statement is for the user or a model to write.
+Invariant: the only statement that is run is a count of a table's rows, if the question asks for nothing else; it goes
+through the guard like any other. All other statements are written by the user or a model.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from thresher.agent.assistant.inquiry import SHOWN, Findings, Inquiry, Item, given, record_of, rows_of, texts_of
+from thresher.agent.assistant.inquiry import SHOWN, Findings, Inquiry, Item, nonempty, record_of, rows_of, texts_of
 from thresher.agent.assistant.questions import named_in
 from thresher.agent.assistant.records import AssistantCall, ResultSubject
 from thresher.agent.assistant.toolbox import ToolAnswer, Toolbox
@@ -23,11 +23,11 @@ CONNECTIONS: Final = "sql_connection_list"
 LOG: Final = "sql_activity_log"
 QUERY: Final = "sql_query"
 _ASKED: Final = 12
-"""Connections whose tables are searched, where the question names none."""
+"""Connections whose tables are searched if the question names none."""
 _SHOWN: Final = 2
 """Connections whose tables are shown: those that fit best."""
 _NEAR: Final = 0.5
-"""The part of the best probability from which on a second connection is shown."""
+"""Fraction of the best probability from which a second connection is shown."""
 _BUDGET: Final = 700
 _NO_SERVER: Final = "servoy"
 """The dialect of a workspace's column information, on which no statement can run."""
@@ -40,13 +40,13 @@ _EMPTY: Final = frozenset(
     """a an the all of in on at there are is do does we you have has had database databases db table tables row rows
     record records entry entries connection total overall altogether now stored known exist""".split()  # noqa: SIM905 - a text is easier to read
 )
-"""Words that leave a count as it is; any other one, such as "not", "my" or "without", asks for a part of the rows."""
+"""Words that do not restrict a count; any other one, such as "not", "my" or "without", asks for a part of the rows."""
 _OUR_DATABASE: Final = re.compile(r"\b(?:my|our|your|this|that)\s+(?=(?:databases?|db|connection)\b)", re.I)
 _QUOTES: Final[Mapping[str, tuple[str, str]]] = {"mysql": ("`", "`"), "mariadb": ("`", "`"), "mssql": ("[", "]")}
 
 
 async def find_tables(box: Toolbox, inquiry: Inquiry) -> Findings:
-    """The tables that a question needs, of the databases that it names, or else of those whose tables fit best."""
+    """Find the tables that a question needs, in the databases that it names, or else those that fit best."""
     listed = await box.call(AssistantCall(CONNECTIONS))
     if listed.problem:
         return Findings(problems=(listed.problem,))
@@ -63,11 +63,11 @@ async def find_tables(box: Toolbox, inquiry: Inquiry) -> Findings:
 
 
 NAMED: Final = 0.3
-"""The least relevance of a database that the question names: there is always a schema to show."""
+"""Least relevance of a database that the question names: there is always a schema to show."""
 
 
 async def count_rows(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings:
-    """What was found; before it the count, where the question asks how many rows one table has, and nothing else."""
+    """Return the findings, preceded by the count if the question asks only how many rows one table has."""
     first = next(iter(found.results), None)
     if first is None or QUERY not in box or (table := _counted(inquiry.query, first)) is None:
         return found
@@ -85,7 +85,7 @@ async def count_rows(box: Toolbox, inquiry: Inquiry, found: Findings) -> Finding
 
 
 def _counted(query: str, schema: Mapping[str, Any]) -> str | None:
-    """The table whose rows a question counts; None where it says anything besides, or two tables may be meant."""
+    """Return the table whose rows a question counts; None if it says more, or two tables may be meant."""
     match = _COUNT.match(query)
     if match is None:
         return None
@@ -96,13 +96,13 @@ def _counted(query: str, schema: Mapping[str, Any]) -> str | None:
 
 
 def _words(text: str) -> set[str]:
-    """What a text says beside the empty words: the stems of its words; a function word stands for itself."""
+    """Return the stems of a text's words without the empty ones; a function word stands for itself."""
     words = [word.lower() for word in re.findall(r"\w+", text) if word.lower() not in _EMPTY]
     return {stem for word in words for stem in terms(word) or [word]}
 
 
 def _spaced(name: str) -> str:
-    """The words of a name as programs write it."""
+    """Return the words of a name as in programs."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_+", " ", name)
 
 
@@ -112,12 +112,12 @@ def _quoted(table: str, dialect: str) -> str:
 
 
 def _names_of(connection: str) -> tuple[str, ...]:
-    """What a question may call a database: its name, with its words apart."""
+    """Return the names of a database in questions: its name, with its words apart."""
     return connection, _spaced(connection)
 
 
 def _fit(outcome: ToolAnswer) -> float:
-    """The probability of the best table; of one that the question names, 1."""
+    """Return the probability of the best table; 1 for one that the question names."""
     if "table" in outcome.call.arguments and not outcome.problem:
         return 1.0
     fitting = record_of(outcome.data, "fitting").values()
@@ -125,12 +125,12 @@ def _fit(outcome: ToolAnswer) -> float:
 
 
 def shown(outcome: ToolAnswer) -> Findings:
-    """What `query_database_schema` has answered."""
+    """Return the answer of `query_database_schema`."""
     return replace(_joined([outcome], 0, [outcome.problem] if outcome.problem else []), relevance=1.0)
 
 
 async def report_statements(box: Toolbox, _inquiry: Inquiry) -> Findings:
-    """The last statements that were asked of databases."""
+    """Return the last statements sent to databases."""
     outcome = await box.call(AssistantCall(LOG, {"limit": SHOWN}))
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
@@ -158,7 +158,7 @@ def _joined(outcomes: Sequence[ToolAnswer], left: int, problems: Iterable[str]) 
     return Findings(
         results=tuple(items),
         total=len(items),
-        filters=given({"connections": list(names)}),
+        filters=nonempty({"connections": list(names)}),
         notes=(f"{left} more databases were not searched: name the one that you mean",) if left > 0 else (),
         problems=tuple(problems),
         subjects=tuple(

@@ -1,7 +1,7 @@
-"""Answers questions without a model: reads what is wanted, chooses tools, calls them, and formats what they give.
+"""Answers questions without a model: classifies them, chooses and calls tools, and formats the answers.
 
-Invariant: tools are called through `calling`, for the asking caller; a tool that fails costs its own part of the answer
-and no more. A conversation engine with a model can stand beside it and fall back on `ask`.
+Invariant: tools are called through `calling`, for the asking caller; a tool that fails costs only its own part of the
+answer. A conversation engine with a model can stand beside it and fall back on `ask`.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ CONTEXT_CHARACTERS: Final = 20_000
 NAMED: Final = 0.9
 """Confidence in a question that names an operation: it is about that one."""
 WEAK: Final = 0.2
-"""A kind whose best result is less relevant is shown only where no other has found anything better."""
+"""A kind whose best result is less relevant is shown only if no other has found anything better."""
 ALSO: Final = 0.2
-"""The least probability at which a kind is shown beside the likeliest."""
+"""Least probability at which a kind is shown beside the most likely one."""
 SURE: Final = 0.9
-"""The probability of a kind at which what fits little is shown all the same: nothing else is meant."""
+"""Probability of a kind at which even weak results are shown: nothing else is meant."""
 REPORTED: Final = 0.6
-"""The least confidence in a wish for figures that no word of the question bears out."""
+"""Least confidence in a wish for figures that no word of the question confirms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class Assistant:
 
     Args:
         calling: Runs tools.
-        intents: Says which packs a question asks for.
-        database: Where conversations are, and the vectors of training lines.
+        intents: Routes questions to packs.
+        database: The database of conversations and of the training lines' vectors.
         encoder: Embeds questions.
 
     Attributes:
@@ -73,25 +73,25 @@ class Assistant:
         self._reader = IntentReader(database, encoder)
 
     async def prepare(self, caller: Caller) -> None:
-        """Have at hand what reads a question before the first one comes."""
+        """Prepare the classification of questions before the first one comes."""
         await self._reader.prepare(caller.tenant)
 
     async def close(self) -> None:
-        """End what runs beside the answers."""
+        """Stop the background work."""
         await self._reader.close()
 
     async def ask(self, caller: Caller, query: str, *, context: str = "", session_id: str = "") -> AssistantAnswer:
         """Answer a question.
 
         Args:
-            caller: Who asks.
-            query: The question, in any words; it may go on from the last ones of its conversation.
-            context: What the conversation is about, in the asker's words.
-            session_id: Names the conversation, as its last answer did; a new one begins without.
+            caller: The caller.
+            query: The question, in any words; it may continue the last ones of its conversation.
+            context: The topic of the conversation, in the asker's words.
+            session_id: The conversation's id, from its last answer; without one a new conversation begins.
 
         Raises:
-            InvalidInput: Question or context is empty or too long, or the id is none that was given out.
-            NotFound: There is no such conversation, or its day is over.
+            InvalidInput: Question or context is empty or too long, or the id is not valid.
+            NotFound: The conversation does not exist or has expired.
             StoreUnavailable: The database does not answer.
         """
         query, context = checked(query, context)
@@ -128,7 +128,7 @@ class Assistant:
     async def _remembered(
         self, caller: Caller, answer: AssistantAnswer, understood: _ReadQuestion, found: Findings
     ) -> AssistantAnswer:
-        """The answer, its turn kept; where that fails, it says so."""
+        """Return the answer after storing its turn; a failure is noted."""
         reply = answer.response
         turn = RememberedTurn(
             query=answer.query,
@@ -149,10 +149,10 @@ class Assistant:
 
 
 def checked(query: object, context: object = "") -> tuple[str, str]:
-    """A question and its context that can be answered.
+    """Return a question and its context that can be answered.
 
     Raises:
-        InvalidInput: One is no text, or too long, or the question is blank.
+        InvalidInput: One is not text, or too long, or the question is blank.
     """
     for name, value, most in (("query", query, QUERY_CHARACTERS), ("context", context, CONTEXT_CHARACTERS)):
         if not isinstance(value, str):
@@ -168,10 +168,10 @@ def checked(query: object, context: object = "") -> tuple[str, str]:
 
 
 async def _with_reviews(box: Toolbox, understood: _ReadQuestion) -> _ReadQuestion:
-    """A question, understood as one for a review where it names an API together with words about its description.
+    """Return a question, read as one for a review if it names an API together with words about its description.
 
-    What is read from words alone cannot know this: the lines that teach it hold some names of APIs and not the
-    installed ones, which are also names of tables and of things to ask about.
+    The classifier cannot know this: its lines hold some names of APIs but not the installed ones, which are also names
+    of tables and of other things.
     """
     inquiry = understood.inquiry
     if inquiry.asked.lost or inquiry.asked.more is not None or inquiry.cues.names_call:
@@ -184,7 +184,7 @@ async def _with_reviews(box: Toolbox, understood: _ReadQuestion) -> _ReadQuestio
 
 
 async def _answered(box: Toolbox, understood: _ReadQuestion) -> Findings:
-    """What the tools say; where nothing is wanted that is known, and nothing fits well, that nothing does."""
+    """Return the tools' answers; if no wish is recognised and nothing fits well, say that nothing does."""
     inquiry = understood.inquiry
     if inquiry.asked.lost:
         return Findings()
@@ -202,7 +202,7 @@ async def _answered(box: Toolbox, understood: _ReadQuestion) -> Findings:
 
 
 async def _reported(box: Toolbox, inquiry: Inquiry, routed: Mapping[str, float], there: Sequence[str]) -> Findings:
-    """Figures: of the use of APIs, or the statements that databases were asked; or reviews of descriptions."""
+    """Return figures of the use of APIs, the last statements to databases, or reviews of descriptions."""
     statements = (
         not inquiry.reviewed
         and DATABASES in there
@@ -214,7 +214,7 @@ async def _reported(box: Toolbox, inquiry: Inquiry, routed: Mapping[str, float],
 
 
 async def _chosen(box: Toolbox, understood: _ReadQuestion, there: Sequence[str]) -> Findings:
-    """What every kind finds, the likeliest kind first; others only where they are nearly as likely."""
+    """Return every kind's findings, the most likely first; others only if they are nearly as likely."""
     inquiry = understood.inquiry
     parts = await asyncio.gather(*(KINDS[name].find(box, inquiry) for name in there))
     found = dict(zip(there, parts, strict=True))
@@ -230,7 +230,7 @@ async def _chosen(box: Toolbox, understood: _ReadQuestion, there: Sequence[str])
 
 
 def _joined(parts: Sequence[Findings]) -> Findings:
-    """What several kinds have found, as one, in their order."""
+    """Join the findings of several kinds, in their order."""
     used = [part for part in parts if part.results]
     filters: dict[str, Any] = {}
     for part in reversed(used):

@@ -1,7 +1,7 @@
-"""Calls tools for the assistant, by the one door through which tools are run.
+"""Calls tools for the assistant, through `calling`.
 
-Invariant: arguments that a tool's schema does not allow are never sent; whatever a tool does, the answer is an outcome
-and no exception.
+Invariant: arguments that a tool's schema does not allow are never sent; whatever a tool does, the result is an answer
+and not an exception.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from thresher.core import JSON, Caller, Said, ThresherError, event, traced
 logger = logging.getLogger("thresher.agent")
 
 CALL_SECONDS: Final = 20.0
-"""How long a tool may take before the answer goes out without it."""
+"""How long a tool may take before the answer is given without it."""
 _PROBLEM_CHARACTERS: Final = 400
 _ENDING_SECONDS: Final = 1.0
-"""How long a call that is broken off may take to end."""
+"""How long a cancelled call may take to end."""
 _UNFORESEEN: Final = "Something went wrong inside Thresher. Its log tells more under this trace id."
 
 
@@ -33,10 +33,10 @@ class ToolAnswer:
     """How a call ended.
 
     Attributes:
-        call: What was called.
-        data: The answer's structured content; empty where there is none.
+        call: The call.
+        data: The answer's structured content; may be empty.
         text: The answer's text.
-        problem: Why there is no answer; empty where there is one.
+        problem: Why there is no answer; else empty.
     """
 
     call: AssistantCall
@@ -46,11 +46,11 @@ class ToolAnswer:
 
 
 class Toolbox:
-    """The tools that a caller is shown.
+    """The tools that a caller sees.
 
     Args:
         calling: Runs them.
-        caller: For whom.
+        caller: The caller.
         schemas: Their input schemas, by name.
 
     Attributes:
@@ -66,7 +66,7 @@ class Toolbox:
 
     @classmethod
     async def of(cls, calling: Calling, caller: Caller) -> Toolbox:
-        """The tools that a caller is shown now."""
+        """Return the tools that a caller sees now."""
         await calling.ready(caller)
         listed = await calling.listed(caller, "own")
         own = {tool.name: tool.input_schema for tool in calling.own}
@@ -76,7 +76,7 @@ class Toolbox:
         return name in self._schemas
 
     async def call(self, call: AssistantCall) -> ToolAnswer:
-        """Call a tool; one that is not there, or does not take the arguments, is not called."""
+        """Call a tool; one that does not exist, or does not accept the arguments, is not called."""
         if call.tool not in self._schemas:
             return ToolAnswer(call, problem=f"There is no tool {call.tool}.")
         if wrong := self._wrong(call):
@@ -88,7 +88,7 @@ class Toolbox:
         return _outcome(call, answer)
 
     def _wrong(self, call: AssistantCall) -> str:
-        """What a tool's schema says against arguments; empty where nothing."""
+        """Return the schema's objection to the arguments; empty without one."""
         if (validator := self._validators.get(call.tool)) is None:
             try:
                 validator = self._validators[call.tool] = jsonschema_rs.validator_for(dict(self._schemas[call.tool]))
@@ -104,10 +104,10 @@ class Toolbox:
 async def run_tool(
     calling: Calling, caller: Caller, name: str, arguments: Mapping[str, Any], seconds: float
 ) -> Result | str:
-    """Call a tool, whatever becomes of it. One that does not end when it is broken off is left behind.
+    """Call a tool. One that does not end when it is cancelled is left behind.
 
     Returns:
-        What the tool answered, or why there is no answer.
+        The tool's answer, or why there is none.
     """
     call = asyncio.create_task(_answer(calling, caller, Call(name, dict(arguments))))
     try:

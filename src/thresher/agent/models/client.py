@@ -1,10 +1,9 @@
-"""LangChain's chat model as it asks a service: what is sent, and over which connection.
+"""Sends requests to a model's service.
 
-LangChain makes the request of its messages and of the functions; the official client sends it. The answer is read by
-`reading`.
+LangChain builds them, the official client sends them, and `reading` reads the answers.
 
-Invariant: of this process' environment nothing goes to a service, and nothing but what is written here; the key is in
-the header of that service's requests alone.
+Invariant: nothing of this process's environment is sent to a service, and only what is written here; the key is only in
+the header of that service's requests.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ class ModelClient:
     Args:
         url: The service's address; its query is sent with every request.
         model: The service's name for the model.
-        key: Sent as a bearer token; None: none is.
-        hint: What to check where the service fails.
+        key: Sent as a bearer token; None for no key.
+        hint: What to check if the service fails.
     """
 
     def __init__(self, url: str, model: str, key: str | None, hint: str) -> None:
@@ -78,16 +77,16 @@ class ModelClient:
         dialect: Dialect,
         more: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """A request's body, with what the service takes.
+        """Return a request's body, with the options that the service accepts.
 
         Args:
             messages: The conversation.
             functions: Tools that the model may call.
             choice: `auto`, `none`, `required` or a function's name.
-            temperature: None: the service's own.
-            max_tokens: Of the answer; None: the service's own limit.
-            dialect: How the service wants to be asked.
-            more: What is sent besides, as it stands; what is about functions goes with functions alone.
+            temperature: None for the service's own.
+            max_tokens: Of the answer; None for the service's own limit.
+            dialect: The variant of the wire format that the service accepts.
+            more: Further fields, sent unchanged; those about functions are sent only with functions.
         """
         fields: dict[str, Any] = {**more, "stream": True}
         if not functions:
@@ -109,11 +108,11 @@ class ModelClient:
 
     @asynccontextmanager
     async def post(self, payload: Mapping[str, Any]) -> AsyncGenerator[ServiceAnswer]:
-        """Send a request; the block has an answer whose status says success.
+        """Send a request; the block has an answer with a successful status.
 
         Raises:
-            Refused: The service refuses.
-            Lost: The connection broke, or could not be made.
+            RequestRefused: The service refuses.
+            RequestLost: The connection broke, or could not be made.
             ModelError: The address cannot be used.
         """
         sent = False
@@ -143,15 +142,15 @@ class ModelClient:
         return RequestLost(type(error).__name__)
 
     async def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         await self._web.aclose()
 
 
 class ServiceAnswer:
-    """An answer that has begun to come.
+    """An answer that has begun to arrive.
 
     Args:
-        response: Whose status says success.
+        response: With a successful status.
     """
 
     def __init__(self, response: httpx2.Response) -> None:
@@ -162,19 +161,19 @@ class ServiceAnswer:
         self.is_whole = "json" in kind and "event-stream" not in kind
 
     def abort(self) -> None:
-        """End the connection now; a reader finds it broken."""
+        """Close the connection now; a reader gets an error."""
         self._response.extensions["network_stream"].abort()
 
     async def read(self) -> bytes:
-        """All of it."""
+        """Return the whole answer."""
         return await self._response.aread()
 
     async def part(self) -> bytes:
-        """What has come since the last part; nothing at the end."""
+        """Return what has arrived since the last part; empty at the end."""
         return await anext(self._parts, b"")
 
     async def finish(self, seconds: float) -> None:
-        """Wait a moment for its end, so that the connection can serve again."""
+        """Wait briefly for its end, so that the connection can be used again."""
         with suppress(TimeoutError, *_BROKEN):
             async with asyncio.timeout(seconds):
                 while await self.part():
@@ -182,16 +181,16 @@ class ServiceAnswer:
 
 
 class _RequestBuilder(ChatOpenAI):
-    """LangChain's chat model, of which the requests are wanted alone."""
+    """LangChain's chat model, used only to build requests."""
 
     def payload(self, messages: Sequence[MessageLikeRepresentation], fields: Mapping[str, Any]) -> dict[str, Any]:
-        """What it would send."""
+        """Return the body that it would send."""
         make = cast("Callable[..., dict[str, Any]]", self._get_request_payload)  # pyright: ignore[reportUnknownMemberType] - untyped there
         return make(list(messages), **fields)
 
 
 async def _no_key() -> str:
-    """What stands in for a key in the libraries: the real one is added to requests on their way out."""
+    """Return a placeholder for the libraries: the real key is added to requests when they are sent."""
     return "none"
 
 

@@ -1,6 +1,6 @@
-"""The SQL of registered models: which there are, and whose.
+"""The SQL of registered models.
 
-Invariant: a model is written under its owner, so that no user's takes the place of the tenant's, or of another user's.
+Invariant: a model is written under its owner, so that no user's replaces the tenant's, or another user's.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _REMOVE: Final = f"delete from chat_model where {_MINE} returning id"  # noqa: S
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """A registered model as it is kept.
+    """A stored model.
 
     Attributes:
         id: Its row.
-        owner: The user whose alone it is; None: the tenant's.
-        name: Ours for it.
+        owner: The user who owns it; None for the tenant.
+        name: Its name in Thresher.
         url: The service's address.
         model: The service's name for it.
-        key: Sealed; None where the service wants none.
+        key: Sealed; None without a key.
         enabled: Whether conversations may use it.
         created_at: When it was registered.
     """
@@ -59,17 +59,20 @@ class ModelRow:
 
 
 async def seen(database: Database, caller: Caller) -> dict[str, ModelRow]:
-    """The models that the caller sees, by name: the user's own ones first, each group by age; own names hide others."""
+    """Return the models that the caller sees, by name: the user's own first, each group by age.
+
+    A user's model hides a model of the tenant with the same name.
+    """
     return seen_of(await database.once(caller.tenant, seen_statement(caller)))
 
 
 def seen_statement(caller: Caller) -> Send:
-    """The statement that reads them."""
+    """Return the statement that reads them."""
     return _statement(caller, _SEEN, {})
 
 
 def seen_of(rows: Sequence[tuple[Any, ...]]) -> dict[str, ModelRow]:
-    """What that statement has read, by name."""
+    """Return the models in that statement's rows, by name."""
     found: dict[str, ModelRow] = {}
     for row in map(_row, rows):
         found.setdefault(row.name, row)
@@ -79,18 +82,18 @@ def seen_of(rows: Sequence[tuple[Any, ...]]) -> dict[str, ModelRow]:
 async def add(
     database: Database, caller: Caller, name: str, url: str, model: str, key: bytes | None, *, replace: bool
 ) -> ModelRow | None:
-    """Register a model of the caller's user (the tenant's where it has none); None where the name is taken."""
+    """Register a model of the caller's user (or the tenant without one); None if the name is taken."""
     values = {"name": name, "url": url, "model": model, "key": key, "replace": replace}
     return _one(await _rows(database, caller, _ADD, **values))
 
 
 async def enable(database: Database, caller: Caller, name: str, *, enabled: bool) -> ModelRow | None:
-    """Switch the caller's own model of a name; None where there is none."""
+    """Enable or disable the caller's own model of a name; None if there is none."""
     return _one(await _rows(database, caller, _ENABLE, name=name, enabled=enabled))
 
 
 async def remove(database: Database, caller: Caller, name: str) -> None:
-    """Forget the caller's own model of a name."""
+    """Delete the caller's own model of a name."""
     await _sent(database, caller, _REMOVE, {"name": name})
 
 

@@ -1,6 +1,6 @@
-"""Reads a model's answer off the wire, whole or streamed: words, thoughts, calls, usage.
+"""Reads a model's answer from the wire, whole or streamed: text, reasoning, calls, usage.
 
-Invariant: bounded in size; what a service leaves out or writes otherwise never fails an answer that can be read.
+Invariant: bounded in size; missing or unusual fields never fail an answer that can be read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LONGEST: Final = max(map(len, _CLOSING))
 
 
 class SpokenText:
-    """What of a stream is said aloud."""
+    """The part of a stream that is not reasoning."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -42,7 +42,7 @@ class SpokenText:
         self._begun = False
 
     def feed(self, text: str) -> str:
-        """Take a piece; returns what of it, and of what was held back, is said."""
+        """Add a piece; returns the text, of it and of what was held back, that belongs to the answer."""
         if self._begun:
             return text
         self._held += text
@@ -51,11 +51,11 @@ class SpokenText:
         return self._closed() if self._thinking else self._begin(self._held)
 
     def rest(self) -> str:
-        """What was held back and turns out to be said, at the end of the answer."""
+        """Return the held-back text that turns out to belong to the answer at its end."""
         return "" if self._thinking else self._held
 
     def _opened(self) -> bool:
-        """Whether it is known how the answer begins."""
+        """Return whether it is known how the answer begins."""
         self._held = self._held.lstrip()
         if any(mark.startswith(self._held) for mark in _OPENING if mark != self._held):
             return False  # nothing yet, or the beginning of a mark
@@ -80,11 +80,11 @@ class SpokenText:
 
 
 MOST_CALLS: Final = 128
-"""Of one answer: a model that calls more repeats itself, and each call would stay in the conversation."""
+"""Most calls of one answer: a model that calls more repeats itself, and each call would stay in the conversation."""
 
 
 def paired(text: str) -> str:
-    """The text with halves of surrogate pairs joined where they meet, and replaced where they do not."""
+    """Return the text with adjacent halves of surrogate pairs joined, and single ones replaced."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -103,11 +103,11 @@ class CallPieces:
         self._begun: list[_Begun] = []
 
     def feed(self, pieces: Sequence[Mapping[str, Any]]) -> None:
-        """Take the pieces of a delta.
+        """Add the pieces of a delta.
 
         Raises:
-            ModelError: The answer has more than `MOST_CALLS` calls.
-            TypeError, AttributeError: The pieces are malformed.
+            ModelError: The answer has more than `MOST_CALLS` calls. TypeError, AttributeError: The pieces are
+                malformed.
         """
         for piece in pieces:
             function: Mapping[str, Any] = piece.get("function") or {}
@@ -116,7 +116,7 @@ class CallPieces:
             call.arguments += arguments if isinstance(arguments, str) else dumps(arguments)
 
     def _of(self, index: object, number: str, name: str) -> _Begun:
-        """The call that a piece belongs to; one that names an id or a function that differ begins another."""
+        """Return the call of a piece; another id or function name begins a new call."""
         if not isinstance(number, str) or not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a service's
             raise TypeError("a call is named by no text")
         found = next((one for one in reversed(self._begun) if index is None or one.index == index), None)
@@ -132,7 +132,7 @@ class CallPieces:
         return found
 
     def whole(self) -> tuple[FunctionCall, ...]:
-        """The calls, in the order in which they began.
+        """Return the calls, in the order in which they began.
 
         Raises:
             TypeError: One names no function.
@@ -167,10 +167,10 @@ _UNREADABLE: Final = (ValueError, TypeError, KeyError, IndexError, AttributeErro
 
 
 class AnswerReader:
-    """One answer as it comes.
+    """One answer as it arrives.
 
     Args:
-        hint: What to check where the service fails.
+        hint: What to check if the service fails.
     """
 
     def __init__(self, hint: str) -> None:
@@ -185,18 +185,18 @@ class AnswerReader:
         self._model = ""
         self._said = False
         self.begun = False
-        """Whether the model has said anything, if only to itself."""
+        """Whether the model has produced anything, including reasoning."""
         self.done = False
-        """Whether the stream has said that it is at its end."""
+        """Whether the stream has announced its end."""
 
     def feed(self, data: bytes) -> str:
-        """Take bytes as they came.
+        """Add bytes as received.
 
         Returns:
-            What they say, of all events that are whole now; empty where that is nothing.
+            The chunk of all events that are complete now; may be empty.
 
         Raises:
-            ModelError: They are no such stream, or the service tells of a failure.
+            ModelError: They are not such a stream, or the service reports a failure.
         """
         lines = (self._rest + data).split(b"\n") if self._rest else data.split(b"\n")
         self._rest = lines.pop()
@@ -211,11 +211,11 @@ class AnswerReader:
             raise self._unreadable() from None
 
     def end(self) -> tuple[AnswerChunk, ...]:
-        """What remains to be told at the end of the stream; the last chunk is the answer's last.
+        """Return the remaining chunks at the end of the stream; the last chunk is the answer's last.
 
         Raises:
-            ModelError: It said nothing, or a call in it is none.
-            Lost: It broke off.
+            ModelError: It is empty, or a call in it is not valid.
+            RequestLost: It broke off.
         """
         text = self.feed(b"\n") if self._rest and not self.done else ""  # the last line may lack its end
         if not self.done and self._finish is None:
@@ -273,10 +273,10 @@ class AnswerReader:
 
 
 def whole(payload: bytes, hint: str) -> tuple[AnswerChunk, ...]:
-    """The pieces of an answer that a service gave at once, where it was asked for a stream.
+    """Return the chunks of an answer that a service sent at once although a stream was requested.
 
     Raises:
-        ModelError: It is none, or it is empty.
+        ModelError: It is not an answer, or it is empty.
     """
     answer = completion(payload, hint)
     last = AnswerChunk("", _with_ids(answer), answer.usage, answer.finish, answer.model)

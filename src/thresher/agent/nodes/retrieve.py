@@ -1,7 +1,7 @@
 """The step that searches documents: rephrase, retrieve, grade, place.
 
-What it finds is placed at the end of the prompt of this turn. In the history there is one message for people, which
-models are never shown; where nothing is relevant, the turn goes on as if there had been no search.
+The result is placed at the end of this turn's prompt. The history has one message about it for people, which models are
+never shown; if nothing is relevant, the turn continues as if there had been no search.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from thresher.embedding import count_tokens
 logger = logging.getLogger("thresher.agent")
 
 _WORDS: Final = 1_000
-"""Characters of the person's message that are searched for beside the rephrased question."""
+"""Characters of the person's message that are searched for besides the rephrased question."""
 _CLOSED: Final = f"{SEARCH} is not offered now. Answer with what there is."
 
 
 @dataclass(frozen=True, slots=True)
 class _RetrievedPassages:
-    """What one call has found.
+    """The result of one call.
 
     Attributes:
         call: The model's.
-        query: What was searched for, as a question that stands alone.
-        passages: Those that are relevant.
-        left_out: Those that the grader took for not relevant; people see them.
+        query: The question that was searched for, standing alone.
+        passages: The relevant ones.
+        left_out: Those that the grader found irrelevant; people see them.
         repositories: Those that were searched.
         failed: Why nothing could be searched.
     """

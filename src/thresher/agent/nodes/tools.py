@@ -1,4 +1,4 @@
-"""The step that calls tools: asks a person first where that is wanted, makes the calls side by side, answers each.
+"""The step that calls tools: asks a person first if required, makes the calls side by side, answers each.
 
 A step that waits for a person is run again from its beginning after the decision; so nothing is called before.
 """
@@ -30,18 +30,18 @@ logger = logging.getLogger("thresher.agent")
 
 AT_ONCE: Final = 8
 MOST: Final = 32
-"""Calls of one answer that are made side by side, and made at all."""
+"""Calls of one answer that are made side by side, and at all."""
 PREVIEW: Final = 4
-"""The part of a long result that stays in the conversation: one of so many of the limit."""
+"""Fraction of the limit of a long result that stays in the conversation: one part of so many."""
 _SCHEMA: Final = "query_database_schema"
 _UNASKED: Final = "It waits for approval by now, and nobody was asked about it."
 _NO_THREAD: Final = "It needs a person's approval, and a call without a thread cannot wait for one."
 _TABLES: Final = 8
-"""Tables that are read in full, of those that a model has chosen."""
+"""Most tables that are read in full, of those that a model has chosen."""
 
 
 async def tools(state: State, runtime: Runtime[TurnContext]) -> Update:
-    """Answer the calls of our tools."""
+    """Answer the calls of Thresher's tools."""
     context, messages = runtime.context, state["messages"]
     theirs = state.get("theirs", ())
     calls = [call for call in open_calls(messages) if call["name"] not in theirs and call["name"] != SEARCH]
@@ -59,7 +59,7 @@ async def tools(state: State, runtime: Runtime[TurnContext]) -> Update:
 async def _answers(
     context: TurnContext, state: State, calls: Sequence[ToolCall], decisions: Mapping[str, Mapping[str, Any]]
 ) -> list[ToolMessage]:
-    """The answers to calls, made side by side, some at a time; of a flood the first ones."""
+    """Return the answers to calls, made side by side, some at a time; of too many only the first are made."""
     room = asyncio.Semaphore(AT_ONCE)
 
     async def one(call: ToolCall) -> ToolMessage:
@@ -71,7 +71,7 @@ async def _answers(
 
 
 def _tool(context: TurnContext, offered: Sequence[str], call: ToolCall) -> ModelTool | None:
-    """The tool that a call means, if it was offered and still may be: a tool that was not offered is not there."""
+    """Return the tool of a call if it was offered and still may be."""
     tool = context.offers.get(call["name"])
     return tool if tool is not None and tool.name in offered and context.offers.known([tool.name]) else None
 
@@ -79,9 +79,9 @@ def _tool(context: TurnContext, offered: Sequence[str], call: ToolCall) -> Model
 def _decided(
     context: TurnContext, calls: Sequence[tuple[ToolCall, ModelTool | None]]
 ) -> Mapping[str, Mapping[str, Any]]:
-    """A person's decisions about the calls that wait for one, by the calls' ids; without them the step ends here.
+    """Return a person's decisions about the waiting calls, by the calls' ids; without them the step ends here.
 
-    A decision counts for what the person was asked, whatever the settings say by now.
+    A decision counts for exactly what the person was asked, whatever the settings are by now.
     """
     waiting = [told for call, tool in calls if (told := _question(context, call, tool)) is not None]
     if context.call.decisions:
@@ -97,7 +97,7 @@ def _decided(
 
 
 def _question(context: TurnContext, call: ToolCall, tool: ModelTool | None) -> dict[str, Any] | None:
-    """What a person is asked before a call; None where it needs no asking."""
+    """Return the question to a person before a call; None if it needs no approval."""
     if tool is None or unreadable(call["args"]) or not (why := _waits(context.settings.approval, tool)):
         return None
     asked = {"id": call["id"], "tool": tool.name, "arguments": call["args"], "why": why}
@@ -106,7 +106,7 @@ def _question(context: TurnContext, call: ToolCall, tool: ModelTool | None) -> d
 
 
 def _waits(approval: str, tool: ModelTool) -> str:
-    """Why a tool's calls wait for a person; empty where they do not."""
+    """Return why a tool's calls wait for a person; empty if they do not."""
     match approval:
         case "all":
             return "every call waits"
@@ -145,7 +145,7 @@ async def _answer(
 
 
 async def _agreed(context: TurnContext, tool: ModelTool, decision: Mapping[str, Any]) -> str:
-    """Remember a yes where that was wanted; says why a call is not made after all, nothing where it is."""
+    """Remember an approval if that was requested; returns why a call is not made after all, or an empty text."""
     definition = str(decision.get("definition") or "")
     if definition and tool.claim is not None and tool.claim.definition != definition:
         return f"Not run: the definition of {tool.name} has changed since the person was asked."
@@ -171,11 +171,11 @@ async def _called(
         return _failed(context, call, changed + outcome.text, outcome.ms)
     if tool.name == _SCHEMA and not arguments.get("table"):
         outcome = await _chosen(context, state, arguments, outcome)
-    return await _told(context, call, tool, changed + outcome.text, outcome.ms)
+    return await _result(context, call, tool, changed + outcome.text, outcome.ms)
 
 
-async def _told(context: TurnContext, call: ToolCall, tool: ModelTool, text: str, ms: int) -> ToolMessage:
-    """A result; of a long one the beginning, and the cursor of the rest."""
+async def _result(context: TurnContext, call: ToolCall, tool: ModelTool, text: str, ms: int) -> ToolMessage:
+    """Return a result; of a long one the beginning, and the cursor of the rest."""
     limit = context.settings.result_tokens
     if (size := count_tokens(text)) <= limit:
         context.account.called.append(CalledTool(tool.name, "done", ms))
@@ -193,7 +193,7 @@ async def _told(context: TurnContext, call: ToolCall, tool: ModelTool, text: str
 
 
 async def _leaf(context: TurnContext, call: ToolCall) -> ToolMessage:
-    """A page of a long result."""
+    """Return a page of a long result."""
     try:
         leaf = await context.artifacts.leaf(str(call["args"].get("cursor") or ""), context.settings.result_tokens)
     except ThresherError as error:
@@ -213,7 +213,7 @@ def _failed(context: TurnContext, call: ToolCall, text: str, ms: int = 0) -> Too
 async def _chosen(
     context: TurnContext, state: State, arguments: Mapping[str, Any], outcome: ToolOutcome
 ) -> ToolOutcome:
-    """A schema that is too long for the conversation, cut to the tables that the question needs."""
+    """Return a schema that is too long for the conversation, cut to the tables that the question needs."""
     names = outcome.data.get("shown") or ()
     if not context.settings.grading or count_tokens(outcome.text) <= context.settings.result_tokens or len(names) < 2:
         return outcome
@@ -239,7 +239,7 @@ async def _chosen(
 
 
 async def _again(context: TurnContext, state: State, missed: Sequence[ToolMessage]) -> Update:
-    """Detect what the message needs once more, with what went wrong; once in a turn, and said."""
+    """Detect the message's needs again, with the failure; once in a turn, and reported."""
     messages = state["messages"]
     why = f"{missed[0].name}: {' '.join(str(missed[0].text).split())[:200]}"
     context.tell(Step("retry", why))

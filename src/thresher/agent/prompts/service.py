@@ -1,6 +1,7 @@
-"""The service of prompts: what is in force for a tenant, and how it is changed.
+"""The service of prompts: the ones in force for a tenant, and changing them.
 
-Invariant: a reader gets a whole prompt, whatever the tenant has done; no change overwrites one that was not seen.
+Invariant: a reader gets a whole prompt, whatever the tenant has done; no change overwrites another that its author did
+not see.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Prompts:
     """The prompts of all tenants. One per process.
 
     Args:
-        database: Where the tenants' own words are.
+        database: The database of the tenants' own texts.
     """
 
     def __init__(self, database: Database) -> None:
@@ -38,29 +39,29 @@ class Prompts:
 
     @property
     def shipped(self) -> Mapping[str, AgentPrompt]:
-        """Every prompt as it is shipped, by name; names, titles and variables are those of every tenant."""
+        """Every shipped prompt, by name; names, titles and variables are the same for every tenant."""
         return SHIPPED
 
     async def all(self, caller: Caller) -> Mapping[str, AgentPrompt]:
-        """Every prompt as it is in force, by name; one statement."""
+        """Return every prompt in force, by name; one statement."""
         return self.merged(await queries.in_force(self._database, caller))
 
     def merged(self, versions: Iterable[PromptVersion]) -> Mapping[str, AgentPrompt]:
-        """Every prompt by name, as these versions and what is shipped give it."""
+        """Return every prompt by name: these versions, else the shipped ones."""
         changed = {one.name: one for one in versions}
         return {name: _prompt(shipped, changed.get(name)) for name, shipped in SHIPPED.items()}
 
     async def list(self, caller: Caller) -> tuple[AgentPrompt, ...]:
-        """Every prompt as it is in force."""
+        """Return every prompt in force."""
         return tuple((await self.all(caller)).values())
 
     async def get(self, caller: Caller, name: str, version: int | None = None) -> AgentPrompt:
-        """One prompt.
+        """Return one prompt.
 
         Args:
-            caller: Whose tenant.
+            caller: Any caller of the tenant.
             name: Of the prompt.
-            version: One that is, or once was, in force; 0 is what is shipped. By default the newest.
+            version: A present or former version; 0 is the shipped one. By default the newest.
 
         Raises:
             NotFound: There is no such prompt, or no such version of it.
@@ -75,13 +76,13 @@ class Prompts:
         return _prompt(shipped, found)
 
     async def put(self, caller: Caller, name: str, text: str, *, expected: int | None = None) -> AgentPrompt:
-        """Say a prompt in the tenant's own words, from the next message on; the same words change nothing.
+        """Replace a prompt's text for the tenant, from the next message on; the same text changes nothing.
 
         Args:
-            caller: One of the tenant without a user.
+            caller: A caller of the tenant without a user.
             name: Of the prompt.
-            text: All of it, with each of its variables.
-            expected: The version that the words were made from; by default any.
+            text: The whole text, with each of its variables.
+            expected: The version that the text was based on; by default any.
 
         Raises:
             NotFound: There is no such prompt.
@@ -92,7 +93,7 @@ class Prompts:
         return await self._change(caller, name, checked_text(_shipped(name), text), expected)
 
     async def reset(self, caller: Caller, name: str) -> AgentPrompt:
-        """Have the shipped words again, also those of later releases; the tenant's own stay as a version.
+        """Restore the shipped text, also that of later releases; the tenant's own stays as a version.
 
         Raises:
             NotFound: There is no such prompt.
@@ -103,7 +104,7 @@ class Prompts:
         return await self._change(caller, name, None, None)
 
     async def versions(self, caller: Caller, name: str) -> tuple[AgentPrompt, ...]:
-        """The versions of a prompt, newest first, at most 200 of them, and what is shipped as the last.
+        """Return the versions of a prompt, newest first, at most 200, and the shipped one as the last.
 
         Raises:
             NotFound: There is no such prompt.
@@ -113,10 +114,10 @@ class Prompts:
         return (*(_prompt(shipped, one) for one in found), shipped)
 
     async def diff(self, caller: Caller, name: str, old: int = 0, new: int | None = None) -> str:
-        """What differs between two versions, as a unified diff; empty where nothing does.
+        """Return the difference between two versions, as a unified diff; empty if they are equal.
 
         Args:
-            caller: Whose tenant.
+            caller: Any caller of the tenant.
             name: Of the prompt.
             old: A version; by default the shipped text.
             new: A version; by default the text in force.
@@ -131,21 +132,21 @@ class Prompts:
         return "".join(f"{line}\n" for line in lines)
 
     async def fill(self, caller: Caller, name: str, /, **values: str) -> str:
-        """One prompt as it is in force, its variables filled between borders.
+        """Return one prompt in force, its variables filled between borders.
 
         Args:
-            caller: Whose tenant.
+            caller: Any caller of the tenant.
             name: Of the prompt.
             values: By the names of its variables, in any case.
 
         Raises:
             NotFound: There is no such prompt.
-            InvalidInput: A value is missing, or is none of the prompt's.
+            InvalidInput: A value is missing, or unknown to the prompt.
         """
         return fill_prompt(await self.get(caller, name), values)
 
     async def _change(self, caller: Caller, name: str, text: str | None, expected: int | None) -> AgentPrompt:
-        """Write the next version, unless these words, or for None the shipped ones, are in force."""
+        """Write the next version, unless this text, or for None the shipped one, is in force."""
         if caller.user is not None:
             raise NotAllowed(
                 f"The prompt '{name}' is the whole tenant's.", hint="Only a caller without a user may change it."
@@ -175,7 +176,7 @@ def _overtaken(now: AgentPrompt) -> Conflict:
 
 
 def _prompt(shipped: AgentPrompt, version: PromptVersion | None) -> AgentPrompt:
-    """A prompt with what a tenant has made of it."""
+    """Return a prompt with a tenant's change."""
     if version is None:
         return shipped
     return replace(

@@ -1,6 +1,8 @@
-"""The SQL of checkpoints: each of LangGraph's verbs is one statement, so a killed process leaves all of it or nothing.
+"""The SQL of checkpoints, one statement for each of LangGraph's operations.
 
-Invariant: a writer owns the thread, and if a turn is named, the thread is still in that turn. Rows of another owner are
+So a killed process leaves all of an operation or nothing.
+
+Invariant: a writer owns the thread, and if a turn is given, the thread is still in that turn. Rows of another owner are
 not visible.
 """
 
@@ -112,7 +114,7 @@ _CHAIN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """A value as it is kept. `type`: how `data` is written."""
+    """A stored value. `type`: the encoding of `data`."""
 
     channel: str
     version: str
@@ -122,7 +124,7 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class WrittenValue:
-    """What a task wrote. `place`: among what it wrote at once, below 0 where one replaces the one before."""
+    """A value that a task wrote. `place`: its index in one write, below 0 if it replaces the one before."""
 
     task: str
     path: str
@@ -134,7 +136,7 @@ class WrittenValue:
 
 @dataclass(frozen=True, slots=True)
 class StoredCheckpoint:
-    """A checkpoint as it is kept, with the values of its channels and what was written after it."""
+    """A stored checkpoint, with the values of its channels and the writes after it."""
 
     thread: UUID
     ns: str
@@ -157,14 +159,14 @@ class CheckpointLocation:
     turn: UUID | None = None
 
     def values(self) -> dict[str, Any]:
-        """What statements bind."""
+        """The parameters of statements."""
         place = {"thread": self.thread, "ns": self.ns, "id": self.id, "turn": self.turn}
         return {"tenant": self.caller.tenant.id, "owner": self.caller.user, **place}
 
 
 @dataclass(frozen=True, slots=True)
 class TaskWrites:
-    """What a task wrote after the checkpoint at a place."""
+    """The values that a task wrote after a checkpoint."""
 
     place: CheckpointLocation
     task: str
@@ -181,13 +183,13 @@ async def put_checkpoint(
     blobs: Sequence[Blob],
     writes: Sequence[TaskWrites] = (),
 ) -> bool:
-    """Write a checkpoint and the values that are new with it; returns whether the caller may write there.
+    """Write a checkpoint and its new values; returns whether the caller may write there.
 
     Args:
-        database: Where.
-        place: Of the checkpoint; its thread is made where there is none.
+        database: The database.
+        place: Of the checkpoint; its thread is created if it does not exist.
         parent: The one before it.
-        state: All but the values, in JSON.
+        state: Everything but the values, in JSON.
         metadata: In JSON.
         blobs: The values.
         writes: What tasks wrote before it; it is committed first, in the same round trip.
@@ -219,13 +221,13 @@ def _columns(entries: Sequence[Blob] | Sequence[WrittenValue]) -> dict[str, Any]
 
 
 async def find_checkpoints(database: Database, caller: Caller, *, limit: int, **asked: Any) -> list[StoredCheckpoint]:
-    """The caller's checkpoints, newest first.
+    """Return the caller's checkpoints, newest first.
 
     Args:
-        database: Where.
-        caller: Whose.
-        limit: At most so many.
-        asked: Any of `thread`, `ns`, `id`, `before` (an id), `filter` (JSON that the metadata hold) and `after` (the
+        database: The database.
+        caller: The owner.
+        limit: Most checkpoints.
+        asked: Any of `thread`, `ns`, `id`, `before` (an id), `filter` (JSON that the metadata contain) and `after` (the
             last one of an earlier page).
     """
     conditions = " and ".join(_CONDITIONS[name] for name in asked) or "true"
@@ -241,7 +243,7 @@ async def find_checkpoints(database: Database, caller: Caller, *, limit: int, **
 async def find_chain(
     database: Database, place: CheckpointLocation, channels: Sequence[str], limit: int
 ) -> list[StoredCheckpoint]:
-    """A checkpoint and those before it, nearest first, with what concerns some channels alone."""
+    """Return a checkpoint and those before it, nearest first, restricted to some channels."""
     values = place.values() | {"only": list(channels), "limit": limit}
     return _stored(
         await database.once(
@@ -272,5 +274,5 @@ def _stored(rows: Iterable[tuple[Any, ...]]) -> list[StoredCheckpoint]:
 
 
 def _zipped(columns: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Rows of arrays that were made of the same rows; none where there was nothing."""
+    """Combine arrays of the same rows; empty if there was nothing."""
     return [] if columns[0] is None else list(zip(*columns, strict=True))

@@ -1,9 +1,9 @@
-"""Which checkpoints others rest on: pure functions over the shape of a thread.
+"""Which checkpoints others depend on: pure functions over the shape of a thread.
 
-A delta channel of LangGraph's stores its value now and then; between these, a value is made again from what the
-ancestors' tasks wrote. So a checkpoint rests on its ancestors back to one that stores the value.
+A delta channel of LangGraph stores its value from time to time; in between, a value is rebuilt from what the ancestors'
+tasks wrote. So a checkpoint depends on its ancestors back to one that stores the value.
 
-Invariant: of whatever is kept, every value can be made again.
+Invariant: every value of a kept checkpoint can be rebuilt.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class CheckpointNode:
         ns: Namespace; empty for the whole graph.
         id: Of the checkpoint.
         parent: The one before it.
-        run: What made it, as LangGraph names runs.
+        run: The run that made it, by LangGraph's name.
         root: For a subgraph's, the id of the whole graph's checkpoint that it ran under.
-        deltas: Channels whose values are made again from earlier ones.
-        stored: Channels whose values are kept with it.
+        deltas: Channels whose values are rebuilt from earlier ones.
+        stored: Channels whose values are stored with it.
     """
 
     ns: str
@@ -41,12 +41,12 @@ class CheckpointNode:
 
     @property
     def key(self) -> Key:
-        """What it is found by."""
+        """Its key."""
         return self.ns, self.id
 
 
 def latest(nodes: Iterable[CheckpointNode]) -> dict[str, CheckpointNode]:
-    """The newest checkpoint of each namespace."""
+    """Return the newest checkpoint of each namespace."""
     newest: dict[str, CheckpointNode] = {}
     for node in nodes:
         if node.ns not in newest or newest[node.ns].id < node.id:
@@ -55,7 +55,7 @@ def latest(nodes: Iterable[CheckpointNode]) -> dict[str, CheckpointNode]:
 
 
 def needed(nodes: Mapping[Key, CheckpointNode], heads: Iterable[CheckpointNode]) -> set[Key]:
-    """Some checkpoints and all that they rest on."""
+    """Return some checkpoints and all that they depend on."""
     kept: set[Key] = set()
     for head in heads:
         kept.add(head.key)
@@ -68,7 +68,7 @@ def needed(nodes: Mapping[Key, CheckpointNode], heads: Iterable[CheckpointNode])
 
 
 def ancestry(nodes: Mapping[Key, CheckpointNode], head: CheckpointNode) -> set[Key]:
-    """A checkpoint of the whole graph, all before it, and those of subgraphs that ran under them."""
+    """Return a checkpoint of the whole graph, all before it, and those of subgraphs that ran under them."""
     line: set[Key] = set()
     here: CheckpointNode | None = head
     while here is not None and here.key not in line:
@@ -79,5 +79,5 @@ def ancestry(nodes: Mapping[Key, CheckpointNode], head: CheckpointNode) -> set[K
 
 
 def without_runs(nodes: Mapping[Key, CheckpointNode], runs: Collection[str]) -> set[Key]:
-    """What stays when the checkpoints of some runs go: the others, and of these what the others rest on."""
+    """Return what stays without the checkpoints of some runs: the others, and those that they depend on."""
     return needed(nodes, [node for node in nodes.values() if node.run not in runs])
