@@ -101,8 +101,8 @@ def test_values_are_those_of_the_prompt(values: dict[str, str], named: str) -> N
         ("{{QUESTION}} {{PASSAGES}} {{USER}}", "has no variable USER"),
         ("{{question}} {{QUESTION}} {{PASSAGES}}", "has no variable question"),
         ("{{QUESTION}} {{PASSAGES}}" + "x" * MOST_CHARACTERS, "20,025 characters"),
-        ("{{QUESTION}} {{PASSAGES}} \0", "no text"),
-        ("{{QUESTION}} {{PASSAGES}} \ud800", "no text"),
+        ("{{QUESTION}} {{PASSAGES}} \0", "invalid characters"),
+        ("{{QUESTION}} {{PASSAGES}} \ud800", "invalid characters"),
     ],
     ids=["empty", "blank", "missing", "unknown", "small", "long", "NUL", "half a character"],
 )

@@ -102,7 +102,7 @@ class Artifacts:
             NotFound: The result is not kept any more.
         """
         if not (read := _CURSOR.fullmatch(cursor.strip())):
-            raise InvalidInput("The cursor is none of a result.", hint="Copy it from the answer that named it.")
+            raise InvalidInput("This is not a cursor of a result.", hint="Copy it from the answer that named it.")
         named, start = UUID(read[1]), int(read[2])
         kind, text = (await self._found([named])).get(named, ("", ""))
         if kind != "result":
@@ -218,7 +218,7 @@ class PartialAnswer:
         self._writing.cancel()
         await asyncio.wait([self._writing])
         if kind is not None:
-            with suppress(StoreError):  # what was broken off is an error already
+            with suppress(StoreError):  # the interruption is an error already
                 await asyncio.shield(self._write())
 
     def add(self, text: str) -> None:

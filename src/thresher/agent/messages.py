@@ -87,7 +87,7 @@ def read_messages(said: Sequence[Message]) -> Messages:
             case "tool" if (call := calls.get(one.answers)) is not None:
                 messages.append(ToolMessage(one.text, tool_call_id=call["id"] or "", name=call["name"], id=_new()))
             case "tool":
-                continue  # it answers nothing that is here, and no service would take it
+                continue  # its call is missing, and no service accepts such an answer
     return messages
 
 

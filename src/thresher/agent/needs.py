@@ -30,6 +30,10 @@ _MESSAGE: Final = 4_000
 """Characters of a message that are considered."""
 
 
+_READ_IN_HISTORY: Final = {"retrieve_document", "read_document", *DOCUMENTS}
+"""Tools that read documents in a way that would leave their text in the history."""
+
+
 @dataclass(frozen=True, slots=True)
 class TurnNeeds:
     """What a message needs.
@@ -60,15 +64,10 @@ async def detect(context: TurnContext, message: str, former: Sequence[str], offe
     core = await context.offers.core()
     found, around = await asyncio.gather(_found(context, message[:_MESSAGE], former[-4:]), _around(context, core))
     await context.offers.describe([*offered, *found.tools])
-    wanted = [tool.name for tool in context.offers.known(found.tools) if not _ours(tool.name)]
+    wanted = [tool.name for tool in context.offers.known(found.tools) if tool.name not in _READ_IN_HISTORY]
     whole = joined(offered, core, wanted[: settings.tools], 2 * settings.tools)
     there = tuple(tool.name for tool in context.offers.known(whole))
     return TurnNeeds(found.intents, there, _rules(context, found.rules), around)
-
-
-def _ours(name: str) -> bool:
-    """Return whether a tool reads documents in a way that would leave their text in the history."""
-    return name in ("retrieve_document", "read_document") or name in DOCUMENTS
 
 
 async def _found(context: TurnContext, message: str, former: Sequence[str]) -> Needs:

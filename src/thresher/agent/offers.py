@@ -15,7 +15,7 @@ from typing import Any, Final
 from thresher.agent.assistant.toolbox import run_tool
 from thresher.agent.settings import ChatSettings
 from thresher.calling import RULES_META, Calling, Result
-from thresher.core import JSON, Caller, dumps
+from thresher.core import Caller, dumps
 from thresher.knowledge.tools import Claim, Consents, Definition
 from thresher.llm import Function
 
@@ -163,16 +163,16 @@ class Offers:
 def _outcome(result: Result | str) -> ToolOutcome:
     if isinstance(result, str):
         return ToolOutcome(result[:_PROBLEM], failed=True)
-    text = "\n".join(map(_text, result.content)) or (dumps(result.structured) if result.structured else "")
+    shown = (
+        str(block.get("text", "")) if block.get("type") == "text" else f"[{block.get('type')}: not shown to models]"
+        for block in result.content
+    )
+    text = "\n".join(shown) or (dumps(result.structured) if result.structured else "")
     if RULES_META in result.meta:
         return ToolOutcome(text, rules=True)
     if result.is_error:
         return ToolOutcome(text[:_PROBLEM] or "The tool failed and does not say why.", result.structured, failed=True)
     return ToolOutcome(text or "(done, nothing to tell)", result.structured)
-
-
-def _text(block: JSON) -> str:
-    return str(block.get("text", "")) if block.get("type") == "text" else f"[{block.get('type')}: not shown to models]"
 
 
 def joined(former: Sequence[str], core: Sequence[str], found: Sequence[str], most: int) -> list[str]:

@@ -27,7 +27,7 @@ ROUNDS: Final = 4
 def functions_of(context: TurnContext, state: State) -> list[Function]:
     """Return the tools that the model is offered: Thresher's in their order, then the client's."""
     searches = state.get("searches") or Searches()
-    # What has found nothing, or was asked often enough, is not offered again in this turn.
+    # A search that found nothing, or ran often enough, is not offered again in this turn.
     closed = {SEARCH} if searches.barren or searches.rounds >= ROUNDS else set[str]()
     theirs = {function.name for function in context.call.functions}
     ours = [

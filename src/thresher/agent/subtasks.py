@@ -51,7 +51,7 @@ async def rephrase(context: TurnContext, question: str, former: Sequence[str]) -
     """
     if not former:
         return question
-    history = within("\n".join(_on_one_line(one) for one in former), HISTORY_TOKENS)
+    history = within("\n".join(" ".join(one.split())[:600] for one in former), HISTORY_TOKENS)
     said = await _ask_model(context, "rephrase", {"HISTORY": history, "QUESTION": question})
     plain = " ".join(said.split()).strip('"')
     if not plain or len(plain) > _LONGEST_QUESTION:
@@ -130,7 +130,3 @@ async def _ask_model(context: TurnContext, prompt: str, values: Mapping[str, str
         return ""
     context.account.spent(said.usage)
     return said.text
-
-
-def _on_one_line(said: str) -> str:
-    return " ".join(said.split())[:600]

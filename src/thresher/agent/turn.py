@@ -257,19 +257,19 @@ async def _entry(graph: Graph, config: Any, context: TurnContext, services: Chat
     if call.decisions:
         resumed = _resumed(waiting, call)
         await note_decided(graph, before)
-        return Command(resume={"decided": resumed})  # by ids alone LangGraph takes it for a map of its own
+        return Command(resume={"decided": resumed})  # with ids only, LangGraph would read it as a map of its own
     given = _instructed(context, before.values.get("instruction", ""))
     if results := _results(call.messages):
         return given | {"messages": [*_fitting(results, messages, waiting), *_rest(results, messages)]}
     if waiting:
         names = ", ".join(one.tool for one in waiting.values())
-        context.account.note(f"What waited for approval was declined by going on: {names}.")
+        context.account.note(f"What waited for approval was declined by continuing: {names}.")
     cut = await cut_off(services.database, context.caller, turn.thread, messages) if turn.drafts else None
     if turn.drafts:
         await drop_drafts(services.database, context.caller, turn.thread)
     words = _last_words(call)
     if cut is None and messages and isinstance(messages[-1], HumanMessage) and text_of(messages[-1]) == words:
-        return {**given, "messages": Messages()}  # sent once more after a failure: it is in the thread
+        return {**given, "messages": Messages()}  # sent again after a failure: the thread has it already
     closing = closings(messages, dict.fromkeys(waiting, WENT_ON), cut)
     return given | {"messages": [*closing, *_sent_along(context, messages), user_message(words)]}
 
@@ -330,7 +330,7 @@ def _resumed(waiting: Mapping[str, Approval], call: ChatCall) -> dict[str, Any]:
             f"No call '{min(unknown)[:80]}' waits.", hint=f"Those that do: {', '.join(sorted(waiting))}."
         )
     if missing := waiting.keys() - given.keys():
-        raise InvalidInput(f"The call '{min(missing)}' is not decided.", hint="Decide about all that wait at once.")
+        raise InvalidInput(f"The call '{min(missing)}' is not decided.", hint="Decide about all waiting calls at once.")
     if once := [one.id for one in call.decisions if one.remember and not waiting[one.id].definition]:
         raise InvalidInput(
             f"A yes to the call '{once[0]}' cannot be remembered.",

@@ -229,8 +229,7 @@ def _entry(decision: ChainLink, outcome: LinkContent | None) -> AuditEntry:
         told.rule,
         told.tool,
     )
-    return AuditEntry(decision.id, told.at, attempt, None if outcome is None else _ended(outcome), told.trace_id)
-
-
-def _ended(outcome: LinkContent) -> StatementOutcome:
-    return StatementOutcome(cast("Outcome", outcome.outcome), outcome.rows or 0, outcome.ms or 0.0, outcome.note)
+    ended = outcome and StatementOutcome(
+        cast("Outcome", outcome.outcome), outcome.rows or 0, outcome.ms or 0.0, outcome.note
+    )
+    return AuditEntry(decision.id, told.at, attempt, ended, told.trace_id)

@@ -149,7 +149,8 @@ def migrate(owner_url: str, *, application_role: str = APPLICATION, keep: bool =
             before = current_revision(connection)
             check_revision(before, for_migration=True)
             with _explained(connection, application_role):
-                _ensure_vector(connection)
+                if check_server(connection, may_install=True).installed is None:
+                    connection.exec_driver_sql("create extension vector")
                 _upgrade(connection)
                 _grant(connection, application_role)
             if not keep:
@@ -257,11 +258,6 @@ def _upgrade(connection: Connection) -> None:
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     command.upgrade(config, "head")
-
-
-def _ensure_vector(connection: Connection) -> None:
-    if check_server(connection, may_install=True).installed is None:
-        connection.exec_driver_sql("create extension vector")
 
 
 def _grant(connection: Connection, role: str) -> None:

@@ -163,7 +163,7 @@ ANSWER_CHARACTERS: Final = 16_000
 _LIST: Final = 8
 
 NOTHING_INSTALLED: Final = (
-    "There is nothing to ask yet. Add what questions shall be answered from:\n\n"
+    "There is nothing to ask yet. Add sources from which questions can be answered:\n\n"
     "- an API: `thresher apis add NAME SOURCE`\n"
     "- documents: `thresher index docs NAME FOLDER`\n"
     "- a database: `thresher db add NAME --url URL`\n"

@@ -63,7 +63,7 @@ def fill(schema: Mapping[str, Any], text: str) -> FilledArguments:
     properties = _mapping(schema.get("properties"))
     required = [str(name) for name in cast("Sequence[Any]", schema.get("required") or ())]
     reading, arguments = _ArgumentReader(text), dict[str, Any]()
-    for name in sorted(properties, key=lambda name: name not in required):  # what is required chooses first
+    for name in sorted(properties, key=lambda name: name not in required):  # required arguments choose first
         about = _mapping(properties[name])
         value = reading.value(name, about)
         if value is not None and (name in required or _is_said(name, about, value)):
@@ -235,7 +235,11 @@ async def _described(box: Toolbox, outcome: ToolAnswer) -> Findings:
     names = [str(item["name"]) for item in found.results]
     described = (await box.call(AssistantCall(DESCRIBE, {"names": names}))).data
     about = {str(row.get("name")): row for row in rows_of(described, "tools")}
-    items = [_with(item, about.get(str(item["name"]), {})) for item in found.results]
+    items = [
+        item | nonempty({"server": row.get("server"), "input_schema": row.get("inputSchema")})
+        for item in found.results
+        for row in [about.get(str(item["name"]), {})]
+    ]
     kept = _nearest([item for item in items if item.get("server") not in _OWN_SERVERS])
     return replace(
         found,
@@ -251,10 +255,6 @@ def _nearest(items: Sequence[Item]) -> list[Item]:
     """Return the best tools, and those that fit half as well."""
     best = max((float(item.get("relevance") or 0.0) for item in items), default=0.0)
     return [item for item in items if float(item.get("relevance") or 0.0) >= best / 2][:SHOWN_TOOLS]
-
-
-def _with(item: Item, about: Mapping[str, Any]) -> Item:
-    return item | nonempty({"server": about.get("server"), "input_schema": about.get("inputSchema")})
 
 
 def found_tools(outcome: ToolAnswer) -> Findings:

@@ -130,7 +130,9 @@ class IntentReader:
         task = self._fitting
         if task is None or model != self._model or (task.done() and (task.cancelled() or task.exception())):
             self._model, task = model, asyncio.create_task(self._fit(tenant))
-            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # who asks next is told
+            task.add_done_callback(
+                lambda ended: ended.cancelled() or ended.exception()
+            )  # the next question retrieves the error
             self._fitting = task
         done, _ = await asyncio.wait([task], timeout=seconds)
         return task.result() if done else None

@@ -51,7 +51,7 @@ async def find_tables(box: Toolbox, inquiry: Inquiry) -> Findings:
     if listed.problem:
         return Findings(problems=(listed.problem,))
     known = [str(one.get("name")) for one in rows_of(listed.data, "connections")]
-    named = named_in(inquiry.text, [(name, _names_of(name)) for name in known])
+    named = named_in(inquiry.text, [(name, (name, _spaced(name))) for name in known])
     carried = [name for name in inquiry.asked.sources if name in known] if inquiry.asked.kind == "databases" else []
     chosen = list(named or carried or known)
     outcomes = await asyncio.gather(*(_look(box, inquiry, name) for name in chosen[:_ASKED]))
@@ -109,11 +109,6 @@ def _spaced(name: str) -> str:
 def _quoted(table: str, dialect: str) -> str:
     begin, end = _QUOTES.get(dialect, ('"', '"'))
     return ".".join(f"{begin}{part.replace(end, end * 2)}{end}" for part in table.split("."))
-
-
-def _names_of(connection: str) -> tuple[str, ...]:
-    """Return the names of a database in questions: its name, with its words apart."""
-    return connection, _spaced(connection)
 
 
 def _fit(outcome: ToolAnswer) -> float:

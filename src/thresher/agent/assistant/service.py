@@ -118,7 +118,7 @@ class Assistant:
         if (cues.names_call or asked.subject) and wish.type == "search":
             wish = replace(wish, type="endpoint_info", confidence=NAMED)
         if wish.type == "analytics" and wish.confidence < REPORTED and not (cues.improving or cues.metrics):
-            wish = replace(wish, type="search")  # such as how many rows: what is found decides, not a report
+            wish = replace(wish, type="search")  # such as how many rows: the findings decide, not a report
         inquiry = Inquiry(wish.type, asked, cues, context, query)
         if asked.subject or cues.names_call:
             return _ReadQuestion(inquiry, wish)

@@ -23,8 +23,8 @@ _READ: Final = b"""
     where tenant_id = %(tenant)s and owner is not distinct from %(owner)s::text and name = %(name)s
       and at > now() - make_interval(secs => %(life)s)"""
 
-# The row's lock puts turns of one conversation one after another; the last ones stay. A conversation whose time is over
-# starts again, and only so many of one owner are kept, the ones that were used last.
+# The row's lock orders the turns of one conversation; the last ones are kept. An expired conversation
+# starts again, and only the most recently used ones of an owner are kept.
 _ADD: Final = b"""
     with extra as (
       delete from assistant_session
@@ -126,7 +126,9 @@ class AssistantSessions:
         if not name:
             return Conversation(secrets.token_urlsafe(12))
         if not _NAME.fullmatch(name):
-            raise InvalidInput("session_id is no conversation's.", hint="Give one as an answer named it, or none.")
+            raise InvalidInput(
+                "session_id is not the id of a conversation.", hint="Copy it from an answer, or leave it out."
+            )
         turns = await read_turns(self._database, caller, name, LIFE_SECONDS)
         if turns is None:
             raise NotFound(
@@ -181,17 +183,16 @@ def _turn(raw: Any) -> RememberedTurn | None:
             query=raw["query"],
             understood=raw["understood"],
             type=raw["type"],
-            subjects=tuple(_subject(one) for one in raw["subjects"]),
+            subjects=tuple(
+                ResultSubject(one["kind"], one["name"], _call(one["read"]), tuple(one["sources"]))
+                for one in raw["subjects"]
+            ),
             sources=tuple(raw["sources"]),
             more=_call(raw["more"]) if raw["more"] else None,
             kind=raw["kind"],
         )
     except (KeyError, TypeError):
         return None
-
-
-def _subject(raw: Any) -> ResultSubject:
-    return ResultSubject(raw["kind"], raw["name"], _call(raw["read"]), tuple(raw["sources"]))
 
 
 def _call(raw: Any) -> AssistantCall:

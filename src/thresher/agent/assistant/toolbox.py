@@ -126,7 +126,7 @@ async def _answer(calling: Calling, caller: Caller, call: Call) -> Result | str:
         except ThresherError as error:
             event(logger, "refused", code=error.code, message=Said(error.message))
             return Result.of(f"{error} [trace {trace}]", is_error=True)
-        except Exception as error:  # a model's answer must not fail for a tool
+        except Exception as error:  # a model's answer must not fail because of a tool
             logger.error("unforeseen", exc_info=error, extra={"fields": {"kind": type(error).__name__}})
             return Result.of(f"{_UNFORESEEN} [trace {trace}]", is_error=True)
     return f"{call.name} could not be called: it asks its client for input." if result.asks else result

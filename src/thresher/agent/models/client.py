@@ -25,7 +25,7 @@ from thresher.agent.models.transport import ServiceTransport
 from thresher.core import ModelError
 from thresher.llm import Dialect, Function, retry_after, tool_of
 
-logging.getLogger("openai").setLevel(logging.WARNING)  # below it logs what is asked, OPENAI_LOG or not
+logging.getLogger("openai").setLevel(logging.WARNING)  # at lower levels it logs requests, whatever OPENAI_LOG says
 
 
 _BROKEN: Final = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, httpcore2.ProxyError)
@@ -117,7 +117,7 @@ class ModelClient:
         """
         sent = False
         try:
-            # The body goes as it is: the library would look at each message again.
+            # The body is sent as it is: the library would process each message again.
             create = cast("Any", self._service.chat.completions.with_streaming_response).create
             async with create(model="", messages=[], stream=True, extra_body=payload) as answer:
                 sent = True

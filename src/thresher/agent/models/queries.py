@@ -21,7 +21,7 @@ _SEEN: Final = f"""
     where tenant_id = %(tenant)s and (owner is null or owner = %(user)s::text)
     order by owner nulls last, created_at, id"""  # noqa: S608 - names of columns, which stand above
 
-# Written twice over a lost connection it is written once.
+# If it is sent twice over a lost connection, it is written once.
 _ADD: Final = f"""
     insert into chat_model as m (tenant_id, owner, name, url, model, key)
     values (%(tenant)s, %(user)s, %(name)s, %(url)s, %(model)s, %(key)s)

@@ -120,7 +120,11 @@ class CallPieces:
         if not isinstance(number, str) or not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a service's
             raise TypeError("a call is named by no text")
         found = next((one for one in reversed(self._begun) if index is None or one.index == index), None)
-        if found is None or _differ(number, found.id) or (index is None and _both(name, found.name)):
+        if (
+            found is None
+            or (_both(number, found.id) and number != found.id)
+            or (index is None and _both(name, found.name))
+        ):
             if len(self._begun) == MOST_CALLS:
                 raise ModelError(
                     f"The chat model called more than {MOST_CALLS} tools in one answer.",
@@ -149,10 +153,6 @@ def _both(one: str, other: str) -> bool:
     return bool(one and other)
 
 
-def _differ(one: str, other: str) -> bool:
-    return _both(one, other) and one != other
-
-
 def _own_id(number: str, taken: set[str]) -> str:
     while not number or number in taken:
         number = f"call_{secrets.token_hex(12)}"
@@ -177,7 +177,7 @@ class AnswerReader:
         self._hint = hint
         self._rest = b""
         self._texts: list[str] = []
-        self._half = ""  # of a surrogate pair, whose other half comes with the next text
+        self._half = ""  # of a surrogate pair; the other half is in the next text
         self._spoken = SpokenText()
         self._calls = CallPieces()
         self._finish: Finish | None = None
@@ -217,7 +217,7 @@ class AnswerReader:
             ModelError: It is empty, or a call in it is not valid.
             RequestLost: It broke off.
         """
-        text = self.feed(b"\n") if self._rest and not self.done else ""  # the last line may lack its end
+        text = self.feed(b"\n") if self._rest and not self.done else ""  # the last line may have no end
         if not self.done and self._finish is None:
             raise RequestLost("it broke off")
         try:

@@ -69,7 +69,9 @@ def checked_model(model: str) -> str:
     """
     name = model.strip()
     if not name or clean(name) != name or not name.isprintable() or len(name) > _LONGEST_MODEL:
-        raise InvalidInput("That is no name of a model.", hint="Write it as the service does, such as qwen3:8b.")
+        raise InvalidInput(
+            "This is not a valid name of a model.", hint="Write it as the service does, such as qwen3:8b."
+        )
     return name
 
 
@@ -82,7 +84,9 @@ def checked_key(key: str | None) -> str | None:
     if key is None or not key.strip():
         return None
     if not _KEY.fullmatch(key.strip()):
-        raise InvalidInput("That is no key of a service.", hint="Copy it again: letters, digits and signs, no spaces.")
+        raise InvalidInput(
+            "This is not a valid key of a service.", hint="Copy it again: letters, digits and signs, no spaces."
+        )
     return key.strip()
 
 

@@ -101,7 +101,7 @@ class _Socket(httpcore2.AsyncNetworkStream):
         return self
 
     def get_extra_info(self, info: str) -> Any:
-        if info == "is_readable":  # asked of a connection that waits for work: then the other side has hung up
+        if info == "is_readable":  # on an idle connection this means that the other side has closed it
             return self._reader.at_eof() or self._reader.exception() is not None
         return self._writer.get_extra_info({"server_addr": "peername", "client_addr": "sockname"}.get(info, info))
 
@@ -150,7 +150,7 @@ class ServiceTransport(httpx2.AsyncBaseTransport):
                 extensions=request.extensions,
             )
         )
-        if (coding := _coding(answer)) not in (b"", b"identity"):
+        if (coding := _header(answer, b"content-encoding").strip().lower()) not in (b"", b"identity"):
             await answer.aclose()
             raise ModelError(
                 f"The chat model's answer is packed ({coding[:20].decode('ascii', 'replace')}); it must not be.",
@@ -188,10 +188,6 @@ class _Counted(httpx2.AsyncByteStream):
 
 def _most(answer: httpcore2.Response) -> int:
     return _LARGEST_STREAM if _header(answer, b"content-type").startswith(b"text/event-stream") else LARGEST_ANSWER
-
-
-def _coding(answer: httpcore2.Response) -> bytes:
-    return _header(answer, b"content-encoding").strip().lower()
 
 
 def _header(answer: httpcore2.Response, name: bytes) -> bytes:

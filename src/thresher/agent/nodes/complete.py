@@ -41,12 +41,12 @@ async def complete(state: State, runtime: Runtime[TurnContext]) -> Update:
     functions = [] if at_limit else functions_of(context, state)
     context.account.offered = tuple(function.name for function in functions) or context.account.offered
     context.account.saved += state.get("passed", 0)
-    _log_placed(searches)
+    event(logger, "passages placed", passages=len(searches.passages), tokens=searches.tokens)
     said = await _answered(state, context, searches, functions)
     made = AIMessage(said.text, tool_calls=tool_calls(said.calls, ids_of(state["messages"])), id=str(uuid4()))
     if at_limit and (made.tool_calls or not said.text):
         return _stopped(state, context, made, searches)
-    if made.tool_calls:  # the turn goes on, here or at the client
+    if made.tool_calls:  # the turn continues, here or at the client
         return {"messages": [made], "searches": searches}
     if at_limit:
         context.account.finish = "limit"
@@ -164,7 +164,3 @@ async def _without(state: State, context: TurnContext) -> Update:
         context.account.note(note)
     _tell(context, text)
     return _last(state, context, AIMessage(text, id=str(uuid4())), Searches())
-
-
-def _log_placed(searches: Searches) -> None:
-    event(logger, "passages placed", passages=len(searches.passages), tokens=searches.tokens)

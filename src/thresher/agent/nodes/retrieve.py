@@ -85,7 +85,7 @@ async def _searched(context: TurnContext, call: ToolCall, former: Sequence[str],
     """What a call finds; whatever goes wrong, the turn goes on without documents and says so."""
     try:
         return await _search(context, call, former, words)
-    except Exception as error:  # a search is an extra: a turn must not fail for it
+    except Exception as error:  # a search is optional: a turn must not fail because of it
         logger.warning("search failed", exc_info=error, extra={"fields": {"trace": context.trace}})
         context.account.note(f"The documents could not be searched (reference {context.trace}).")
         return _RetrievedPassages(call, "", failed="The documents could not be searched.")

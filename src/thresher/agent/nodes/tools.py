@@ -34,7 +34,7 @@ MOST: Final = 32
 PREVIEW: Final = 4
 """Fraction of the limit of a long result that stays in the conversation: one part of so many."""
 _SCHEMA: Final = "query_database_schema"
-_UNASKED: Final = "It waits for approval by now, and nobody was asked about it."
+_UNASKED: Final = "It needs approval now, and no one was asked about it."
 _NO_THREAD: Final = "It needs a person's approval, and a call without a thread cannot wait for one."
 _TABLES: Final = 8
 """Most tables that are read in full, of those that a model has chosen."""
@@ -124,7 +124,7 @@ async def _answer(
     context: TurnContext, state: State, call: ToolCall, decision: Mapping[str, Any] | None
 ) -> ToolMessage:
     if unreadable(call["args"]):
-        return _failed(context, call, "The arguments are no JSON object. Write them again.")
+        return _failed(context, call, "The arguments are not a JSON object. Write them again.")
     if call["name"] == READER:
         return await _leaf(context, call)
     if (tool := _tool(context, state.get("offered", ()), call)) is None:

@@ -98,7 +98,7 @@ def checked_text(shipped: AgentPrompt, text: str) -> str:
     if len(kept) > MOST_CHARACTERS:
         raise InvalidInput(f"The prompt has {len(kept):,} characters.", hint=f"{MOST_CHARACTERS:,} at most.")
     if any(mark == "\0" or "\ud800" <= mark <= "\udfff" for mark in kept):
-        raise InvalidInput("The prompt holds characters that are no text.", hint="Write it as UTF-8, without NUL.")
+        raise InvalidInput("The prompt holds invalid characters.", hint="Write it as UTF-8, without NUL.")
     names = names_in(kept)
     _check_names(f"The prompt '{shipped.name}' has no variable", names, shipped.variables)
     if missing := [name for name in shipped.variables if name not in names]:

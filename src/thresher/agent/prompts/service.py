@@ -72,7 +72,7 @@ class Prompts:
         if version == 0:
             return shipped
         if (found := await queries.find_version(self._database, caller, name, version)) is None:
-            raise NotFound(f"The prompt '{name}' has no version {version}.", hint="Its versions tell which there are.")
+            raise NotFound(f"The prompt '{name}' has no version {version}.", hint="Its list of versions shows them.")
         return _prompt(shipped, found)
 
     async def put(self, caller: Caller, name: str, text: str, *, expected: int | None = None) -> AgentPrompt:

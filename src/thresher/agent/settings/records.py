@@ -111,7 +111,9 @@ def _checked(name: str, value: Any) -> Any:
         return _valid(name, value)
     except ValidationError:
         shown = str(value)[:_LONGEST_SHOWN]
-        raise InvalidInput(f"'{shown}' is no value of the setting {name}.", hint=f"Allowed: {allowed(name)}.") from None
+        raise InvalidInput(
+            f"'{shown}' is not a value of the setting {name}.", hint=f"Allowed: {allowed(name)}."
+        ) from None
 
 
 def _valid(name: str, value: Any) -> Any:

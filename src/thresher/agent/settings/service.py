@@ -144,7 +144,7 @@ class AgentSettings:
             raise _unknown("model", name, tuple(known), "Register one: thresher models add NAME.")
         if not known[name]:
             raise InvalidInput(
-                f"'{name}' is no value of the setting model: it is disabled.",
+                f"'{name}' is not a value of the setting model: it is disabled.",
                 hint=f"Enable it: thresher models enable {name}.",
             )
 
@@ -174,7 +174,7 @@ class AgentSettings:
 def _unknown(setting: str, name: str, known: Sequence[str], otherwise: str) -> InvalidInput:
     """Return the error for an unknown name; the hint lists the known ones, or how to create one."""
     hint = did_you_mean(nearest(name, known)) or (f"There are: {', '.join(known)}." if known else otherwise)
-    return InvalidInput(f"'{name}' is no value of the setting {setting}: there is none of this name.", hint=hint)
+    return InvalidInput(f"'{name}' is not a value of the setting {setting}: there is none of this name.", hint=hint)
 
 
 def _raised(settings: ChatSettings, floor: Approval) -> ChatSettings:

@@ -22,7 +22,7 @@ from thresher.store import Database, Send
 _OWN: Final = "t.owner is not distinct from %(owner)s::text"
 _IN_TURN: Final = "(%(turn)s::uuid is null or t.turn = %(turn)s::uuid)"
 
-# A thread that was deleted in the middle of a turn does not come back by what that turn writes.
+# The writes of a turn do not restore a thread that was deleted meanwhile.
 _PUT: Final = f"""
     with home as (
       insert into thread as t (tenant_id, id, owner, last_checkpoint)
@@ -44,7 +44,7 @@ _PUT: Final = f"""
     set parent_id = excluded.parent_id, state = excluded.state, metadata = excluded.metadata
     returning id"""  # noqa: S608 - conditions are ours
 
-# What a task wrote stays as it was first written; errors, interrupts and what resumes them, below 0, are replaced.
+# A task's first write stays; errors, interrupts and their resumption (below 0) are replaced.
 _WRITE: Final = f"""
     with home as (
       select t.id from thread t
@@ -202,7 +202,7 @@ async def put_checkpoint(
 async def put_written(database: Database, *writes: TaskWrites) -> bool:
     """Write what tasks wrote after a checkpoint; returns whether the caller may write there."""
     place, statements = writes[0].place, list(map(_write, writes))
-    # The second time a thread that another task has made meanwhile is seen.
+    # The second attempt sees a thread that another task has created meanwhile.
     return await _written(database, place, *statements) or await _written(database, place, *statements)
 
 

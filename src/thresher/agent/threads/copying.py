@@ -106,7 +106,7 @@ async def fork_thread(
         newest = latest(nodes.values()).get("")
         head = newest if at is None else nodes.get(("", at))
         if at is not None and head is None:
-            raise NotFound(f"The thread has no checkpoint {at}.", hint="Its history names those that there are.")
+            raise NotFound(f"The thread has no checkpoint {at}.", hint="Its history lists them.")
         values = _values(caller, thread=source, target=target, title=title, at=head and head.id)
         await raw.execute(_MAKE, values)
         if head is not None:

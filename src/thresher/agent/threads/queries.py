@@ -53,7 +53,7 @@ _DELETE: Final = f"""
     with gone as (delete from thread t where {_MINE} and t.id = %(thread)s and {_FREE} returning t.id)
     select exists (select from gone), exists (select from thread where {_MINE} and id = %(thread)s)"""  # noqa: S608 - as above
 
-# A turn that has the row already is this one, sent twice over a lost connection.
+# A turn that has the row already is this one: it was sent twice over a lost connection.
 _TAKE: Final = f"""
     with taken as (
       insert into thread as t (tenant_id, id, owner, holder, turn)

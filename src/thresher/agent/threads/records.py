@@ -117,7 +117,8 @@ def thread_id(given: str | UUID) -> UUID:
         return UUID(given)
     except (ValueError, AttributeError, TypeError):
         raise InvalidInput(
-            f"'{str(given)[:40]}' is no thread's id.", hint="Give the UUID that an answer or the list of threads names."
+            f"'{str(given)[:40]}' is not the id of a thread.",
+            hint="Give the UUID that an answer or the list of threads names.",
         ) from None
 
 
@@ -131,7 +132,7 @@ def checkpoint_id(given: str | UUID) -> UUID:
         return given if isinstance(given, UUID) else UUID(given)
     except (ValueError, AttributeError, TypeError):
         raise InvalidInput(
-            f"'{str(given)[:40]}' is no checkpoint's id.", hint="Give one that the history of the thread names."
+            f"'{str(given)[:40]}' is not the id of a checkpoint.", hint="Give one that the history of the thread names."
         ) from None
 
 

@@ -205,7 +205,7 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         await self._write(await self._taken_back())
 
     async def _write_soon(self) -> None:
-        await self._idle.wait()  # the checkpoint after the one under way may take them along
+        await self._idle.wait()  # the next checkpoint may include them
         await asyncio.sleep(_HELD_SECONDS)
         held, self._held = self._held, []
         await asyncio.shield(self._write(held))
@@ -306,7 +306,7 @@ class ThreadSaver(BaseCheckpointSaver[str]):
             raise unknown(place.thread)
         raise Conflict(
             "This answer is of a turn that has ended: nothing more of it is kept.",
-            hint="The thread goes on from its last checkpoint; send the message again.",
+            hint="The thread continues from its last checkpoint; send the message again.",
         )
 
     def _dumped(self, name: str, value: Any) -> tuple[str, bytes]:

@@ -275,8 +275,8 @@ class Threads:
         try:
             await queries.leave_turn(self._database, caller.tenant, thread, turn)
         except StoreError as error:
-            # The row may say for ever that this process answers, unless that number is nobody's any more. Other turns
-            # under it go on: they may be overtaken, which their savers notice.
+            # The row would permanently claim that this process answers, unless that number is given up. Other turns
+            # under it continue: they may be overtaken, which their savers notice.
             await self._life.close()
             event(_logger, "turn not ended", level=logging.WARNING, thread=str(thread), reason=str(error))
 
@@ -320,5 +320,5 @@ def _after(cursor: str) -> tuple[str, UUID]:
         return dt.datetime.fromisoformat(at).isoformat(), UUID(last)
     except (ValueError, TypeError, AttributeError, RecursionError, binascii.Error):
         raise InvalidInput(
-            "The cursor is none of a list of threads.", hint="Copy it letter by letter, or ask again without one."
+            "This is not a cursor of a list of threads.", hint="Copy it exactly, or leave it out."
         ) from None

@@ -85,12 +85,10 @@ class SessionMemory:
 
     def _held(self, session: Session, intent: str) -> bool:
         at = self._given.get(session, {}).get(intent)
-        return at is not None and (_ends_by_itself(session) or self._clock() - at <= LIFE_SECONDS)
-
-
-def _ends_by_itself(session: Session) -> bool:
-    """Return whether it is a connection, which a conversation does not outlive."""
-    return bool(session[2]) and not session[2].startswith(FINGERPRINT)
+        is_connection = bool(session[2]) and not session[2].startswith(
+            FINGERPRINT
+        )  # a conversation does not outlive it
+        return at is not None and (is_connection or self._clock() - at <= LIFE_SECONDS)
 
 
 def _without_connection(caller: Caller) -> Session:

@@ -377,7 +377,7 @@ def discover(locations: Iterable[PackLocation], before: FoundPacks | None = None
             problems += said
             if pack is not None:
                 packs[real] = pack
-                left -= _text_of(pack)
+                left -= sum(one.size for one in pack.files if one.path.endswith(TEXTS) and one.size <= RULES_BYTES)
         problems += walk.problems
     return FoundPacks(tuple(packs.values()), tuple(problems))
 
@@ -392,11 +392,6 @@ def _read(
         return None, (PackProblem(path, error.message, error.hint),)
     except (OSError, RuntimeError, UnicodeError) as error:
         return None, (PackProblem(path, f"It cannot be read: {error}.", "Check the folder's permissions."),)
-
-
-def _text_of(pack: Pack) -> int:
-    """Return the bytes of its texts that the scanner may have to read."""
-    return sum(file.size for file in pack.files if file.path.endswith(TEXTS) and file.size <= RULES_BYTES)
 
 
 def _too_much(location: PackLocation) -> PackProblem:

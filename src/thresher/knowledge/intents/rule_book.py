@@ -189,7 +189,8 @@ def sections_of(rules: str) -> dict[str, str]:
         if heading is None or (current and len(heading[1]) > level):
             found.setdefault(current, []).append(line)
             continue
-        current, level = titles.get(_plain(heading[2]), ""), len(heading[1])
+        plain = _NUMBERING.sub("", heading[2].replace("*", "")).lower()
+        current, level = titles.get(plain, ""), len(heading[1])
         found.setdefault(current, [])
     found.pop("", None)
     return {title: "\n".join(lines).strip() for title, lines in found.items()}
@@ -233,8 +234,3 @@ def _lines(text: str) -> list[tuple[str, re.Match[str] | None]]:
         fence = mark[1] if mark is not None else ""
         lines.append((line, None if fence else _HEADING.match(line)))
     return lines
-
-
-def _plain(heading: str) -> str:
-    """Return a heading's words without numbering, marks and emphasis."""
-    return _NUMBERING.sub("", heading.replace("*", "")).lower()

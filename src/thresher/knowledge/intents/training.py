@@ -197,7 +197,8 @@ class Fits:
             self._problems.pop(training_set.digest, None)
 
     async def _obtain(self, tenant: Tenant, training_set: TrainingSet, model: str) -> None:
-        name = _name(training_set, model)
+        rests_on = EDITION, model.encode(), _BACKGROUND, training_set.digest
+        name = hashlib.sha256(b"%d\0%s\0%s%s" % rests_on).digest()
         known = self._trained.get(training_set.digest)
         touched = await run_retrying(self._database, tenant, lambda run: queries.touch_fit(run, tenant, name))
         if known is None:
@@ -267,8 +268,3 @@ async def _model_id(encoder: Encoder) -> str:
     """Return the running model's id, without loading the model if the id is known; a service is asked."""
     known = await asyncio.to_thread(lambda: encoder.model.id)
     return known or (await encoder.warm()).id
-
-
-def _name(training_set: TrainingSet, model: str) -> bytes:
-    """Return the name under which a fit is stored: a digest of everything that it rests on."""
-    return hashlib.sha256(b"%d\0%s\0%s%s" % (EDITION, model.encode(), _BACKGROUND, training_set.digest)).digest()

@@ -46,7 +46,8 @@ def assemble(found: FoundPacks, approved: Mapping[str, str]) -> Packs:
             inert.append(refused)
             continue
         if (loser := winners.get(pack.name)) is not None:
-            pack, loser = _ranked(pack, loser)
+            if pack.origin == loser.origin:  # the earlier one wins; of different origins the later one
+                pack, loser = loser, pack
             inert.append(Inert(loser, "shadowed", f"Rename one of the two; '{pack.path}' is used."))
             if pack.digest != loser.digest:
                 problems.append(_clash(pack, loser))
@@ -81,11 +82,6 @@ def _refused(pack: Pack, approved: Mapping[str, str]) -> Inert | None:
     if known is not None:
         return Inert(pack, "changed", f"Look at what changed, then: thresher packs trust {pack.name}.")
     return Inert(pack, "untrusted", f"Read it, then: thresher packs trust {pack.name}.")
-
-
-def _ranked(new: Pack, old: Pack) -> tuple[Pack, Pack]:
-    """Return the winner and the loser: by origin the later one, inside one origin the earlier one."""
-    return (new, old) if new.origin != old.origin else (old, new)
 
 
 def _clash(winner: Pack, loser: Pack) -> PackProblem:

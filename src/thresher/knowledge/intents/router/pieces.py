@@ -109,7 +109,8 @@ def _request(asked: str, texts: dict[str, int], *, cut: bool) -> RequestSpans:
     """Return every run of parts; the longest first, so that the whole comes first."""
     if not asked:
         return RequestSpans()
-    joints = _likeliest(_joints(asked)) if cut else ()
+    likeliest = sorted(_joints(asked), key=lambda joint: -joint.odds)[:MAX_JOINTS] if cut else []
+    joints = tuple(sorted(likeliest, key=lambda joint: joint.start))
     starts = [0, *(joint.stop for joint in joints)]
     ends = [*(joint.start for joint in joints), len(asked)]
     count = len(starts)
@@ -130,12 +131,6 @@ def _joints(asked: str) -> tuple[Joint, ...]:
     behind = len(asked) - _TAIL
     tail = (Joint(joint.start + behind, joint.stop + behind, joint.signs) for joint in joints_of(asked[behind:]))
     return (*joints_of(asked[:_HEAD]), *tail)
-
-
-def _likeliest(joints: Sequence[Joint]) -> tuple[Joint, ...]:
-    """Return the joints that most probably join tasks, in the message's order."""
-    best = sorted(joints, key=lambda joint: -joint.odds)[:MAX_JOINTS]
-    return tuple(sorted(best, key=lambda joint: joint.start))
 
 
 def _text(part: str) -> str:
