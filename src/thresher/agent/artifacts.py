@@ -80,7 +80,13 @@ class Artifacts:
             text = f"{text[:LARGEST]}\n[Cut here: {len(text) - LARGEST:,} characters more were not kept.]"
         self._here[made] = (kind, text)
         if self._turn is not None:
-            values = self._values() | {"id": made, "turn": self._turn.id, "kind": kind, "tool": tool, "content": text}
+            values = _values(self._caller, self._turn.thread) | {
+                "id": made,
+                "turn": self._turn.id,
+                "kind": kind,
+                "tool": tool,
+                "content": text,
+            }
             await self._database.once(self._caller.tenant, lambda driver: driver.execute(_WRITE, values, prepare=True))
         return made
 
@@ -113,16 +119,12 @@ class Artifacts:
         found = {one: self._here[one] for one in ids if one in self._here}
         missing = [one for one in ids if one not in found]
         if missing and self._turn is not None:
-            values = self._values() | {"ids": missing}
+            values = _values(self._caller, self._turn.thread) | {"ids": missing}
             rows = await self._database.once(
                 self._caller.tenant, lambda driver: driver.execute(_READ, values, prepare=True)
             )
             found |= {row[0]: (row[1], row[2]) for row in rows}
         return found
-
-    def _values(self) -> dict[str, Any]:
-        thread = self._turn.thread if self._turn is not None else None
-        return {"tenant": self._caller.tenant.id, "owner": self._caller.user, "thread": thread}
 
 
 async def kept_passages(

@@ -12,7 +12,7 @@ from thresher.store.keys import KeyInfo, Keys, without_placeholder
 from thresher.store.log_queue import LogQueue, age_limit, period, period_start, purge_rows
 from thresher.store.private import make_private
 from thresher.store.schema import migrate, migrate_external
-from thresher.store.secrets import SecretBox, clean, message_of
+from thresher.store.secrets import SecretBox, clean, clean_json, message_of
 
 __all__ = [
     "Database",
@@ -25,6 +25,7 @@ __all__ = [
     "Send",
     "age_limit",
     "clean",
+    "clean_json",
     "connect_watched",
     "driver",
     "make_private",

@@ -15,10 +15,10 @@ import hmac
 import json
 import secrets
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from cryptography.fernet import Fernet, InvalidToken
 
@@ -103,6 +103,17 @@ def message_of(texts: Sequence[str], settings: Settings) -> str | None:
 def clean(text: str) -> str:
     """Return the text without characters that PostgreSQL cannot store."""
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def clean_json(value: Any) -> Any:
+    """Return a JSON value without what PostgreSQL cannot store in one."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(key)): clean_json(one) for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
+    if isinstance(value, list | tuple):
+        return [clean_json(one) for one in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+    return value
 
 
 _FILE = "secret.key"

@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from thresher.agent.assistant.records import AssistantCall, RememberedTurn, ResultSubject
 from thresher.core import Caller, InvalidInput, NotFound, Tenant, mask_text
-from thresher.store import Database, clean
+from thresher.store import Database, clean_json
 
 _READ: Final = b"""
     select turns from assistant_session
@@ -161,19 +160,10 @@ def _written(turn: RememberedTurn) -> str:
             "understood": mask_text(turn.understood[:_TEXT]),
             "subjects": [asdict(subject) for subject in subjects],
         }
-        text = json.dumps(_storable(kept), ensure_ascii=False)
+        text = json.dumps(clean_json(kept), ensure_ascii=False)
         if len(text.encode()) <= _TURN_BYTES or not subjects:
             return text
         subjects = subjects[: len(subjects) // 2]
-
-
-def _storable(value: Any) -> Any:
-    """Return a JSON value without what PostgreSQL cannot store."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, Mapping):
-        return {clean(str(key)): _storable(one) for key, one in cast("Mapping[Any, Any]", value).items()}
-    return [_storable(one) for one in cast("Sequence[Any]", value)] if isinstance(value, list | tuple) else value
 
 
 def _turn(raw: Any) -> RememberedTurn | None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from thresher.core import InvalidInput, NotFound
-from thresher.store import clean
+from thresher.store import clean, clean_json
 
 TITLE: Final = 200
 SETTINGS_BYTES: Final = 16_000
@@ -155,23 +155,12 @@ def checked_settings(settings: Mapping[str, Any]) -> str:
         InvalidInput: They are not valid JSON, or too large.
     """
     try:
-        text = json.dumps(storable(settings), allow_nan=False)
+        text = json.dumps(clean_json(settings), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"The settings of a thread are JSON: {error}.", hint="Correct them.") from None
     if len(text) > SETTINGS_BYTES:
         raise InvalidInput("The settings of a thread are too large.", hint=f"Keep them below {SETTINGS_BYTES:,} bytes.")
     return text
-
-
-def storable(value: Any) -> Any:
-    """Return a JSON value without what PostgreSQL cannot store in one."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, Mapping):
-        return {clean(str(key)): storable(one) for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
-    if isinstance(value, list | tuple):
-        return [storable(one) for one in value]  # pyright: ignore[reportUnknownVariableType] - JSON
-    return value
 
 
 def unknown(thread: UUID) -> NotFound:

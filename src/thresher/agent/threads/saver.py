@@ -43,9 +43,9 @@ from thresher.agent.threads.checkpoints import (
     put_written,
 )
 from thresher.agent.threads.lineage import latest, needed, without_runs
-from thresher.agent.threads.records import Turn, checkpoint_id, storable, thread_id, unknown
+from thresher.agent.threads.records import Turn, checkpoint_id, thread_id, unknown
 from thresher.core import Caller, Conflict, InvalidInput, StoreError
-from thresher.store import Database
+from thresher.store import Database, clean_json
 
 LARGEST: Final = 16 << 20
 """Bytes of one channel's value: far more than any model reads."""
@@ -376,4 +376,4 @@ def _history(writes: Sequence[PendingWrite], name: str, seeds: Mapping[str, Any]
 
 
 def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(storable(value), ensure_ascii=False)
+    return json.dumps(clean_json(value), ensure_ascii=False)

@@ -334,8 +334,3 @@ def _problem(subject: LintSubject, problem: PackProblem) -> LintFinding:
         "",
         problem.hint,
     )
-
-
-def worst(findings: Iterable[LintFinding]) -> str:
-    """The severity of the worst finding; empty where there is none."""
-    return min((finding.severity for finding in findings), key=lambda severity: _ORDER[severity], default="")
