@@ -24,15 +24,11 @@ QUAINT = {
 }
 NOT_YET = frozenset(
     {
-        "agent",
         "api",
-        "audit",
         "components",
         "daemon",
         "gateway",
-        "knowledge/intents",
         "packs",
-        "store",
     }
 )
 """Packages that are still to be put into plain words; this list only ever gets shorter."""

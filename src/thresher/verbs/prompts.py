@@ -10,7 +10,7 @@ from typing_extensions import Doc
 from thresher.verbs.declaration import Kind, Request
 
 if TYPE_CHECKING:
-    from thresher.agent import Prompt
+    from thresher.agent import AgentPrompt
 
 PROMPTS = Kind("prompts", "thresher.agent", remote=False)
 
@@ -18,7 +18,7 @@ Name: TypeAlias = Annotated[str, Doc("The prompt's name")]
 
 
 @PROMPTS.verb("read", key="prompts")
-async def list_prompts(request: Request) -> tuple[Prompt, ...]:
+async def list_prompts(request: Request) -> tuple[AgentPrompt, ...]:
     """The prompts as they are in force: when each is used, and whether its text is the shipped one."""
     return await request.services.prompts.list(request.caller)
 
@@ -28,7 +28,7 @@ async def show_prompt(
     request: Request,
     name: Name,
     version: Annotated[int | None, Doc("The one in force by default; 0 is the shipped one")] = None,
-) -> Prompt:
+) -> AgentPrompt:
     """A prompt as it is in force, or once was.
 
     Raises:
@@ -45,7 +45,7 @@ async def set_prompt(
     expected: Annotated[
         Annotated[int, Ge(0)] | None, Doc("The version that the text was made from; fails if another is in force")
     ] = None,
-) -> Prompt:
+) -> AgentPrompt:
     """Give a prompt the tenant's own text, from the next message on.
 
     Raises:
@@ -58,7 +58,7 @@ async def set_prompt(
 
 
 @PROMPTS.verb("write", idempotent=True)
-async def reset_prompt(request: Request, name: Name) -> Prompt:
+async def reset_prompt(request: Request, name: Name) -> AgentPrompt:
     """Go back to the shipped text; the tenant's own stays as a version.
 
     Raises:
@@ -70,7 +70,7 @@ async def reset_prompt(request: Request, name: Name) -> Prompt:
 
 
 @PROMPTS.verb("read", key="versions")
-async def list_prompt_versions(request: Request, name: Name) -> tuple[Prompt, ...]:
+async def list_prompt_versions(request: Request, name: Name) -> tuple[AgentPrompt, ...]:
     """The versions of a prompt, newest first, at most 200 of them; the shipped one is the last.
 
     Raises:

@@ -9,7 +9,7 @@ from typing_extensions import Doc
 from thresher.verbs.declaration import Kind, Request
 
 if TYPE_CHECKING:
-    from thresher.agent import Checked, Model, SettingsView
+    from thresher.agent import Model, ModelCheck, SettingsView
 
 SETTINGS = Kind("settings", "thresher.agent")
 
@@ -105,7 +105,7 @@ async def remove_model(request: Request, name: Name) -> str:
 
 
 @SETTINGS.verb("read")
-async def check_model(request: Request, name: Name) -> Checked:
+async def check_model(request: Request, name: Name) -> ModelCheck:
     """Ask a model something harmless, also while it is disabled; how long it took, and what it says.
 
     Raises:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from uuid import uuid4
 
-from thresher.agent import ClientCall, Delta, Event, Finish, Report, Step
+from thresher.agent import ClientCall, Delta, Event, Finish, Step, TurnReport
 from thresher.api.chat.reading import Asked
 from thresher.core import dumps, plain
 from thresher.llm import Usage
@@ -73,7 +73,7 @@ class Writer:
         told = {"step": {"name": step.name, "detail": step.detail[:_DETAIL], **plain(step.data)}}
         return f'{self._head}{{}}, "finish_reason": null}}]{self._usage}, "thresher": {dumps(told)}}}\n\n'.encode()
 
-    def _end(self, report: Report) -> bytes:
+    def _end(self, report: TurnReport) -> bytes:
         """What is left to say, why the turn ended and what it took."""
         self.ended = True
         told = b"" if self._said else self._text([report.text])
@@ -89,7 +89,7 @@ class Writer:
             told += f"data: {dumps(last | {'choices': ()})}\n\n".encode()
         return told + DONE
 
-    def whole(self, report: Report) -> dict[str, Any]:
+    def whole(self, report: TurnReport) -> dict[str, Any]:
         """The answer as one object."""
         message: dict[str, Any] = {"role": "assistant", "content": report.text, "refusal": None}
         if report.client_calls:
@@ -100,13 +100,13 @@ class Writer:
         return answer | {"thresher": told_of(report)}
 
 
-def told_of(report: Report) -> dict[str, Any]:
+def told_of(report: TurnReport) -> dict[str, Any]:
     """The object `thresher` of an answer: the report without what the answer itself says."""
     told: dict[str, Any] = plain(report)
     return {name: value for name, value in told.items() if name not in ("text", "client_calls")}
 
 
-def _finish(report: Report) -> str:
+def _finish(report: TurnReport) -> str:
     return _FINISHES.get(report.finish, report.finish)
 
 
