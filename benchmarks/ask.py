@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from benchmarks import machine, product
 from benchmarks.ask_installation import install
-from thresher.agent import Answer
+from thresher.agent import AssistantAnswer
 from thresher.app import App
 
 QUESTIONS: Final = Path(__file__).with_name("questions")
@@ -74,7 +74,7 @@ async def asked(app: App, question: Mapping[str, Any]) -> dict[str, Any]:
     return {**question, "got": [kind, source], "right": right, "both": right and source == question["source"], "ms": ms}
 
 
-def answered_from(answer: Answer) -> tuple[str, str]:
+def answered_from(answer: AssistantAnswer) -> tuple[str, str]:
     """The kind and the source of an answer's first result; empty where there is none."""
     first = next(iter(answer.response.results), None)
     if first is None or first["kind"] not in KINDS:

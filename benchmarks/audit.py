@@ -14,7 +14,7 @@ from typing import Any
 from cryptography.fernet import Fernet
 
 from benchmarks import machine
-from thresher.audit import Attempt, AuditLog, Ended
+from thresher.audit import Attempt, AuditLog, StatementOutcome
 from thresher.core import Caller, Settings
 from thresher.store import Database, EmbeddedServer, SecretBox, migrate
 
@@ -82,7 +82,7 @@ async def timed(work: Callable[[], Awaitable[object]]) -> float:
 
 
 async def _statement(log: AuditLog, caller: Caller) -> None:
-    await log.end(caller, await log.decide(caller, ATTEMPT), Ended("ok", 1, 2.0))
+    await log.end(caller, await log.decide(caller, ATTEMPT), StatementOutcome("ok", 1, 2.0))
 
 
 def _percentiles(times: Sequence[float]) -> dict[str, float]:

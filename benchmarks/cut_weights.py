@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from benchmarks.multi_intent import Encode, Judged, Line, fitted_on, judged, mixatis, single
 from thresher.core import Settings
 from thresher.embedding import Matrix, open_encoder
-from thresher.knowledge.intents.router.cutting import EVIDENCE, Cut, Judge, ways_to_cut
+from thresher.knowledge.intents.router.cues import SIGNS
 from thresher.knowledge.intents.router.fitted import Fitted
-from thresher.knowledge.intents.router.joints import SIGNS
 from thresher.knowledge.intents.router.pieces import pieces_of
+from thresher.knowledge.intents.router.segmentation import EVIDENCE, Cut, Judge, ways_to_cut
 
 Doubles: TypeAlias = NDArray[np.float64]
 NAMES: Final = (*SIGNS, *EVIDENCE)

@@ -23,11 +23,9 @@ from benchmarks.multi_intent import Encode, Line, folder, single
 from thresher.core import Settings
 from thresher.embedding import Matrix, open_encoder
 from thresher.evaluation.metrics import auc, percentile
-from thresher.knowledge.intents.router.everyday import EVERYDAY
-from thresher.knowledge.intents.router.fitted import Fitted
+from thresher.knowledge.intents.router.fitted import Fitted, score
 from thresher.knowledge.intents.router.fitting import fit
-from thresher.knowledge.intents.router.records import Training, Vectors, read_lines
-from thresher.knowledge.intents.router.scoring import score
+from thresher.knowledge.intents.router.records import EVERYDAY, Training, Vectors, read_lines
 from thresher.packs import BUILT_IN
 
 SETS = ("banking77", "clinc150")

@@ -18,13 +18,11 @@ import numpy as np
 from benchmarks import data, machine
 from thresher.core import Settings
 from thresher.embedding import Matrix, open_encoder
-from thresher.knowledge.intents.router.deciding import decide
-from thresher.knowledge.intents.router.everyday import EVERYDAY
-from thresher.knowledge.intents.router.fitted import Fitted
+from thresher.knowledge.intents.router.decision import decide
+from thresher.knowledge.intents.router.fitted import Fitted, score
 from thresher.knowledge.intents.router.fitting import fit
 from thresher.knowledge.intents.router.pieces import Pieces, pieces_of
-from thresher.knowledge.intents.router.records import TextScores, Training, Vectors
-from thresher.knowledge.intents.router.scoring import score
+from thresher.knowledge.intents.router.records import EVERYDAY, TextScores, Training, Vectors
 
 Encode: TypeAlias = Callable[[Sequence[str]], Awaitable[Matrix]]
 """Texts to vectors with the query prefix."""

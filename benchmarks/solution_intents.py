@@ -20,11 +20,11 @@ from benchmarks.multi_intent import Encode
 from thresher.core import Settings
 from thresher.embedding import open_encoder
 from thresher.knowledge.intents import BACKGROUND, Pack, Packs, pieces_of, read_pack
-from thresher.knowledge.intents.judging import by_router
+from thresher.knowledge.intents.decider import by_router
 from thresher.knowledge.intents.router.fitted import Fitted
 from thresher.knowledge.intents.router.fitting import fit
 from thresher.knowledge.intents.router.records import Vectors
-from thresher.knowledge.intents.training import Lesson, lesson_of
+from thresher.knowledge.intents.training import TrainingSet, training_set_of
 from thresher.packs import BUILT_IN
 
 QUESTIONS = Path(__file__).with_name("questions") / "solutions"
@@ -34,9 +34,9 @@ PACKS = ("relations", "valuelists")
 class Router:
     """The packs that ship, some left out, and the router that is fitted on them."""
 
-    def __init__(self, packs: Sequence[Pack], lesson: Lesson, fitted: Fitted, encode: Encode) -> None:
+    def __init__(self, packs: Sequence[Pack], training_set: TrainingSet, fitted: Fitted, encode: Encode) -> None:
         self.packs = {pack.name: pack for pack in packs}
-        self._lesson = lesson
+        self._lesson = training_set
         self._fitted = fitted
         self._encode = encode
 
@@ -45,10 +45,10 @@ class Router:
         """Fit one on the built-in packs that are not among these."""
         folders = sorted(path.parent for path in BUILT_IN.glob("*/SKILL.md") if path.parent.name not in names)
         packs = tuple(read_pack(folder, "built-in")[0] for folder in folders)
-        lesson = lesson_of(Packs(active=packs))
-        lines, negatives = lesson.training.lines, lesson.training.negatives
+        training_set = training_set_of(Packs(active=packs))
+        lines, negatives = training_set.training.lines, training_set.training.negatives
         vectors = Vectors(await encode(lines), await encode(negatives), await encode(BACKGROUND))
-        return cls(packs, lesson, fit(lesson.training, vectors), encode)
+        return cls(packs, training_set, fit(training_set.training, vectors), encode)
 
     async def matched(self, message: str) -> tuple[str, ...]:
         """The packs whose rules the message gets, best first."""

@@ -13,7 +13,7 @@ from tests.support.product import ListedServer, listed
 from tests.support.tracker import FORGED
 from thresher.agent import Assistant
 from thresher.agent.assistant import intents
-from thresher.agent.assistant.records import Call
+from thresher.agent.assistant.records import AssistantCall
 from thresher.agent.assistant.toolbox import Toolbox
 from thresher.core import Caller, InvalidInput, NotFound, Tenant
 from thresher.embedding import Encoder
@@ -202,10 +202,10 @@ async def test_arguments_that_a_tool_does_not_take_are_not_sent(
     await add_shop(services, tmp_path)
     async with build_gateway(services)._lifespan_manager():
         box = await Toolbox.of(services.calling, caller)
-        wrong = await box.call(Call("sql_list_tables", {"connection": "shop", "limit": 0}))
-        unknown = await box.call(Call("sql_list_tables", {"connection": "shop", "made_up": 1}))
-        missing = await box.call(Call("no_such_tool"))
-        refused = await box.call(Call("sql_list_tables", {"connection": "nobody"}))
+        wrong = await box.call(AssistantCall("sql_list_tables", {"connection": "shop", "limit": 0}))
+        unknown = await box.call(AssistantCall("sql_list_tables", {"connection": "shop", "made_up": 1}))
+        missing = await box.call(AssistantCall("no_such_tool"))
+        refused = await box.call(AssistantCall("sql_list_tables", {"connection": "nobody"}))
         called = tuple(box.called)
 
     assert "was not called" in wrong.problem

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from thresher.agent.assistant.endpoints import reviewed_in
 from thresher.agent.assistant.questions import named_in, read_cues
-from thresher.agent.assistant.reviews import reviewed_in
 
 
 @pytest.mark.parametrize(

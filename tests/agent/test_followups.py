@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 
 from thresher.agent.assistant.questions import place_of, resolve, topic_of
-from thresher.agent.assistant.records import Call, Subject, Turn
+from thresher.agent.assistant.records import AssistantCall, RememberedTurn, ResultSubject
 
 ADD = "How do I add a watcher to a Jira ticket?"
 SUBJECTS = tuple(
-    Subject("endpoint", f"result {number}", Call("get_api_endpoint", {"endpoint_id": str(number)}), ("jira",))
+    ResultSubject(
+        "endpoint", f"result {number}", AssistantCall("get_api_endpoint", {"endpoint_id": str(number)}), ("jira",)
+    )
     for number in range(1, 6)
 )
-TURNS = (Turn(ADD, ADD, "search", SUBJECTS, ("jira",), Call("search_api_docs", {"cursor": "c"})),)
+TURNS = (RememberedTurn(ADD, ADD, "search", SUBJECTS, ("jira",), AssistantCall("search_api_docs", {"cursor": "c"})),)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_a_question_that_stands_alone_is_left_alone(query: str) -> None:
 @pytest.mark.parametrize("query", ["more", "show me more", "next page", "and the rest?", "More, please"])
 def test_the_next_page_is_asked_for(query: str) -> None:
     """Of the last answer; where that had no results, or there is none, the answer says so and nothing is searched."""
-    first, last = resolve(query, ()), resolve(query, (Turn(ADD, ADD, "search", sources=("jira",)),))
+    first, last = resolve(query, ()), resolve(query, (RememberedTurn(ADD, ADD, "search", sources=("jira",)),))
 
     assert resolve(query, TURNS).more == TURNS[0]
     assert (first.more, first.lost) == (None, True)
@@ -96,7 +98,7 @@ def test_the_next_page_is_asked_for(query: str) -> None:
 def test_a_place_in_an_answer_without_results_is_not_searched_for(query: str) -> None:
     """Nor one at the beginning of a conversation."""
     assert resolve(query, ()).lost
-    assert resolve(query, (Turn(ADD, ADD, "search"),)).lost
+    assert resolve(query, (RememberedTurn(ADD, ADD, "search"),)).lost
 
 
 def test_the_same_elsewhere_leaves_the_old_place_out() -> None:
@@ -149,9 +151,9 @@ def test_an_own_object_keeps_the_place_alone() -> None:
 )
 def test_a_place_is_named_by_any_ordinal(query: str, place: int | None) -> None:
     """In digits or in words; one that no result has is not searched for as words."""
-    subjects = tuple(Subject("endpoint", str(number), Call("get_api_endpoint")) for number in range(25))
+    subjects = tuple(ResultSubject("endpoint", str(number), AssistantCall("get_api_endpoint")) for number in range(25))
 
-    asked = resolve(query, (Turn(ADD, ADD, "search", subjects, ("jira",)),))
+    asked = resolve(query, (RememberedTurn(ADD, ADD, "search", subjects, ("jira",)),))
 
     assert place_of(query, 25) == place
     assert asked.subject == (None if place is None else subjects[place])
@@ -167,7 +169,7 @@ def test_a_place_that_no_result_has_is_none(query: str) -> None:
 def test_the_first_question_of_a_conversation_stands_alone() -> None:
     """There is nothing to go on from."""
     assert resolve("and the one to delete it?", ()).text == "and the one to delete it?"
-    assert resolve("the second one", (Turn("x", "", "search"),)).subject is None
+    assert resolve("the second one", (RememberedTurn("x", "", "search"),)).subject is None
 
 
 @pytest.mark.parametrize(
@@ -210,14 +212,14 @@ def test_a_topic_is_a_question_without_its_action() -> None:
 
 def test_figures_are_asked_for_elsewhere() -> None:
     """What is counted stays, and the period; the name is another."""
-    last = Turn("usage of jira this week", "usage of jira this week", "analytics", (), ("jira",))
+    last = RememberedTurn("usage of jira this week", "usage of jira this week", "analytics", (), ("jira",))
 
     assert resolve("and for datadog?", (last,)).text == "usage week datadog"
 
 
 def test_a_place_is_looked_for_in_the_list_before() -> None:
     """Also when one of its results was read since; "it" is what was read."""
-    turns = (*TURNS, Turn("the second one", "the second one", "endpoint_info", SUBJECTS[1:2], ("jira",)))
+    turns = (*TURNS, RememberedTurn("the second one", "the second one", "endpoint_info", SUBJECTS[1:2], ("jira",)))
 
     assert resolve("and the third one", turns).subject == SUBJECTS[2]
     assert resolve("what does it return?", turns).subject == SUBJECTS[1]

@@ -9,27 +9,29 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from thresher.agent import Sessions
-from thresher.agent.assistant.records import Call, Subject, Turn
+from thresher.agent import AssistantSessions
+from thresher.agent.assistant.records import AssistantCall, RememberedTurn, ResultSubject
 from thresher.agent.assistant.sessions import LIFE_SECONDS, OTHERS, SUBJECTS, TURNS
 from thresher.core import Caller, NotFound, Tenant
 from thresher.store import Database
 
-SUBJECT = Subject("endpoint", "GET /pets (shop)", Call("get_api_endpoint", {"endpoint_id": "op_1"}), ("shop",))
+SUBJECT = ResultSubject(
+    "endpoint", "GET /pets (shop)", AssistantCall("get_api_endpoint", {"endpoint_id": "op_1"}), ("shop",)
+)
 
 
-def turn(query: str = "list pets", *subjects: Subject, more: Call | None = None) -> Turn:
+def turn(query: str = "list pets", *subjects: ResultSubject, more: AssistantCall | None = None) -> RememberedTurn:
     """A turn of a conversation."""
-    return Turn(query, query, "search", subjects, ("shop",), more)
+    return RememberedTurn(query, query, "search", subjects, ("shop",), more)
 
 
 @pytest.fixture
-def sessions(database: Database) -> Sessions:
+def sessions(database: Database) -> AssistantSessions:
     """The service under test."""
-    return Sessions(database)
+    return AssistantSessions(database)
 
 
-async def begun(sessions: Sessions, caller: Caller, *turns: Turn) -> str:
+async def begun(sessions: AssistantSessions, caller: Caller, *turns: RememberedTurn) -> str:
     """The name of a conversation with these turns."""
     name = (await sessions.open(caller)).name
     for one in turns or (turn(),):
@@ -51,17 +53,17 @@ async def count(database: Database, tenant: Tenant) -> int:
         return int((await connection.execute(text("select count(*) from assistant_session"))).scalar_one())
 
 
-async def test_a_conversation_is_read_as_it_was_kept(sessions: Sessions, tenant: Tenant) -> None:
+async def test_a_conversation_is_read_as_it_was_kept(sessions: AssistantSessions, tenant: Tenant) -> None:
     """With what its results are read by, and how its last answer goes on."""
     caller = Caller(tenant)
-    kept = turn("pets?", SUBJECT, SUBJECT, more=Call("search_api_docs", {"query": "pets", "cursor": "c"}))
+    kept = turn("pets?", SUBJECT, SUBJECT, more=AssistantCall("search_api_docs", {"query": "pets", "cursor": "c"}))
     name = await begun(sessions, caller, turn(), kept)
 
     assert (await sessions.open(caller, name)).turns == (turn(), kept)
 
 
 async def test_nobody_goes_on_with_anothers_conversation(
-    sessions: Sessions, tenant: Tenant, other_tenant: Tenant
+    sessions: AssistantSessions, tenant: Tenant, other_tenant: Tenant
 ) -> None:
     """Neither another user, nor who stands for none, nor another tenant."""
     ann = Caller(tenant, "ann")
@@ -77,7 +79,7 @@ async def test_nobody_goes_on_with_anothers_conversation(
     assert (await sessions.open(ann, name)).turns == (turn(),)
 
 
-async def test_turns_at_once_are_all_kept(sessions: Sessions, tenant: Tenant) -> None:
+async def test_turns_at_once_are_all_kept(sessions: AssistantSessions, tenant: Tenant) -> None:
     """Also where the conversation begins with them."""
     caller = Caller(tenant)
     name = (await sessions.open(caller)).name
@@ -88,10 +90,10 @@ async def test_turns_at_once_are_all_kept(sessions: Sessions, tenant: Tenant) ->
     assert {one.query for one in kept} == {f"question {number}" for number in range(8)}
 
 
-async def test_a_conversation_is_bounded(sessions: Sessions, database: Database, tenant: Tenant) -> None:
+async def test_a_conversation_is_bounded(sessions: AssistantSessions, database: Database, tenant: Tenant) -> None:
     """In turns, in results, in what a turn weighs; the last turns stay."""
     caller = Caller(tenant)
-    heavy = Subject("endpoint", "n" * 3_000, Call("get_api_endpoint", {"path": "p" * 3_000}))
+    heavy = ResultSubject("endpoint", "n" * 3_000, AssistantCall("get_api_endpoint", {"path": "p" * 3_000}))
     huge = turn("q" * 4_000, *[heavy] * 30)
     name = await begun(sessions, caller, huge, *(turn(f"question {number}") for number in range(TURNS + 3)), huge)
 
@@ -108,7 +110,7 @@ async def test_a_conversation_is_bounded(sessions: Sessions, database: Database,
 
 
 async def test_an_owner_keeps_so_many_conversations(
-    sessions: Sessions, database: Database, tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+    sessions: AssistantSessions, database: Database, tenant: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those that went on last; another user's are not counted."""
     monkeypatch.setattr("thresher.agent.assistant.sessions.OTHERS", 2)
@@ -124,7 +126,7 @@ async def test_an_owner_keeps_so_many_conversations(
 
 
 async def test_a_conversation_ends_after_a_day(
-    sessions: Sessions, database: Database, tenant: Tenant, other_tenant: Tenant
+    sessions: AssistantSessions, database: Database, tenant: Tenant, other_tenant: Tenant
 ) -> None:
     """Nobody goes on with it from then on, and the sweep removes it, of whichever tenant."""
     caller = Caller(tenant)
@@ -142,7 +144,9 @@ async def test_a_conversation_ends_after_a_day(
     assert (await sessions.open(Caller(other_tenant), fresh)).turns
 
 
-async def test_a_name_whose_day_is_over_begins_anew(sessions: Sessions, database: Database, tenant: Tenant) -> None:
+async def test_a_name_whose_day_is_over_begins_anew(
+    sessions: AssistantSessions, database: Database, tenant: Tenant
+) -> None:
     """What was said before is not said again."""
     caller = Caller(tenant)
     name = await begun(sessions, caller, turn("old"))
@@ -153,10 +157,10 @@ async def test_a_name_whose_day_is_over_begins_anew(sessions: Sessions, database
     assert [one.query for one in (await sessions.open(caller, name)).turns] == ["new"]
 
 
-async def test_what_cannot_be_stored_is_stored_without(sessions: Sessions, tenant: Tenant) -> None:
+async def test_what_cannot_be_stored_is_stored_without(sessions: AssistantSessions, tenant: Tenant) -> None:
     """NUL, half a surrogate pair; and a secret is masked."""
     caller = Caller(tenant)
-    odd = Subject("endpoint", "a\0b\ud800", Call("get_api_endpoint", {"path": "/\0"}))
+    odd = ResultSubject("endpoint", "a\0b\ud800", AssistantCall("get_api_endpoint", {"path": "/\0"}))
     secret = "ghp_" + "a1B2" * 9
     name = await begun(sessions, caller, turn(f"token {secret}", odd))
 
@@ -166,7 +170,9 @@ async def test_what_cannot_be_stored_is_stored_without(sessions: Sessions, tenan
     assert kept.subjects[0].name.startswith("ab")
 
 
-async def test_a_turn_of_another_form_is_passed_over(sessions: Sessions, database: Database, tenant: Tenant) -> None:
+async def test_a_turn_of_another_form_is_passed_over(
+    sessions: AssistantSessions, database: Database, tenant: Tenant
+) -> None:
     """As another version of Thresher may have written it."""
     caller = Caller(tenant)
     name = await begun(sessions, caller)

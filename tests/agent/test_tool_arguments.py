@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from thresher.agent.assistant.catalogue import Filled, fill
+from thresher.agent.assistant.catalogue import FilledArguments, fill
 
 ZONE = {"type": "string", "description": "IANA timezone name"}
 TEXT = {"type": "string"}
@@ -45,7 +45,7 @@ def schema(*required: str, **properties: Any) -> dict[str, Any]:
 )
 def test_what_a_question_says_becomes_arguments(question: str, tool: dict[str, Any], arguments: dict[str, Any]) -> None:
     """Zones by their cities, times of day, places, paths, counts, quoted texts, values of an enumeration."""
-    assert fill(tool, question) == Filled(arguments)
+    assert fill(tool, question) == FilledArguments(arguments)
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_what_a_question_says_becomes_arguments(question: str, tool: dict[str, A
 )
 def test_what_is_not_said_for_certain_is_missing(question: str, tool: dict[str, Any], missing: tuple[str, ...]) -> None:
     """Two numbers, two values or none at all are no argument."""
-    assert fill(tool, question) == Filled({}, missing)
+    assert fill(tool, question) == FilledArguments({}, missing)
 
 
 def test_a_broken_schema_gives_nothing() -> None:
     """Whatever a server lists, reading it ends."""
-    assert fill({"properties": [], "required": ["x"]}, "what time is it in Tokyo?") == Filled({}, ("x",))
+    assert fill({"properties": [], "required": ["x"]}, "what time is it in Tokyo?") == FilledArguments({}, ("x",))

@@ -21,7 +21,7 @@ from tests.fakes.chat_server import ChatServer
 from tests.support.product import opened
 from tests.support.waiting import eventually
 from thresher.agent.conversations import Conversations
-from thresher.agent.exchange import ChatCall, Decision, Delta, Event, Report
+from thresher.agent.exchange import ChatCall, Decision, Delta, Event, TurnReport
 from thresher.agent.threads import Threads
 from thresher.core import Caller, Settings, Tenant
 from thresher.embedding import Encoder
@@ -129,9 +129,9 @@ class Told:
         return "".join(one.text for one in self.events if isinstance(one, Delta))
 
     @property
-    def report(self) -> Report:
+    def report(self) -> TurnReport:
         """How it ended."""
-        assert isinstance(self.events[-1], Report)
+        assert isinstance(self.events[-1], TurnReport)
         return self.events[-1]
 
 

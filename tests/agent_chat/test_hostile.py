@@ -82,7 +82,7 @@ async def test_arguments_that_cannot_be_kept_reach_no_tool_and_no_row(shop: Talk
     approved = await shop.say(thread=thread, decisions=(Decision(waiting.id, True),))
 
     assert (told.text, approved.text) == ("One.", "Two.")
-    assert "no JSON object" in texts(shop.prompts_sent[1])
+    assert "not a JSON object" in texts(shop.prompts_sent[1])
     assert [called(body) == answered(body) for body in shop.prompts_sent] == [True] * 4
     assert await shop.conversations.history(shop.caller, thread)
 

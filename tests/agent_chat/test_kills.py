@@ -241,7 +241,7 @@ async def test_an_approval_outlives_the_process_that_asked_for_it(house: Talk, p
     house.model.answers = [BOTH, "Sixteen weeks [1], and it rang."]
     async with asyncio.timeout(30):
         await process.ask("How long is leave? Ring the bell.", thread, ASK_ALL)
-        await process.until("Report")
+        await process.until("TurnReport")
     await process.kill()
     waiting = await house.conversations.pending(house.caller, thread)
     rung = bell.rung
@@ -309,7 +309,7 @@ async def test_a_thread_that_another_process_answers_is_refused_at_once(
             await house.conversations.clear(house.caller, thread)
     bell.free.set()
     async with asyncio.timeout(30):
-        report = await process.until("Report")
+        report = await process.until("TurnReport")
     told = await say(house, "Thanks", thread)
 
     assert report == "It rang."

@@ -272,7 +272,7 @@ async def test_arguments_that_are_no_json_reach_no_tool(shop: Talk) -> None:
 
     told = await shop.say("How many?", new_thread())
 
-    assert "no JSON object" in last(shop.prompts_sent[1])
+    assert "not a JSON object" in last(shop.prompts_sent[1])
     assert told.text == "Sorry."
 
 

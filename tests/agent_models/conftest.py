@@ -14,8 +14,8 @@ from cryptography.fernet import Fernet
 from tests.fakes.chat_http import Connection, Request
 from tests.fakes.chat_server import ChatServer
 from thresher.agent import ChatSettings, Models, OpenModel
-from thresher.agent.models.client import Client
-from thresher.agent.models.requests import About, Service
+from thresher.agent.models.client import ModelClient
+from thresher.agent.models.requests import Service, ServiceDescription
 from thresher.core import Breaker, Caller, Pauses, Settings, Tenant
 from thresher.llm import host_and_port
 from thresher.store import Database, SecretBox
@@ -139,8 +139,8 @@ async def connect(fake: Watched, waits: Waits) -> AsyncIterator[Connect]:
         fair: float = 10.0,
         **chosen: object,
     ) -> OpenModel:
-        client = partial(Client, url, "fake", key, "Look at it.")
-        about = About("m", "Look at it.", host_and_port(url), key is not None, "there")
+        client = partial(ModelClient, url, "fake", key, "Look at it.")
+        about = ServiceDescription("m", "Look at it.", host_and_port(url), key is not None, "there")
         opened.append(Service(client, breaker or Breaker(Pauses()), about, waits, fair=fair))
         settings = {"model_seconds": 10.0, "first_seconds": 10.0, **chosen}
         return OpenModel("m", "127.0.0.1", opened[-1], ChatSettings.model_validate(settings))

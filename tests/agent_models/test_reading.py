@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from thresher.agent.models.failures import Lost
-from thresher.agent.models.reading import Calls, Reading, Spoken
+from thresher.agent.models.failures import RequestLost
+from thresher.agent.models.reading import AnswerReader, CallPieces, SpokenText
 from thresher.core import ModelError
 from thresher.llm import FunctionCall
 
@@ -42,7 +42,7 @@ WHOLE = (
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, len(WHOLE)])
 def test_a_stream_says_the_same_however_it_is_cut(size: int) -> None:
     """In the middle of characters, lines and events."""
-    reading = Reading("")
+    reading = AnswerReader("")
 
     said = "".join(reading.feed(WHOLE[start : start + size]) for start in range(0, len(WHOLE), size))
     last = reading.end()[-1]
@@ -62,7 +62,7 @@ def test_a_stream_says_the_same_however_it_is_cut(size: int) -> None:
 )
 def test_halves_of_a_surrogate_pair_are_joined_or_replaced(texts: tuple[str, ...], said: str) -> None:
     """A service in JavaScript cuts between them; an answer must be UTF-8."""
-    reading = Reading("")
+    reading = AnswerReader("")
     events = b"".join(
         b"data: " + json.dumps({"choices": [{"delta": {"content": text}}]}).encode() + b"\n\n" for text in texts
     )
@@ -75,7 +75,7 @@ def test_halves_of_a_surrogate_pair_are_joined_or_replaced(texts: tuple[str, ...
 
 def test_halves_of_a_pair_in_arguments_are_joined() -> None:
     """They come in pieces too."""
-    reading = Reading("")
+    reading = AnswerReader("")
     pieces = [piece(0, "a", "f", '{"x": "\ud83d'), piece(0, arguments='\ude00"}')]
 
     for one in pieces:
@@ -88,7 +88,7 @@ def test_halves_of_a_pair_in_arguments_are_joined() -> None:
 
 def test_an_answer_of_too_many_calls_is_refused() -> None:
     """A model that repeats itself would fill the conversation with them."""
-    reading = Reading("")
+    reading = AnswerReader("")
     calls = [piece(number, f"c{number}", "f", "{}") for number in range(129)]
     reading.feed(event({"tool_calls": calls[:128]}))
 
@@ -98,7 +98,7 @@ def test_an_answer_of_too_many_calls_is_refused() -> None:
 
 def test_a_stream_may_lack_its_last_line_end() -> None:
     """And the mark of its end."""
-    reading = Reading("")
+    reading = AnswerReader("")
     said = reading.feed(event({"content": "Yes"}) + event({"content": "!"}, "stop").rstrip())
 
     text, last = reading.end()
@@ -108,24 +108,24 @@ def test_a_stream_may_lack_its_last_line_end() -> None:
 
 def test_a_stream_that_ends_without_a_reason_or_a_mark_broke_off() -> None:
     """Whatever it has said."""
-    reading = Reading("")
+    reading = AnswerReader("")
     reading.feed(event({"content": "Ye"}))
 
-    with pytest.raises(Lost):
+    with pytest.raises(RequestLost):
         reading.end()
 
 
 def test_a_limit_stays_a_limit_also_with_calls() -> None:
     """Their arguments may be cut; any other reason is that of the calls."""
     for reason, finish in (("length", "length"), ("stop", "tool_calls"), ("odd", "tool_calls")):
-        reading = Reading("")
+        reading = AnswerReader("")
         reading.feed(event({"tool_calls": [piece(0, "a", "f", "{")]}, reason))
         assert reading.end()[-1].finish == finish
 
 
 def test_a_line_without_an_end_is_not_waited_for() -> None:
     """It would fill the memory."""
-    reading = Reading("")
+    reading = AnswerReader("")
     reading.feed(bytes(8 << 20))
 
     with pytest.raises(ModelError, match="larger than 8 MiB"):
@@ -135,7 +135,7 @@ def test_a_line_without_an_end_is_not_waited_for() -> None:
 @pytest.mark.parametrize("name", ["content", "reasoning_content", "reasoning"])
 def test_an_answer_has_begun_with_its_first_word_or_thought(name: str) -> None:
     """Not with the role, which some services send at once."""
-    reading = Reading("")
+    reading = AnswerReader("")
     reading.feed(event({"role": "assistant", "content": ""}))
     before = reading.begun
     reading.feed(event({name: "Hm"}))
@@ -145,7 +145,7 @@ def test_an_answer_has_begun_with_its_first_word_or_thought(name: str) -> None:
 
 def test_a_call_without_a_name_is_none() -> None:
     """It could not be made."""
-    reading = Reading("")
+    reading = AnswerReader("")
     reading.feed(event({"tool_calls": [piece(0, "a")]}, "tool_calls"))
 
     with pytest.raises(ModelError, match="cannot be read"):
@@ -168,7 +168,7 @@ def test_a_call_without_a_name_is_none() -> None:
 )
 def test_calls_are_told_apart_as_services_do(pieces: list[dict[str, Any]], wanted: str) -> None:
     """By index, by id, or by the order in which they come."""
-    calls = Calls()
+    calls = CallPieces()
     calls.feed(pieces)
 
     assert [(call.id, call.name, call.arguments) for call in calls.whole()] == [
@@ -178,7 +178,7 @@ def test_calls_are_told_apart_as_services_do(pieces: list[dict[str, Any]], wante
 
 def test_every_call_has_an_id_of_its_own() -> None:
     """Where the service names none, or one twice: each has to be answered."""
-    calls = Calls()
+    calls = CallPieces()
     calls.feed([piece(0, None, "f"), piece(1, "x", "g"), piece(2, "x", "h")])
 
     found = [call.id for call in calls.whole()]
@@ -203,7 +203,7 @@ def test_every_call_has_an_id_of_its_own() -> None:
 @pytest.mark.parametrize("size", [1, 2, 5, 99])
 def test_thoughts_are_dropped_however_they_are_cut(text: str, said: str, size: int) -> None:
     """Only those at the beginning; nothing else is lost."""
-    spoken = Spoken()
+    spoken = SpokenText()
 
     heard = "".join(spoken.feed(text[start : start + size]) for start in range(0, len(text), size))
 

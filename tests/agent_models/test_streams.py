@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 
 from tests.agent_models.conftest import KEY, Connect, Waits, Watched
 from tests.fakes.chat_server import Said
-from thresher.agent import Chunk, OpenModel
+from thresher.agent import AnswerChunk, OpenModel
 from thresher.core import Breaker, ModelError, ModelTimeout, Pauses
 from thresher.llm import Completion, Function, FunctionCall, Usage
 
@@ -22,19 +22,19 @@ HELLO: Any = [SystemMessage("Be short."), HumanMessage("Hello there, who are you
 FORECAST = Function("forecast", "The weather.", {"type": "object", "properties": {"city": {"type": "string"}}})
 
 
-async def chunks(model: OpenModel, messages: Any = HELLO, **more: Any) -> list[Chunk]:
+async def chunks(model: OpenModel, messages: Any = HELLO, **more: Any) -> list[AnswerChunk]:
     """All of a stream."""
     async with aclosing(model.stream(messages, **more)) as stream:
         return [chunk async for chunk in stream]
 
 
-async def heard(stream: AsyncGenerator[Chunk], said: list[str]) -> None:
+async def heard(stream: AsyncGenerator[AnswerChunk], said: list[str]) -> None:
     """Note what is said as it is said."""
     async for chunk in stream:
         said += [chunk.text]
 
 
-def text(found: list[Chunk]) -> str:
+def text(found: list[AnswerChunk]) -> str:
     """What they say."""
     return "".join(chunk.text for chunk in found)
 
@@ -47,8 +47,8 @@ async def test_an_answer_comes_in_pieces_and_the_last_one_tells_the_rest(connect
 
     assert text(found) == "Hello there, who are you?"
     assert len(found) == 6
-    assert all(chunk == Chunk(chunk.text) for chunk in found[:-1])
-    assert found[-1] == Chunk("", (), Usage(10, 7, 5), "stop", "fake")
+    assert all(chunk == AnswerChunk(chunk.text) for chunk in found[:-1])
+    assert found[-1] == AnswerChunk("", (), Usage(10, 7, 5), "stop", "fake")
 
 
 async def test_the_whole_answer_is_the_sum(connect: Connect, fake: Watched) -> None:

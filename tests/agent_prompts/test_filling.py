@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from thresher.agent.prompts import SHIPPED, Prompt, fill_text
+from thresher.agent.prompts import SHIPPED, AgentPrompt, fill_text
 from thresher.agent.prompts.records import MOST_CHARACTERS, checked_text, fill_prompt
 from thresher.core import InvalidInput
 from thresher.embedding import count_tokens
@@ -36,7 +36,7 @@ def test_shipped_prompts_name_their_variables() -> None:
 
 
 @pytest.mark.parametrize("prompt", SHIPPED.values(), ids=SHIPPED)
-def test_shipped_words_would_be_accepted_as_a_tenants_own(prompt: Prompt) -> None:
+def test_shipped_words_would_be_accepted_as_a_tenants_own(prompt: AgentPrompt) -> None:
     """They keep every rule that others have to keep."""
     assert checked_text(prompt, prompt.text) == prompt.text
 
@@ -101,8 +101,8 @@ def test_values_are_those_of_the_prompt(values: dict[str, str], named: str) -> N
         ("{{QUESTION}} {{PASSAGES}} {{USER}}", "has no variable USER"),
         ("{{question}} {{QUESTION}} {{PASSAGES}}", "has no variable question"),
         ("{{QUESTION}} {{PASSAGES}}" + "x" * MOST_CHARACTERS, "20,025 characters"),
-        ("{{QUESTION}} {{PASSAGES}} \0", "no text"),
-        ("{{QUESTION}} {{PASSAGES}} \ud800", "no text"),
+        ("{{QUESTION}} {{PASSAGES}} \0", "invalid characters"),
+        ("{{QUESTION}} {{PASSAGES}} \ud800", "invalid characters"),
     ],
     ids=["empty", "blank", "missing", "unknown", "small", "long", "NUL", "half a character"],
 )

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from thresher.agent.threads.lineage import Node, ancestry, latest, needed, without_runs
+from thresher.agent.threads.lineage import CheckpointNode, ancestry, latest, needed, without_runs
 
 DELTA = frozenset({"said"})
 
 
-def node(number: int, parent: int | None, ns: str = "", **more: object) -> Node:
+def node(number: int, parent: int | None, ns: str = "", **more: object) -> CheckpointNode:
     """A checkpoint by a small number."""
-    return Node(ns, UUID(int=number), None if parent is None else UUID(int=parent), **more)  # type: ignore[arg-type]
+    return CheckpointNode(ns, UUID(int=number), None if parent is None else UUID(int=parent), **more)  # type: ignore[arg-type]
 
 
-def shape(*nodes: Node) -> dict[tuple[str, UUID], Node]:
+def shape(*nodes: CheckpointNode) -> dict[tuple[str, UUID], CheckpointNode]:
     """A thread."""
     return {one.key: one for one in nodes}
 

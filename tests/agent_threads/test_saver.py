@@ -283,7 +283,7 @@ def test_a_synchronous_call_is_refused_with_the_way_out(database: Database, ada:
 @pytest.mark.parametrize("wrong", ["", "thread-1", "' or 1=1 --", "0a" * 40], ids=["empty", "a word", "SQL", "long"])
 async def test_what_is_no_id_is_refused(database: Database, ada: Caller, wrong: str) -> None:
     """Before the database sees it."""
-    with pytest.raises(InvalidInput, match="no thread's id"):
+    with pytest.raises(InvalidInput, match="not the id of a thread"):
         await ThreadSaver(database, ada).aget_tuple(config(wrong))
-    with pytest.raises(InvalidInput, match="no checkpoint's id"):
+    with pytest.raises(InvalidInput, match="not the id of a checkpoint"):
         await ThreadSaver(database, ada).aget_tuple(config(uuid4(), wrong or "x"))

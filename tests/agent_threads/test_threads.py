@@ -179,7 +179,7 @@ async def test_a_fork_at_a_state_that_is_not_there_is_refused(threads: Threads, 
 
     with pytest.raises(NotFound, match="no checkpoint"):
         await threads.fork(ada, thread, at=uuid4())
-    with pytest.raises(InvalidInput, match="no checkpoint's id"):
+    with pytest.raises(InvalidInput, match="not the id of a checkpoint"):
         await threads.fork(ada, thread, at="last")
     assert len((await threads.list(ada)).threads) == 1
 

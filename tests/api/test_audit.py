@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.serving import Served, assert_problem
 from tests.audit.conftest import attempt
-from thresher.audit import Ended
+from thresher.audit import StatementOutcome
 from thresher.core import Caller
 
 
@@ -17,7 +17,7 @@ async def test_a_user_sees_his_own_statements_and_a_key_of_the_tenant_all(produc
     _, other = await product.key("elsewhere")
     log = product.app.services.audit
     decision = await log.decide(Caller(tenant, "ada"), attempt("select 1"))
-    await log.end(Caller(tenant, "ada"), decision, Ended("ok", 1, 2.5))
+    await log.end(Caller(tenant, "ada"), decision, StatementOutcome("ok", 1, 2.5))
     await log.decide(Caller(tenant), attempt("drop table a", allowed=False))
 
     everything = (await product.web.get("/v1/audit", headers=whole)).json()

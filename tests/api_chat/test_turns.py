@@ -14,7 +14,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from tests.api.serving import on_port
-from thresher.agent import ChatCall, Delta, Event, Report, Step
+from thresher.agent import ChatCall, Delta, Event, Step, TurnReport
 from thresher.api.chat import turns
 from thresher.api.chat.requests import CompletionCall
 from thresher.api.chat.turns import TurnResponse
@@ -54,7 +54,7 @@ async def greeting() -> Events:
     """A turn that goes well."""
     yield Step("search")
     yield Delta("Hello")
-    yield Report(text="Hello")
+    yield TurnReport(text="Hello")
 
 
 async def test_a_stream_says_how_it_is_to_be_read() -> None:
@@ -80,7 +80,7 @@ async def test_a_silence_is_broken_by_comments(monkeypatch: pytest.MonkeyPatch) 
         await goes_on[0].wait()
         yield Delta("Hello")
         await goes_on[1].wait()
-        yield Report(text="Hello")
+        yield TurnReport(text="Hello")
 
     async with answering(slow) as web, web.stream("POST", PATH) as answer:
         seen = ""
@@ -178,7 +178,7 @@ async def test_a_slow_reader_gets_longer_pieces_and_all_of_them() -> None:
     async def quick() -> Events:
         for word in words:
             yield Delta(word)
-        yield Report(text="".join(words))
+        yield TurnReport(text="".join(words))
 
     async with answering(quick) as web:
         answer = await web.post(PATH)

@@ -9,12 +9,12 @@ from uuid import UUID
 
 import pytest
 
-from thresher.agent import ChatCall, Citation, ClientCall, Delta, Event, Report, Step
+from thresher.agent import ChatCall, Citation, ClientCall, Delta, Event, Step, TurnReport
 from thresher.api.chat.answers import Writer
 from thresher.api.chat.requests import CompletionCall
 from thresher.llm import Usage
 
-REPORT = Report(text="Hello Ada.", model="qwen3", trace_id="t", usage=Usage(10, 3, 4), calls=1)
+REPORT = TurnReport(text="Hello Ada.", model="qwen3", trace_id="t", usage=Usage(10, 3, 4), calls=1)
 
 
 def asked(*, usage: bool = False) -> CompletionCall:

@@ -13,7 +13,7 @@ from cryptography.fernet import Fernet
 from sqlalchemy.exc import DBAPIError
 
 from tests.audit.conftest import KEY, attempt
-from thresher.audit import AuditLog, Ended
+from thresher.audit import AuditLog, StatementOutcome
 from thresher.core import AuditBroken, Caller, InvalidInput, NotFound, StoreUnavailable, Tenant, traced
 from thresher.store import Database, SecretBox
 
@@ -24,12 +24,16 @@ async def test_a_decision_and_its_outcome_are_one_entry(log: AuditLog, caller: C
     """Everything that was noted comes back, exactly, under the trace of its request."""
     with traced("0123456789abcdef"):
         decision = await log.decide(caller, attempt("select 'ü\U0001f600'"))
-    await log.end(caller, decision, Ended("ok", 3, 1.5))
+    await log.end(caller, decision, StatementOutcome("ok", 3, 1.5))
 
     found = await log.entries(caller)
 
     (entry,) = found.entries
-    assert (entry.id, entry.attempt, entry.ended) == (1, attempt("select 'ü\U0001f600'"), Ended("ok", 3, 1.5))
+    assert (entry.id, entry.attempt, entry.ended) == (
+        1,
+        attempt("select 'ü\U0001f600'"),
+        StatementOutcome("ok", 3, 1.5),
+    )
     assert entry.trace_id == "0123456789abcdef"
     assert abs(dt.datetime.now(dt.UTC) - entry.at) < SOON
     assert found.next == ""
@@ -54,7 +58,7 @@ async def test_several_processes_write_one_chain(database: Database, secrets: Se
     async def work(log: AuditLog, name: int) -> None:
         for number in range(15):
             decision = await log.decide(caller, attempt(f"select {name}, {number}"))
-            await log.end(caller, decision, Ended("ok", 1, 0.1))
+            await log.end(caller, decision, StatementOutcome("ok", 1, 0.1))
 
     await asyncio.gather(*(work(log, name) for name, log in enumerate(logs)))
 
@@ -132,7 +136,7 @@ async def test_questions_out_of_bounds_are_refused(log: AuditLog, caller: Caller
 @pytest.mark.parametrize("expect", ["x", "1:", "0:abc", "1:" + "g" * 64, "1:" + "A" * 64])
 async def test_what_is_expected_must_be_a_head(log: AuditLog, tenant: Tenant, expect: str) -> None:
     """A person may have cut it."""
-    with pytest.raises(InvalidInput, match="place:hash"):
+    with pytest.raises(InvalidInput, match="position:hash"):
         await log.verify(tenant, expect=expect)
 
 
@@ -169,7 +173,9 @@ async def test_any_text_can_be_noted(log: AuditLog, caller: Caller, sql: str, ke
 async def test_an_error_is_noted_without_its_credentials(log: AuditLog, caller: Caller) -> None:
     """Whatever the database said, a password in it is masked, and it is cut."""
     decision = await log.decide(caller, attempt())
-    await log.end(caller, decision, Ended("error", 0, 1.0, "cannot reach mysql://u:hunter2@h/d " + "x" * 9_000))
+    await log.end(
+        caller, decision, StatementOutcome("error", 0, 1.0, "cannot reach mysql://u:hunter2@h/d " + "x" * 9_000)
+    )
 
     (entry,) = (await log.entries(caller)).entries
 
@@ -181,14 +187,14 @@ async def test_an_error_is_noted_without_its_credentials(log: AuditLog, caller: 
 async def test_an_outcome_is_noted_though_its_caller_goes(log: AuditLog, caller: Caller) -> None:
     """The client has gone; the log still says how it ended."""
     decision = await log.decide(caller, attempt())
-    ending = asyncio.create_task(log.end(caller, decision, Ended("cancelled", 0, 3.0)))
+    ending = asyncio.create_task(log.end(caller, decision, StatementOutcome("cancelled", 0, 3.0)))
     await asyncio.sleep(0)
 
     ending.cancel()
     await log.settle()
 
     (entry,) = (await log.entries(caller)).entries
-    assert entry.ended == Ended("cancelled", 0, 3.0)
+    assert entry.ended == StatementOutcome("cancelled", 0, 3.0)
 
 
 async def test_a_lost_connection_leaves_no_line_twice(database: Database, log: AuditLog, caller: Caller) -> None:
@@ -212,14 +218,14 @@ async def test_a_lost_connection_leaves_no_line_twice(database: Database, log: A
 async def test_two_outcomes_are_told(log: AuditLog, caller: Caller) -> None:
     """And an outcome of nothing; neither is tampering. The first one counts."""
     decision = await log.decide(caller, attempt())
-    await log.end(caller, decision, Ended("ok", 1, 1.0))
-    await log.end(caller, decision, Ended("error", 0, 1.0))
-    await log.end(caller, 99, Ended("ok", 1, 1.0))
+    await log.end(caller, decision, StatementOutcome("ok", 1, 1.0))
+    await log.end(caller, decision, StatementOutcome("error", 0, 1.0))
+    await log.end(caller, 99, StatementOutcome("ok", 1, 1.0))
 
     found = await log.verify(caller.tenant)
 
     assert [(one.kind, one.id, one.fatal) for one in found.problems] == [("outcome", 3, False), ("outcome", 4, False)]
-    assert (await log.entries(caller)).entries[0].ended == Ended("ok", 1, 1.0)
+    assert (await log.entries(caller)).entries[0].ended == StatementOutcome("ok", 1, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -250,11 +256,11 @@ async def test_the_application_itself_cannot_take_anything_back(
 async def test_pruning_leaves_a_chain_that_can_be_checked(log: AuditLog, caller: Caller) -> None:
     """Old links go, a signed one says which; entries and later checks begin behind them."""
     first = await log.decide(caller, attempt("select old"))
-    await log.end(caller, first, Ended("ok", 1, 1.0))
+    await log.end(caller, first, StatementOutcome("ok", 1, 1.0))
     earlier = await log.verify(caller.tenant)
     running = await log.decide(caller, attempt("select running"))
     removed = await log.prune(caller.tenant, dt.datetime.now(dt.UTC))
-    await log.end(caller, running, Ended("ok", 1, 1.0))
+    await log.end(caller, running, StatementOutcome("ok", 1, 1.0))
 
     found = await log.verify(caller.tenant)
     again = await log.prune(caller.tenant, dt.datetime.now(dt.UTC) - SOON)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.audit.conftest import attempt
 from tests.support import Databases
-from thresher.audit import AuditLog, Ended, Verification
+from thresher.audit import AuditLog, StatementOutcome, Verification
 from thresher.core import AuditBroken, Caller, Tenant
 from thresher.store import Database, SecretBox
 
@@ -137,10 +137,10 @@ async def chain(log: AuditLog, caller: Caller, other_tenant: Tenant) -> Verifica
     """Two chains of six: ran, refused, failed, and one that never ended."""
     for who in (caller, Caller(other_tenant)):
         first = await log.decide(who, attempt("select a"))
-        await log.end(who, first, Ended("ok", 3, 1.5))
+        await log.end(who, first, StatementOutcome("ok", 3, 1.5))
         await log.decide(who, attempt("delete from b", allowed=False))
         third = await log.decide(who, attempt("select c"))
-        await log.end(who, third, Ended("error", 0, 0.25, "no such table"))
+        await log.end(who, third, StatementOutcome("error", 0, 0.25, "no such table"))
         await log.decide(who, attempt("select pg_sleep(1)"))
     return await log.verify(caller.tenant)
 

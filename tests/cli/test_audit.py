@@ -11,7 +11,7 @@ import pytest
 from tests.audit.conftest import attempt
 from tests.cli.conftest import Command
 from tests.daemon.home import Home
-from thresher.audit import AuditLog, Ended
+from thresher.audit import AuditLog, StatementOutcome
 from thresher.core import Caller, Settings
 from thresher.store import Database, SecretBox
 
@@ -41,7 +41,7 @@ async def test_the_log_is_shown_verified_pruned_and_restarted(
     empty, whole = command("audit", "log"), command("audit", "verify", "--json")
     caller = Caller(await database.tenant("local"))
     first = await log.decide(caller, attempt("select  1 \n from [red]a[/red] \x1b[2J"))
-    await log.end(caller, first, Ended("ok", 1, 12.0))
+    await log.end(caller, first, StatementOutcome("ok", 1, 12.0))
     await log.decide(caller, attempt("drop table b", allowed=False, connection="other"))
     shown = command("audit", "log")
     refused = command("audit", "log", "--refused", "--json", "--days", "1")

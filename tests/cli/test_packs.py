@@ -11,7 +11,7 @@ from tests.cli.conftest import Command
 from tests.knowledge.intents.books import pack_at
 from thresher.calling import SCHEMAS
 from thresher.cli import run
-from thresher.knowledge.intents.sections import SECTIONS
+from thresher.knowledge.intents.rule_book import SECTIONS
 
 
 @pytest.fixture

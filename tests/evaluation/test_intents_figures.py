@@ -14,7 +14,7 @@ from thresher.evaluation.intents import (
     intent_figures,
     wrong_lines,
 )
-from thresher.knowledge.intents import Decision, IntentScore, Judged
+from thresher.knowledge.intents import Decision, IntentScore, TrialResult
 
 
 def told(expected: str, got: str, best: str = "", score: float = 0.9, line: int = 1) -> RoutedLine:
@@ -25,7 +25,9 @@ def told(expected: str, got: str, best: str = "", score: float = 0.9, line: int 
         IntentScore(name, score if name == best else 0.4, 0.5, best_line=f"like {name}", matched=name in got)
         for name in names
     )
-    return RoutedLine(f"message {line}", line, tuple(expected), Judged(Decision(rows, clauses=("whole",)), best, score))
+    return RoutedLine(
+        f"message {line}", line, tuple(expected), TrialResult(Decision(rows, clauses=("whole",)), best, score)
+    )
 
 
 def test_lines_with_one_intent_several_and_none_are_counted_apart() -> None:

@@ -17,7 +17,7 @@ from tests.audit.conftest import attempt
 from tests.gateway.talking import connect, served, text
 from tests.support.product import opened
 from tests.support.pypi import program
-from thresher.audit import AuditLog, Entry
+from thresher.audit import AuditEntry, AuditLog
 from thresher.core import Caller, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.gateway import build_gateway
@@ -81,12 +81,12 @@ async def ask(client: Client[Any], tool: str, /, **arguments: Any) -> tuple[bool
     return bool(result.is_error), text(result)
 
 
-async def noted(services: Services, **filters: Any) -> list[Entry]:
+async def noted(services: Services, **filters: Any) -> list[AuditEntry]:
     """The log, oldest first."""
     return [*reversed((await services.audit.entries(services.caller, **filters)).entries)]
 
 
-async def eventually_noted(services: Services, fits: Callable[[Entry], bool]) -> None:
+async def eventually_noted(services: Services, fits: Callable[[AuditEntry], bool]) -> None:
     """Wait for a line in the log."""
     async with asyncio.timeout(20):
         while not any(fits(entry) for entry in await noted(services)):

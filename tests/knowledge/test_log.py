@@ -19,8 +19,8 @@ from thresher.knowledge.tools import catalogue, queries
 from thresher.knowledge.tools.log import LastDiscoveries, now
 from thresher.knowledge.tools.queries import Invocation
 from thresher.services import Services
-from thresher.store import Database, Journal, message_of
-from thresher.store.journal import BATCH
+from thresher.store import Database, LogQueue, message_of
+from thresher.store.log_queue import BATCH
 
 HISTORY = "show commit history"
 
@@ -172,20 +172,20 @@ async def test_while_the_database_hangs_the_oldest_rows_go_and_are_counted_once(
     async def write(tenant: Tenant, calls: Sequence[Invocation]) -> None:
         await queries.write_logs(database, tenant, [], calls)
 
-    journal = Journal(write, most=100, patience=0.2)
+    queue = LogQueue(write, most=100, patience=0.2)
     with caplog.at_level(logging.WARNING, "thresher.store"):
         async with database.transaction(tenant) as connection:
             await connection.exec_driver_sql("lock table invocation in access exclusive mode")
             for number in range(250):
-                journal.add(tenant, invocation(number))
+                queue.add(tenant, invocation(number))
             await eventually(lambda: "log rows wait" in caplog.messages)
-            journal.add(tenant, invocation(250))
+            queue.add(tenant, invocation(250))
         await eventually(lambda: "log rows lost" in caplog.messages)
 
     async with database.transaction(tenant) as connection:
         found = await connection.exec_driver_sql("select count(*), min(tool_id), max(tool_id) from invocation")
         assert tuple(found.one()) == (100, 151, 250)
-    assert journal.lost == 151
+    assert queue.lost == 151
     assert caplog.messages.count("log rows wait") == 1
     assert [record.__dict__["fields"] for record in caplog.records if record.msg == "log rows lost"] == [{"rows": 151}]
 
@@ -201,18 +201,18 @@ async def test_at_the_end_rows_that_cannot_be_written_are_given_up_in_time(
     async def write(tenant: Tenant, calls: Sequence[Invocation]) -> None:
         await queries.write_logs(database, tenant, [], calls)
 
-    journal = Journal(write, patience=1.0)
-    journal.add(tenant, invocation(1))
-    await journal.settle()
+    queue = LogQueue(write, patience=1.0)
+    queue.add(tenant, invocation(1))
+    await queue.settle()
     await databases.admin(f"alter database {name} connection limit 0")
     await databases.admin(f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'")
     for number in range(BATCH + 1):
-        journal.add(tenant, invocation(number))
+        queue.add(tenant, invocation(number))
 
     async with asyncio.timeout(20):
-        await journal.settle()
+        await queue.settle()
 
-    assert journal.lost == BATCH + 1
+    assert queue.lost == BATCH + 1
     await database.close()
     await databases.drop(name)
 
@@ -223,21 +223,21 @@ async def test_rows_that_the_database_refuses_do_not_hold_up_later_ones(database
     async def write(tenant: Tenant, calls: Sequence[Invocation]) -> None:
         await queries.write_logs(database, tenant, [], calls)
 
-    journal = Journal(write)
+    queue = LogQueue(write)
     gone = await database.tenant("soon-gone")
     await database.drop_tenant(gone)
-    journal.add(gone, invocation(1))
-    journal.add(tenant, invocation(2))
-    await journal.settle()
-    journal.add(tenant, Invocation(now(), None, "", "t", "on", 2**80, "tool", "ok", 1.0, None))
-    await journal.settle()
-    journal.add(tenant, invocation(3))
-    await journal.settle()
+    queue.add(gone, invocation(1))
+    queue.add(tenant, invocation(2))
+    await queue.settle()
+    queue.add(tenant, Invocation(now(), None, "", "t", "on", 2**80, "tool", "ok", 1.0, None))
+    await queue.settle()
+    queue.add(tenant, invocation(3))
+    await queue.settle()
 
     async with database.transaction(tenant) as connection:
         found = await connection.exec_driver_sql("select tool_id from invocation order by id")
         assert list(found.scalars()) == [2, 3]
-    assert journal.lost == 1
+    assert queue.lost == 1
 
 
 async def test_a_discoverys_row_tells_of_another_processs_change(

@@ -12,7 +12,7 @@ from tests.support.product import opened
 from thresher.core import ASSISTANT, FINGERPRINT, Caller, InvalidInput, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.knowledge.intents import IntentService, Sources
-from thresher.knowledge.intents.sessions import LIFE_SECONDS, Sessions, session_of
+from thresher.knowledge.intents.decision_log import LIFE_SECONDS, SessionMemory, session_of
 from thresher.knowledge.tools import purge_logs
 from thresher.services import Services
 from thresher.store import Database
@@ -139,7 +139,7 @@ async def test_rules_given_without_a_connection_count_for_the_users_others(
 def test_rules_given_without_a_connection_count_for_an_hour() -> None:
     """Those of a connection count for as long as it is remembered."""
     now = [0.0]
-    sessions = Sessions(lambda: now[0])
+    sessions = SessionMemory(lambda: now[0])
     caller = Caller(Tenant(1, "t"))
     connected = replace(caller, client="c1")
     sessions.give(session_of(caller), ["deploy"])
@@ -247,7 +247,7 @@ async def test_rules_given_to_a_client_without_sessions_count_for_it_alone_and_f
     async with opened(services.database, services.caller.tenant, services.settings, services.encoder) as restarted:
         later = [await restarted.intents.was_given(who, "deploy") for who in (one, two, services.caller)]
     now = [0.0]
-    sessions = Sessions(lambda: now[0])
+    sessions = SessionMemory(lambda: now[0])
     sessions.give(session_of(one), ["deploy"])
     now[0] = LIFE_SECONDS + 1
 

@@ -16,8 +16,7 @@ from types import FrameType
 from typing import Any
 
 from thresher.core import Conflict, ThresherError
-from thresher.knowledge.solutions.changes.lock import locked
-from thresher.knowledge.solutions.changes.storage import Storage
+from thresher.knowledge.solutions.changes.storage import Storage, locked
 from thresher.knowledge.solutions.workspace import FileChange
 
 BEFORE = {

@@ -11,7 +11,7 @@ import pytest
 from thresher.calling import SCHEMAS
 from thresher.embedding import count_tokens
 from thresher.knowledge.intents import KnownTools, Pack, lint, read_pack, subject_at
-from thresher.knowledge.intents.nearness import plain_line
+from thresher.knowledge.intents.line_checks import plain_line
 from thresher.packs import BUILT_IN
 
 NAMES = ("apis", "databases", "documents", "git", "relations", "tools", "valuelists")

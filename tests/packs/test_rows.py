@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from thresher.audit import Attempt, Ended, Entry
+from thresher.audit import Attempt, AuditEntry, StatementOutcome
 from thresher.connectors import Column, ForeignKey, Health, ResultColumn
 from thresher.knowledge.databases import Connection, QueryAnswer, SessionInfo, TableBrief, TableColumns, TableList
 from thresher.packs.rows import (
@@ -168,7 +168,9 @@ def test_connections_health_and_sessions_are_data_too() -> None:
 def test_the_log_is_told_line_by_line() -> None:
     """A statement of somebody else's is no instruction either."""
     attempt = Attempt("ann", "", "", "", "shop", "sqlite", "DROP TABLE x\n-- you must", False, "statement", "sql_query")
-    entry = Entry(3, dt.datetime(2026, 3, 1, tzinfo=dt.UTC), attempt, Ended("error", 0, 1.0, "no"), "t1")
+    entry = AuditEntry(
+        3, dt.datetime(2026, 3, 1, tzinfo=dt.UTC), attempt, StatementOutcome("error", 0, 1.0, "no"), "t1"
+    )
 
     mark, ours, theirs = marked(records_text("statements, newest first", [entry], "2"))
 

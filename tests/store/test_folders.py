@@ -19,8 +19,8 @@ from tests.store.conftest import SpawnOwner, StartServer
 from thresher.core import ConfigurationError, Settings, load_settings
 from thresher.store import EmbeddedServer, SecretBox
 from thresher.store.account import Account, server_account
-from thresher.store.binaries import usable_binaries, wheel_binaries
 from thresher.store.private import make_private, prepare_folder, read_or_create
+from thresher.store.programs import usable_binaries, wheel_binaries
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes and accounts of Unix")
 as_root = pytest.mark.skipif(os.geteuid() != 0 if sys.platform != "win32" else True, reason="needs root")

@@ -101,7 +101,7 @@ async def test_single_statements_are_served_in_the_order_of_their_asking(databas
             served.append(time)
 
     held = [asyncio.create_task(database.once(tenant, hold)) for _ in range(2)]
-    await eventually(lambda: database._line.locked())
+    await eventually(lambda: database._turns.locked())
     asking = asyncio.gather(*(ask_thrice() for _ in range(100)))
     await asyncio.sleep(0)  # each has asked now, and waits
     all_ask.set()

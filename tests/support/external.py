@@ -14,17 +14,17 @@ import psycopg
 
 from thresher.core import Settings
 from thresher.store.account import server_account
-from thresher.store.binaries import Binaries, usable_binaries
 from thresher.store.cluster import ADMIN, create_cluster
 from thresher.store.postmaster import Postmaster
-from thresher.store.sockets import Address
+from thresher.store.programs import Binaries, usable_binaries
+from thresher.store.sockets import ServerAddress
 
 DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")
 PASSWORD = "administrator"
 
 
 @dataclass(frozen=True, slots=True)
-class TcpAddress(Address):
+class TcpAddress(ServerAddress):
     """Loopback TCP, and no socket."""
 
     def options(self) -> dict[str, str]:

@@ -1,75 +1,75 @@
-"""The assistant: says what a question wants, calls the tools that answer it, and formats what they give.
+"""The agent: conversations with a model, and the assistant that answers without one.
 
-Invariant: tools are called through `calling`, so that what a caller may do is decided there alone.
+Invariant: tools are called only through `calling`, which decides what a caller may do.
 
 Uses: calling, context, core, embedding, knowledge, llm, search, store.
 """
 
 from thresher.agent.assistant.intents import training_lines
-from thresher.agent.assistant.records import Answer, Intent, IntentType, Reply
+from thresher.agent.assistant.records import AssistantAnswer, Intent, IntentType, Reply
 from thresher.agent.assistant.service import Assistant
-from thresher.agent.assistant.sessions import Sessions
+from thresher.agent.assistant.sessions import AssistantSessions
 from thresher.agent.conversations import ChatServices, Conversations
 from thresher.agent.exchange import (
     Approval,
-    Called,
+    CalledTool,
     ChatCall,
     Citation,
     ClientCall,
     Decision,
     Delta,
-    Entry,
     Event,
     Finish,
-    Report,
     Step,
+    ThreadEntry,
+    TurnReport,
 )
-from thresher.agent.models import Checked, Chunk, Model, Models, OpenModel
-from thresher.agent.offers import Offers, Outcome
-from thresher.agent.prompts import Prompt, Prompts
+from thresher.agent.models import AnswerChunk, Model, ModelCheck, Models, OpenModel
+from thresher.agent.offers import Offers, ToolOutcome
+from thresher.agent.prompts import AgentPrompt, Prompts
 from thresher.agent.settings import AgentSettings, ChatSettings, SettingSource, SettingsView
 from thresher.agent.threads import Point, Points, Thread, ThreadPage, Threads, thread_id
 from thresher.agent.tracing import untraced
 
 __all__ = [
+    "AgentPrompt",
     "AgentSettings",
-    "Answer",
+    "AnswerChunk",
     "Approval",
     "Assistant",
-    "Called",
+    "AssistantAnswer",
+    "AssistantSessions",
+    "CalledTool",
     "ChatCall",
     "ChatServices",
     "ChatSettings",
-    "Checked",
-    "Chunk",
     "Citation",
     "ClientCall",
     "Conversations",
     "Decision",
     "Delta",
-    "Entry",
     "Event",
     "Finish",
     "Intent",
     "IntentType",
     "Model",
+    "ModelCheck",
     "Models",
     "Offers",
     "OpenModel",
-    "Outcome",
     "Point",
     "Points",
-    "Prompt",
     "Prompts",
     "Reply",
-    "Report",
-    "Sessions",
     "SettingSource",
     "SettingsView",
     "Step",
     "Thread",
+    "ThreadEntry",
     "ThreadPage",
     "Threads",
+    "ToolOutcome",
+    "TurnReport",
     "thread_id",
     "training_lines",
     "untraced",

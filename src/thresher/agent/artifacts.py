@@ -1,11 +1,11 @@
-"""Keeps beside a thread what is not a message of it: long results, passages, and the draft of an answer.
+"""Data kept beside a thread that is not a message: long results, passages, and the draft of an answer.
 
-A step of the graph writes its message at its end. A client that leaves or a process that is killed before that would
-take the words with it, so the draft is written a few times a second, and once more where the answer is broken off. The
-next turn puts it into the conversation, marked as cut off.
+A step of the graph writes its message at its end. The draft of an answer is written several times a second, and once
+more when the answer is interrupted, so that a client that leaves or a process that is killed loses no words. The next
+turn puts it into the conversation, marked as cut off.
 
-Invariant: an artifact is its thread's, and its thread's owner's. A draft belongs to the message that it answers; it is
-read where that is still unanswered, and nowhere else.
+Invariant: an artifact belongs to its thread, and so to the thread's owner. A draft belongs to the message that it
+answers; it is read only while that message is unanswered.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from uuid import UUID, uuid4
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
-from thresher.agent.state import MARK, Messages, Placed
+from thresher.agent.state import MARK, Messages, PlacedPassage
 from thresher.agent.threads import Turn
 from thresher.agent.transcript import now
 from thresher.core import Caller, InvalidInput, NotFound, StoreError, dumps
@@ -42,12 +42,12 @@ _READ: Final = b"""
       and a.id = any(%(ids)s)"""
 _CURSOR: Final = re.compile(r"([0-9a-f]{32})-(\d{1,9})")
 LARGEST: Final = 4_000_000
-"""Characters of a result that are kept: more than anybody reads page by page."""
+"""Characters of a result that are kept: more than anyone reads page by page."""
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
-    """A page of a long result. `cursor`: of the next one; empty on the last. `left`: tokens after it, about."""
+class ResultPage:
+    """A page of a long result. `cursor`: of the next page; empty on the last. `left`: approximate tokens after it."""
 
     text: str
     cursor: str = ""
@@ -55,11 +55,11 @@ class Leaf:
 
 
 class Artifacts:
-    """The artifacts of one turn, and those that its thread has already.
+    """The artifacts of one turn, and the earlier ones of its thread.
 
     Args:
-        database: Where they are kept.
-        caller: Whose thread.
+        database: The database of artifacts.
+        caller: The owner of the thread.
         turn: The turn; None for a call without a thread.
     """
 
@@ -70,7 +70,7 @@ class Artifacts:
         self._here: dict[UUID, tuple[str, str]] = {}
 
     async def add(self, kind: str, tool: str, content: str) -> UUID:
-        """Keep something; returns its id.
+        """Keep an artifact; returns its id.
 
         Raises:
             StoreUnavailable: The database does not answer.
@@ -80,29 +80,35 @@ class Artifacts:
             text = f"{text[:LARGEST]}\n[Cut here: {len(text) - LARGEST:,} characters more were not kept.]"
         self._here[made] = (kind, text)
         if self._turn is not None:
-            values = self._values() | {"id": made, "turn": self._turn.id, "kind": kind, "tool": tool, "content": text}
+            values = _values(self._caller, self._turn.thread) | {
+                "id": made,
+                "turn": self._turn.id,
+                "kind": kind,
+                "tool": tool,
+                "content": text,
+            }
             await self._database.once(self._caller.tenant, lambda driver: driver.execute(_WRITE, values, prepare=True))
         return made
 
-    async def passages(self, ids: Sequence[str]) -> list[Placed]:
-        """The passages of some artifacts that were used, by number; those that are gone are left out."""
+    async def passages(self, ids: Sequence[str]) -> list[PlacedPassage]:
+        """Return the used passages of some artifacts, by number; removed ones are left out."""
         found = await self._found([UUID(one) for one in ids])
         whole = [read_passage(one) for kind, text in found.values() if kind == "documents" for one in json.loads(text)]
         return sorted((one for one in whole if one.used), key=lambda one: one.number)
 
-    async def leaf(self, cursor: str, tokens: int) -> Leaf:
-        """A page of a long result.
+    async def leaf(self, cursor: str, tokens: int) -> ResultPage:
+        """Return a page of a long result.
 
         Args:
-            cursor: Names the result and where to go on.
-            tokens: Of the page, at most.
+            cursor: Identifies the result and the position in it.
+            tokens: Most tokens of the page.
 
         Raises:
-            InvalidInput: The cursor is none.
+            InvalidInput: The cursor is not valid.
             NotFound: The result is not kept any more.
         """
         if not (read := _CURSOR.fullmatch(cursor.strip())):
-            raise InvalidInput("The cursor is none of a result.", hint="Copy it from the answer that named it.")
+            raise InvalidInput("This is not a cursor of a result.", hint="Copy it from the answer that named it.")
         named, start = UUID(read[1]), int(read[2])
         kind, text = (await self._found([named])).get(named, ("", ""))
         if kind != "result":
@@ -113,53 +119,49 @@ class Artifacts:
         found = {one: self._here[one] for one in ids if one in self._here}
         missing = [one for one in ids if one not in found]
         if missing and self._turn is not None:
-            values = self._values() | {"ids": missing}
+            values = _values(self._caller, self._turn.thread) | {"ids": missing}
             rows = await self._database.once(
                 self._caller.tenant, lambda driver: driver.execute(_READ, values, prepare=True)
             )
             found |= {row[0]: (row[1], row[2]) for row in rows}
         return found
 
-    def _values(self) -> dict[str, Any]:
-        thread = self._turn.thread if self._turn is not None else None
-        return {"tenant": self._caller.tenant.id, "owner": self._caller.user, "thread": thread}
-
 
 async def kept_passages(
     database: Database, caller: Caller, thread: UUID, ids: Sequence[str]
-) -> dict[str, list[Placed]]:
-    """The passages of some artifacts of a caller's thread, by artifact."""
+) -> dict[str, list[PlacedPassage]]:
+    """Return the passages of some artifacts of a caller's thread, by artifact."""
     values = {"tenant": caller.tenant.id, "owner": caller.user, "thread": thread, "ids": [UUID(one) for one in ids]}
     rows = await database.once(caller.tenant, lambda driver: driver.execute(_READ, values, prepare=True))
     return {str(row[0]): [read_passage(one) for one in json.loads(row[2])] for row in rows if row[1] == "documents"}
 
 
-def written_passages(passages: Sequence[Placed]) -> str:
-    """Passages as they are kept."""
+def written_passages(passages: Sequence[PlacedPassage]) -> str:
+    """Return passages in their stored form."""
     return dumps([asdict(one) for one in passages])
 
 
-def read_passage(raw: dict[str, Any]) -> Placed:
-    """A passage as it was written."""
+def read_passage(raw: dict[str, Any]) -> PlacedPassage:
+    """Return a passage from its stored form."""
     first, last = raw["lines"]
     where = raw["number"], raw["repository"], raw["path"], (first, last), tuple(raw["heading"])
-    return Placed(*where, raw["text"], raw["tokens"], raw["artifact"], raw.get("used", True))
+    return PlacedPassage(*where, raw["text"], raw["tokens"], raw["artifact"], raw.get("used", True))
 
 
-def page(named: UUID, text: str, start: int, tokens: int) -> Leaf:
-    """What of a text lies within so many tokens from a character on, cut at a line where there is one."""
+def page(named: UUID, text: str, start: int, tokens: int) -> ResultPage:
+    """Return at most so many tokens of a text from a character on, cut at a line if possible."""
     rest = text[start:]
     part = within(rest, tokens)
     if len(part) == len(rest):
-        return Leaf(part)
+        return ResultPage(part)
     if (line := part.rfind("\n")) > len(part) // 2:
         part = part[: line + 1]
     left = count_tokens(rest[len(part) : len(part) + LARGEST])
-    return Leaf(part, f"{named.hex}-{start + len(part)}", left)
+    return ResultPage(part, f"{named.hex}-{start + len(part)}", left)
 
 
 def within(text: str, tokens: int) -> str:
-    """The beginning of a text that costs at most so many tokens."""
+    """Return the beginning of a text of at most so many tokens."""
     low, high = 0, min(len(text), tokens * 16)
     if count_tokens(text[:high]) <= tokens:
         return text[:high]
@@ -186,12 +188,12 @@ _DROP_DRAFTS: Final = b"""
     delete from artifact where tenant_id = %(tenant)s and thread_id = %(thread)s and kind = 'draft' returning id"""
 
 
-class Draft:
-    """What a model has said so far; a context in which it is kept. In a call without a thread it is not.
+class PartialAnswer:
+    """A model's words so far; a context in which they are stored, unless the call has no thread.
 
     Args:
-        database: Where it is kept.
-        caller: Whose thread.
+        database: The database of drafts.
+        caller: The owner of the thread.
         turn: The turn; None for a call without a thread.
         answers: The id of the message that is answered.
     """
@@ -218,11 +220,11 @@ class Draft:
         self._writing.cancel()
         await asyncio.wait([self._writing])
         if kind is not None:
-            with suppress(StoreError):  # what was broken off is an error already
+            with suppress(StoreError):  # the interruption is an error already
                 await asyncio.shield(self._write())
 
     def add(self, text: str) -> None:
-        """Take the next words."""
+        """Add the next words."""
         self._text += text
         self._stirred.set()
 
@@ -250,10 +252,10 @@ async def cut_off(database: Database, caller: Caller, thread: UUID, messages: Me
     """Return the interrupted answer behind the last message of a thread, or None.
 
     Args:
-        database: Where drafts are.
-        caller: Whose thread.
-        thread: Which.
-        messages: As they are kept.
+        database: The database of drafts.
+        caller: The owner of the thread.
+        thread: The thread.
+        messages: As stored.
     """
     if not messages or not isinstance(messages[-1], HumanMessage | ToolMessage):
         return None
@@ -266,13 +268,13 @@ async def cut_off(database: Database, caller: Caller, thread: UUID, messages: Me
 
 
 async def drop_drafts(database: Database, caller: Caller, thread: UUID) -> None:
-    """Forget the drafts of a thread, whose turn is the caller's."""
+    """Delete the drafts of a thread, whose turn the caller has."""
     values = _values(caller, thread)
     await database.once(caller.tenant, lambda driver: driver.execute(_DROP_DRAFTS, values, prepare=True))
 
 
 def answered_by(messages: list[AnyMessage]) -> str:
-    """The id of the message that the next answer belongs to."""
+    """Return the id of the message that the next answer belongs to."""
     return str(messages[-1].id or "") if messages else ""
 
 

@@ -1,9 +1,9 @@
-"""Conversations with a model: a turn as events, and what is kept of a thread.
+"""Conversations with a model: a turn as events, and reading a stored thread.
 
-Light: what runs a turn needs LangGraph and LangChain, which take seconds to import, so that is imported when the first
-turn is asked for, beside the loop.
+Light to import: running a turn needs LangGraph and LangChain, which take seconds to import, so they are imported in a
+thread when the first turn is requested.
 
-Invariant: a turn has one thread to itself, and acts for its caller alone.
+Invariant: a turn has exclusive use of its thread, and acts only for its caller.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Protocol, cast
 from uuid import UUID
 
 from thresher.agent.assistant.service import Assistant
-from thresher.agent.exchange import Approval, ChatCall, Entry, Event
+from thresher.agent.exchange import Approval, ChatCall, Event, ThreadEntry
 from thresher.agent.models import Models
 from thresher.agent.prompts import Prompts
 from thresher.agent.settings import AgentSettings
@@ -32,7 +32,7 @@ from thresher.store import Database
 
 @dataclass(frozen=True, slots=True)
 class ChatServices:
-    """What turns are run with; one per process.
+    """The services that turns use; one per process.
 
     Attributes:
         calling: Runs tools.
@@ -40,12 +40,12 @@ class ChatServices:
         documents: The repositories that can be searched.
         databases: The databases that can be queried.
         consents: What callers have agreed to.
-        database: Where threads are.
-        threads: Whose turn it is.
+        database: The database of threads.
+        threads: The threads, and the right to write to one.
         prompts: The prompts of models.
-        models: The models that there are.
-        settings: What holds for a caller and a thread.
-        assistant: Answers where there is no model.
+        models: The registered models.
+        settings: The settings of a caller and a thread.
+        assistant: Answers if there is no model.
     """
 
     calling: Calling
@@ -61,7 +61,7 @@ class ChatServices:
     assistant: Assistant
 
 
-class _Talking(Protocol):
+class _TurnModule(Protocol):
     """The module that runs turns."""
 
     def talk(self, services: ChatServices, caller: Caller, call: ChatCall) -> AsyncGenerator[Event]:
@@ -69,10 +69,10 @@ class _Talking(Protocol):
         ...
 
 
-class _Entries(Protocol):
+class _HistoryModule(Protocol):
     """The module that reads threads."""
 
-    async def history(self, services: ChatServices, caller: Caller, thread: UUID) -> tuple[Entry, ...]:
+    async def history(self, services: ChatServices, caller: Caller, thread: UUID) -> tuple[ThreadEntry, ...]:
         """See `Conversations.history`."""
         ...
 
@@ -89,27 +89,27 @@ class Conversations:
     """Conversations of all callers. One per process.
 
     Args:
-        services: What turns are run with.
+        services: The services that turns use.
     """
 
     def __init__(self, services: ChatServices) -> None:
         self._services = services
-        self._engine: asyncio.Task[Engine] | None = None
+        self._engine: asyncio.Task[ConversationEngine] | None = None
 
     async def talk(self, caller: Caller, call: ChatCall) -> AsyncGenerator[Event]:
-        """Run a turn. Closing the generator ends it; what it has come to by then stays in the thread.
+        """Run a turn. Closing the generator ends it; its results so far stay in the thread.
 
         Args:
-            caller: Who asks.
-            call: What.
+            caller: The caller that the turn acts for.
+            call: The request.
 
         Yields:
-            What is said and done, as it happens; a `Report` last, whatever became of the turn.
+            Events as they happen, and in any case a `TurnReport` at the end.
 
         Raises:
-            InvalidInput: The call cannot be answered as it is; before the first event, as all of these.
-            NotFound: The thread is another's, or there is no such model.
-            Conflict: A turn of the thread is being answered, or nothing waits for the decisions given.
+            InvalidInput: The call cannot be answered as it is; before the first event, like all of these.
+            NotFound: The thread is another caller's, or there is no such model.
+            Conflict: A turn of the thread is in progress, or no call waits for the given decisions.
             StoreUnavailable: The database does not answer.
         """
         engine = await self._loaded()
@@ -120,8 +120,8 @@ class Conversations:
         finally:
             await events.aclose()
 
-    async def history(self, caller: Caller, thread: UUID) -> tuple[Entry, ...]:
-        """A thread as people read it, oldest first: what models are never shown is in it, and marked.
+    async def history(self, caller: Caller, thread: UUID) -> tuple[ThreadEntry, ...]:
+        """Return a thread as people read it, oldest first, including messages that models are never shown.
 
         Raises:
             NotFound: The caller has no such thread.
@@ -130,7 +130,7 @@ class Conversations:
         return await engine.entries.history(self._services, caller, thread)
 
     async def pending(self, caller: Caller, thread: UUID) -> tuple[Approval, ...]:
-        """The calls of a thread that wait for a person's decision.
+        """Return the calls of a thread that wait for a person's decision.
 
         Raises:
             NotFound: The caller has no such thread.
@@ -139,7 +139,7 @@ class Conversations:
         return await engine.entries.pending(self._services, caller, thread)
 
     async def instruction(self, caller: Caller, thread: UUID) -> str:
-        """The instruction that a thread's client gave it by its last system messages; empty without one.
+        """Return the instruction that the client's last system messages gave the thread; empty without one.
 
         Raises:
             NotFound: The caller has no such thread.
@@ -148,11 +148,11 @@ class Conversations:
         return await engine.entries.instruction(self._services, caller, thread)
 
     async def clear(self, caller: Caller, thread: UUID) -> None:
-        """Remove a thread and all that is kept of it.
+        """Remove a thread and everything kept of it.
 
         Raises:
             NotFound: The caller has no such thread.
-            Conflict: A turn of it is being answered.
+            Conflict: A turn of it is in progress.
         """
         await self._services.threads.delete(caller, thread)
 
@@ -160,15 +160,15 @@ class Conversations:
         """Import what the first turn needs."""
         await self._loaded()
 
-    async def _loaded(self) -> Engine:
+    async def _loaded(self) -> ConversationEngine:
         if self._engine is None:
-            self._engine = asyncio.create_task(asyncio.to_thread(Engine))
+            self._engine = asyncio.create_task(asyncio.to_thread(ConversationEngine))
         return await asyncio.shield(self._engine)
 
 
-class Engine:
-    """What runs turns, imported; made beside the loop."""
+class ConversationEngine:
+    """The imported modules that run turns; created in a thread."""
 
     def __init__(self) -> None:
-        self.talking = cast("_Talking", import_module("thresher.agent.turn"))
-        self.entries = cast("_Entries", import_module("thresher.agent.history"))
+        self.talking = cast("_TurnModule", import_module("thresher.agent.turn"))
+        self.entries = cast("_HistoryModule", import_module("thresher.agent.history"))

@@ -1,6 +1,6 @@
-"""What a face asks of a conversation, the events of a running turn, and what people read of a thread.
+"""Requests to a conversation, the events of a turn, and the messages of a thread as people read them.
 
-Invariant: frozen; a message's text is other people's words.
+Invariant: frozen; a message's text was written by others.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from uuid import UUID
 from thresher.llm import Function, FunctionCall, Message, Usage
 
 Finish: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter", "approval", "limit", "error"]
-"""`tool_calls`: the client shall run tools of its own; `approval`: calls wait for a person; `limit`: the steps of a
-turn were used up; `error`: no model answered. The wire knows the last three as `stop`."""
+"""`tool_calls`: the client has to run tools of its own; `approval`: calls wait for a person; `limit`: the steps of a
+turn are used up; `error`: no model answered. The wire format knows the last three as `stop`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of the answer, as the model said it."""
+    """A piece of the answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is being done, while it is done.
+    """Something the turn does, reported while it is done.
 
     Attributes:
         name: `rephrase`, `search`, `found`, `grade`, `graded`, `tool`, `called`, `tables`, `retry`, `usage`.
-        detail: In a few words.
+        detail: A few words.
         data: The same for programs: questions, repositories, tables, counts, tokens.
     """
 
@@ -42,7 +42,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ClientCall:
-    """A call of a tool that the client brought, which the client has to make. `arguments`: as the model wrote them."""
+    """A call of one of the client's own tools, which the client has to make. `arguments`: as the model wrote them."""
 
     id: str
     name: str
@@ -51,15 +51,15 @@ class ClientCall:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A passage that the answer names by its number.
+    """A passage that the answer cites by its number.
 
     Attributes:
         number: As in `[2]`.
-        repository: Where it stands.
+        repository: The repository.
         path: The document.
         lines: First and last line.
         heading: Outermost first.
-        artifact: Names where the passage is kept for the thread; empty in a call without one.
+        artifact: The artifact of the thread that keeps the passage; empty in a call without a thread.
     """
 
     number: int
@@ -71,8 +71,8 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
-    """A tool that was called. `state`: how it ended."""
+class CalledTool:
+    """A tool that was called. `state`: how the call ended."""
 
     name: str
     state: Literal["done", "failed", "declined", "moved out"]
@@ -85,11 +85,11 @@ class Approval:
     """A call that waits for a person.
 
     Attributes:
-        id: Names it in the decision.
-        tool: What would be called.
-        arguments: With what; a person may change them.
+        id: Identifies it in the decision.
+        tool: The tool to be called.
+        arguments: Its arguments; a person may change them.
         why: Such as "it may change something".
-        definition: The digest of the tool's definition, where a yes can be remembered for exactly it; else empty.
+        definition: The digest of the tool's definition if an approval can be remembered for exactly it; else empty.
     """
 
     id: str
@@ -101,12 +101,12 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person says to a call that waits.
+    """A person's decision about a call that waits.
 
     Attributes:
         id: Of the call.
         approved: Whether it is made.
-        arguments: In place of the model's; None: as they are.
+        arguments: Instead of the model's; None leaves them unchanged.
         reason: Why not; the model reads it.
         remember: Whether the tool, as it is defined now, is called without asking from now on; see
             `Approval.definition`.
@@ -120,29 +120,29 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """How a turn ended and what it took; the object `thresher` of an answer.
+class TurnReport:
+    """How a turn ended and what it cost; the object `thresher` of an answer.
 
     Attributes:
         finish: Why it ended.
         text: The whole answer.
         model: The model that answered, as its service names it; empty without one.
         thread: The conversation; None for a call without one.
-        trace_id: Names the turn in the logs.
-        intents: What the message was taken for, best first.
+        trace_id: Identifies the turn in the logs.
+        intents: The intents of the message, best first.
         repositories: Those that were searched.
-        rephrased: The question that was searched for, where it is not the message.
+        rephrased: The question that was searched for, if it differs from the message.
         documents: Passages that were placed in the prompt.
-        document_tokens: Theirs.
+        document_tokens: Their tokens.
         usage: Over all calls of the model in this turn.
-        calls: How many these were.
-        tokens_saved: Prompt tokens that the same turn would have cost besides, had every passage stayed in the history.
-        tools_offered: Names, in the order in which the model had them.
+        calls: Number of these calls.
+        tokens_saved: Additional prompt tokens that the turn would have cost if every passage stayed in the history.
+        tools_offered: Names, in the model's order.
         tools_called: In order.
-        citations: Of passages that the answer names.
-        approvals: What waits for a person.
-        client_calls: What the client has to run.
-        retried: Why intent was detected again; empty where it was not.
+        citations: Of passages that the answer cites.
+        approvals: The calls that wait for a person.
+        client_calls: The calls that the client has to make.
+        retried: Why intent was detected again; else empty.
         notes: What was degraded, cut or guessed.
     """
 
@@ -160,7 +160,7 @@ class Report:
     calls: int = 0
     tokens_saved: int = 0
     tools_offered: tuple[str, ...] = ()
-    tools_called: tuple[Called, ...] = ()
+    tools_called: tuple[CalledTool, ...] = ()
     citations: tuple[Citation, ...] = ()
     approvals: tuple[Approval, ...] = ()
     client_calls: tuple[ClientCall, ...] = ()
@@ -168,7 +168,7 @@ class Report:
     notes: tuple[str, ...] = field(default_factory=tuple[str, ...])
 
 
-Event: TypeAlias = Delta | Step | Report
+Event: TypeAlias = Delta | Step | TurnReport
 
 
 Kind: TypeAlias = Literal["user", "assistant", "tool"]
@@ -176,19 +176,19 @@ Kind: TypeAlias = Literal["user", "assistant", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class ChatCall:
-    """One turn, as it is asked for.
+    """A request for one turn.
 
     Attributes:
-        messages: The conversation. With a thread the last message of the user is taken, and answers to tools of the
-            client that come after it or alone. System messages are the thread's instruction from then on. Earlier
-            messages begin a thread that is empty; else those that it has not are left out, which is noted.
-        thread: The conversation to go on with; None: these messages are all of it, and nothing is kept.
+        messages: The conversation. With a thread only the last user message is used, together with answers to the
+            client's tools behind it, or these alone. System messages become the thread's instruction. Earlier messages
+            begin an empty thread; otherwise those that the thread does not have are left out, which is noted.
+        thread: The conversation to continue; None if these messages are the whole conversation, and nothing is kept.
         functions: Tools of the client. A call of one ends the turn, and the client makes it.
         choice: Which tool the model has to call: `auto`, `none`, `required` or the name of a client's tool.
-        settings: What differs for this turn alone, such as `model` or `temperature`.
-        decisions: About calls that wait, in a thread; then there may be no message.
-        passed: Fields of the wire that the model is asked with as they stand when it answers, such as `stop`, `seed`,
-            `top_p` and `response_format`.
+        settings: Settings for this turn only, such as `model` or `temperature`.
+        decisions: About calls that wait, in a thread; then the message may be missing.
+        passed: Fields of the wire format passed unchanged to the model, such as `stop`, `seed`, `top_p` and
+            `response_format`.
     """
 
     messages: tuple[Message, ...] = ()
@@ -201,21 +201,21 @@ class ChatCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ThreadEntry:
     """One message of a thread, as a person reads it.
 
     Attributes:
         id: Of the message.
-        kind: Who said it.
-        text: What was said; of a search what it found, in a sentence.
-        at: When; None where it is not known.
-        tool: Of a tool's answer, its name.
-        calls: Of the assistant: what it asked for.
+        kind: Its author.
+        text: Its text; for a search, a sentence about the result.
+        at: When; None if unknown.
+        tool: For a tool's answer, its name.
+        calls: For the assistant, the requested calls.
         internal: Whether models are never shown it, such as a search of documents.
-        passages: What a search placed before the model, as it stood then: `number`, `repository`, `path`, `lines`,
-            `heading`, `text`, `used` (false where the grader took it for not relevant: no model saw it).
-        report: Of an answer: the object `thresher` that it ended with.
-        cut: Of an answer: whether it was broken off, or is still being said.
+        passages: The passages that a search gave the model, as they were then: `number`, `repository`, `path`, `lines`,
+            `heading`, `text`, `used` (false if the grader found it irrelevant: no model saw it).
+        report: For an answer: its final object `thresher`.
+        cut: For an answer: whether it was interrupted, or is still being written.
     """
 
     id: str

@@ -49,7 +49,7 @@ Next: TypeAlias = Literal["retrieve", "tools", "complete", "__end__"]
 
 
 def route(state: State) -> list[Next]:
-    """After the model has spoken: search documents, call tools, both, or end."""
+    """Choose the steps after the model's answer: search documents, call tools, both, or end."""
     last = state["messages"][-1]
     theirs = state.get("theirs", ())
     calls = [call["name"] for call in last.tool_calls] if isinstance(last, AIMessage) else []
@@ -64,12 +64,12 @@ def route(state: State) -> list[Next]:
 
 
 def onward(state: State) -> Next:
-    """After calls were made: ask the model again, or hand the calls of the client's own tools to it."""
+    """Choose the step after calls: ask the model again, or end so that the client makes the calls of its own tools."""
     return "__end__" if client_calls(state) else "complete"
 
 
 def client_calls(state: State) -> list[ToolCall]:
-    """The calls that the client has to make."""
+    """Return the calls that the client has to make."""
     return [call for call in open_calls(state["messages"]) if call["name"] in state.get("theirs", ())]
 
 
@@ -77,7 +77,7 @@ Graph: TypeAlias = CompiledStateGraph[State, TurnContext, State, State]
 
 
 def build() -> Graph:
-    """The graph of a turn, keeping nothing; made once, which takes as long as a short turn."""
+    """Build the graph of a turn, without a saver; built once, since that takes as long as a short turn."""
     builder = StateGraph(State, context_schema=TurnContext)
     for name, step in (("initialise", initialise), ("complete", complete), ("retrieve", retrieve), ("tools", tools)):
         builder.add_node(name, step)  # pyright: ignore[reportUnknownMemberType] - the library's own signature
@@ -90,5 +90,5 @@ def build() -> Graph:
 
 
 def keeping(graph: Graph, saver: BaseCheckpointSaver[Any]) -> Graph:
-    """The graph, its states kept by a saver."""
+    """Return the graph with a saver for its states."""
     return graph.copy({"checkpointer": saver})

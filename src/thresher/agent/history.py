@@ -1,6 +1,6 @@
-"""Reads conversations back as they are kept: for people, and what waits for them.
+"""Reads stored conversations: the messages for people, and the calls that wait for them.
 
-Invariant: a thread is its owner's; passages are shown as they stood when they were placed.
+Invariant: only its owner reads a thread; passages are shown as they were when they were placed.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from langgraph.types import StateSnapshot
 
 from thresher.agent.artifacts import cut_off, kept_passages
 from thresher.agent.conversations import ChatServices
-from thresher.agent.exchange import Approval, Entry, Kind
+from thresher.agent.exchange import Approval, Kind, ThreadEntry
 from thresher.agent.graph import Graph, keeping
 from thresher.agent.messages import written_arguments
-from thresher.agent.state import CLASSES, Placed
+from thresher.agent.state import CLASSES, PlacedPassage
 from thresher.agent.threads import ThreadSaver
 from thresher.agent.transcript import marked, text_of
 from thresher.agent.turn import GRAPH, waiting_in
@@ -29,8 +29,8 @@ from thresher.llm import FunctionCall
 _KINDS: Final[Mapping[type, Kind]] = {HumanMessage: "user", AIMessage: "assistant", ToolMessage: "tool"}
 
 
-async def history(services: ChatServices, caller: Caller, thread: UUID) -> tuple[Entry, ...]:
-    """A conversation as people read it; see `Conversations.history`."""
+async def history(services: ChatServices, caller: Caller, thread: UUID) -> tuple[ThreadEntry, ...]:
+    """Return a conversation as people read it; see `Conversations.history`."""
     _, state = await _state(services, caller, thread)
     messages: Sequence[AnyMessage] = state.values.get("messages", [])
     named = [artifact for one in messages if (artifact := _artifact(one))]
@@ -41,13 +41,13 @@ async def history(services: ChatServices, caller: Caller, thread: UUID) -> tuple
 
 
 async def instruction(services: ChatServices, caller: Caller, thread: UUID) -> str:
-    """The instruction of a thread; empty without one."""
+    """Return the instruction of a thread; empty without one."""
     _, state = await _state(services, caller, thread)
     return str(state.values.get("instruction") or "")
 
 
 async def pending(services: ChatServices, caller: Caller, thread: UUID) -> tuple[Approval, ...]:
-    """The calls of a thread that wait for a person."""
+    """Return the calls of a thread that wait for a person."""
     return await waiting_in(*await _state(services, caller, thread))
 
 
@@ -58,15 +58,15 @@ async def _state(services: ChatServices, caller: Caller, thread: UUID) -> tuple[
 
 
 def _artifact(message: AnyMessage) -> str:
-    """Where the passages of a search are kept; empty for every other message."""
+    """Return the artifact of a search's passages; empty for every other message."""
     marks = marked(message)
     return str(marks.get("artifact") or "") if marks.get("internal") else ""
 
 
-def _entry(message: AnyMessage, passages: Sequence[Placed]) -> Entry:
+def _entry(message: AnyMessage, passages: Sequence[PlacedPassage]) -> ThreadEntry:
     marks = marked(message)
     calls = message.tool_calls if isinstance(message, AIMessage) else []
-    return Entry(
+    return ThreadEntry(
         id=str(message.id or ""),
         kind=_KINDS[type(message)],
         text=text_of(message),

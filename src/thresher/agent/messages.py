@@ -55,22 +55,23 @@ def keepable(value: Any, depth: int = _DEEPEST) -> bool:
 
 
 def unreadable(arguments: Mapping[str, Any]) -> bool:
-    """Whether arguments could not be read."""
+    """Return whether arguments could not be read."""
     return list(arguments) == [_UNREADABLE]
 
 
 def written_arguments(arguments: Mapping[str, Any]) -> str:
-    """Arguments as the model said them, or near it."""
+    """Return arguments as the model wrote them, as far as they are kept."""
     return str(arguments[_UNREADABLE]) if unreadable(arguments) else dumps(arguments)
 
 
 _LONGEST_ID: Final = 64
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_-]")
-"""What services take in no name of a function; one such name would make them refuse every later prompt."""
+"""Characters that services do not accept in the name of a function; such a name would make them refuse every later
+prompt."""
 
 
 def read_messages(said: Sequence[Message]) -> Messages:
-    """Messages as the graph has them. An answer belongs to the last call of its id before it."""
+    """Return messages in the graph's form. An answer belongs to the last earlier call of its id."""
     messages, calls = Messages(), dict[str, ToolCall]()
     taken = set[str]()
     for one in said:
@@ -86,12 +87,12 @@ def read_messages(said: Sequence[Message]) -> Messages:
             case "tool" if (call := calls.get(one.answers)) is not None:
                 messages.append(ToolMessage(one.text, tool_call_id=call["id"] or "", name=call["name"], id=_new()))
             case "tool":
-                continue  # it answers nothing that is here, and no service would take it
+                continue  # its call is missing, and no service accepts such an answer
     return messages
 
 
 def unasked(said: Sequence[Message]) -> list[Message]:
-    """The answers of tools for which no call stands before them: nothing can be made of them."""
+    """Return answers of tools without an earlier call: they cannot be used."""
     made, lost = set[str](), list[Message]()
     for one in said:
         made |= {call.id for call in one.calls}
@@ -101,7 +102,7 @@ def unasked(said: Sequence[Message]) -> list[Message]:
 
 
 def tool_calls(said: Iterable[FunctionCall], taken: set[str]) -> list[ToolCall]:
-    """Calls of a model, each with an id that is not taken, and is by then."""
+    """Return calls of a model, each with an id that is not taken yet."""
     made = list[ToolCall]()
     for one in said:
         sound = one.id.isascii() and one.id.isprintable() and 0 < len(one.id) <= _LONGEST_ID
@@ -113,7 +114,7 @@ def tool_calls(said: Iterable[FunctionCall], taken: set[str]) -> list[ToolCall]:
 
 
 def ids_of(messages: Sequence[AnyMessage]) -> set[str]:
-    """The ids of the calls in a conversation."""
+    """Return the ids of the calls in a conversation."""
     return {call["id"] or "" for one in messages if isinstance(one, AIMessage) for call in one.tool_calls}
 
 
@@ -121,7 +122,7 @@ def _new() -> str:
     return str(uuid4())
 
 
-class Lent:
+class LentModel:
     """A conversation's model, for tools that ask it something; see `thresher.llm.Chat`.
 
     Args:

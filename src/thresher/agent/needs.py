@@ -1,6 +1,6 @@
 """Finds out what a message needs: which intents, which tools, whose rules.
 
-Invariant: what cannot be found out is left out and noted; a turn never fails for it.
+Invariant: whatever cannot be found out is left out and noted; a turn never fails because of it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from thresher.agent.offers import DOCUMENTS, OWN_PACKS, joined
 from thresher.agent.turn_context import TurnContext
-from thresher.context import Needs as Found
+from thresher.context import Needs
 from thresher.core import Rule, ThresherError
 from thresher.embedding import count_tokens
 from thresher.knowledge.databases import Connection
@@ -23,22 +23,26 @@ SECONDS: Final = 15.0
 REPOSITORIES: Final = "list_repositories"
 CONNECTIONS: Final = "sql_connection_list"
 RULES_TOKENS: Final = 4_000
-"""Of rules that go with one message, at most."""
+"""Most tokens of rules for one message."""
 AROUND_TOKENS: Final = 400
-"""Of what the prompt says that there is to ask."""
+"""Most tokens of the prompt's list of repositories and databases."""
 _MESSAGE: Final = 4_000
-"""Characters of a message that are looked at for what it needs."""
+"""Characters of a message that are considered."""
+
+
+_READ_IN_HISTORY: Final = {"retrieve_document", "read_document", *DOCUMENTS}
+"""Tools that read documents in a way that would leave their text in the history."""
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class TurnNeeds:
     """What a message needs.
 
     Attributes:
         intents: Names of packs, best first.
-        offered: Names of tools, in the order in which the model has them.
+        offered: Names of tools, in the model's order.
         rules: Of those packs, as the model reads them.
-        around: What there is to ask.
+        around: The repositories and databases that exist.
     """
 
     intents: tuple[str, ...] = ()
@@ -47,37 +51,32 @@ class Needs:
     around: str = ""
 
 
-async def detect(context: TurnContext, message: str, former: Sequence[str], offered: Sequence[str]) -> Needs:
-    """What a message needs.
+async def detect(context: TurnContext, message: str, former: Sequence[str], offered: Sequence[str]) -> TurnNeeds:
+    """Find out what a message needs.
 
     Args:
         context: The turn.
-        message: The person's words; after a failure with the error behind them.
-        former: What was said before, oldest first.
-        offered: Names of tools that the conversation has by now.
+        message: The person's words; after a failure followed by the error.
+        former: Earlier messages, oldest first.
+        offered: Names of tools that the conversation has already.
     """
     settings = context.settings
     core = await context.offers.core()
     found, around = await asyncio.gather(_found(context, message[:_MESSAGE], former[-4:]), _around(context, core))
     await context.offers.describe([*offered, *found.tools])
-    wanted = [tool.name for tool in context.offers.known(found.tools) if not _ours(tool.name)]
+    wanted = [tool.name for tool in context.offers.known(found.tools) if tool.name not in _READ_IN_HISTORY]
     whole = joined(offered, core, wanted[: settings.tools], 2 * settings.tools)
     there = tuple(tool.name for tool in context.offers.known(whole))
-    return Needs(found.intents, there, _rules(context, found.rules), around)
+    return TurnNeeds(found.intents, there, _rules(context, found.rules), around)
 
 
-def _ours(name: str) -> bool:
-    """Whether a tool reads documents in a way that would leave their text in the history."""
-    return name in ("retrieve_document", "read_document") or name in DOCUMENTS
-
-
-async def _found(context: TurnContext, message: str, former: Sequence[str]) -> Found:
-    """The packs and tools for a message."""
+async def _found(context: TurnContext, message: str, former: Sequence[str]) -> Needs:
+    """Return the packs and tools for a message."""
     settings = context.settings
     search = settings.servers or settings.packs
     if not message.strip() or not search:
-        return Found()
-    found = await _asked(
+        return Needs()
+    found = await _or_note(
         context,
         "find_tools",
         context.services.context.needs(
@@ -88,15 +87,15 @@ async def _found(context: TurnContext, message: str, former: Sequence[str]) -> F
             packs=settings.packs,
             tools=min(10, settings.tools),
         ),
-        Found(),
+        Needs(),
     )
     for note in found.notes:
         context.account.note(note[:300])
     return found
 
 
-async def _asked(context: TurnContext, name: str, work: Awaitable[T], otherwise: T) -> T:
-    """What some work finds out; what goes wrong is noted."""
+async def _or_note(context: TurnContext, name: str, work: Awaitable[T], otherwise: T) -> T:
+    """Return the result of some work; a failure is noted."""
     try:
         async with asyncio.timeout(SECONDS):
             return await work
@@ -109,7 +108,7 @@ async def _asked(context: TurnContext, name: str, work: Awaitable[T], otherwise:
 
 
 def _rules(context: TurnContext, rules: Sequence[Rule]) -> str:
-    """Rules of packs that do not speak of the tools that every conversation has, as far as they fit."""
+    """Return rules of packs other than those of the tools that every conversation has, as far as they fit."""
     parts, room = list[str](), RULES_TOKENS
     for rule in rules:
         text = f"# Rules of {rule.intent} for this message\n\n{rule.text}"
@@ -122,7 +121,7 @@ def _rules(context: TurnContext, rules: Sequence[Rule]) -> str:
 
 
 async def _around(context: TurnContext, core: Sequence[str]) -> str:
-    """The repositories and databases that there are, a line each."""
+    """Return the repositories and databases, a line each."""
     repositories, connections = await asyncio.gather(_repositories(context, core), _connections(context, core))
     parts = list[str]()
     if repositories:
@@ -138,22 +137,22 @@ async def _repositories(context: TurnContext, core: Sequence[str]) -> list[str]:
     if REPOSITORIES not in core:
         return []
     listed = context.services.documents.list_repositories(context.caller)
-    return [_line(one.name, one.description) for one in await _asked(context, REPOSITORIES, listed, ())]
+    return [_line(one.name, one.description) for one in await _or_note(context, REPOSITORIES, listed, ())]
 
 
 async def _connections(context: TurnContext, core: Sequence[str]) -> Sequence[Connection] | None:
-    """The databases; None where they could not be listed."""
+    """Return the databases; None if they could not be listed."""
     if CONNECTIONS not in core:
         return ()
-    return await _asked(context, CONNECTIONS, context.services.databases.list_connections(context.caller), None)
+    return await _or_note(context, CONNECTIONS, context.services.databases.list_connections(context.caller), None)
 
 
 def _meant(context: TurnContext, names: Sequence[str] | None) -> str:
-    """Which database is meant where none is named; one that was chosen and is gone is noted.
+    """Name the default database; a chosen one that does not exist is noted.
 
     Args:
         context: The turn.
-        names: Of the databases; None where they could not be listed.
+        names: Of the databases; None if they could not be listed.
     """
     chosen = context.settings.connection
     if not chosen or not context.settings.sql or names is None:

@@ -1,6 +1,6 @@
 """The tools that a model is offered in a turn, and the calls of them.
 
-Invariant: every call goes through `calling`, which authorizes, guards and notes it. A client's own tools are named to
+Invariant: every call goes through `calling`, which authorises, guards and logs it. A client's own tools are named to
 the model and never called here.
 """
 
@@ -15,19 +15,19 @@ from typing import Any, Final
 from thresher.agent.assistant.toolbox import run_tool
 from thresher.agent.settings import ChatSettings
 from thresher.calling import RULES_META, Calling, Result
-from thresher.core import JSON, Caller, dumps
+from thresher.core import Caller, dumps
 from thresher.knowledge.tools import Claim, Consents, Definition
 from thresher.llm import Function
 
 SEARCH: Final = "search_documents"
-"""The tool whose answers are placed before the model and leave no trace in the history that it sees."""
+"""The tool whose results are given to the model and leave no trace in the history that it sees."""
 READER: Final = "read_result"
-"""The tool that reads on in a long result; its pages are shown to the model in their own turn alone."""
+"""The tool that reads on in a long result; the model is shown its pages only in the turn that read them."""
 DOCUMENTS: Final = (SEARCH, "list_repositories")
 DATABASES: Final = ("query_database_schema", "sql_query", "sql_connection_list")
-"""What is offered wherever there is something to ask and the settings allow it."""
+"""Offered whenever there is a database and the settings allow it."""
 OWN_PACKS: Final = ("documents", "databases", "tools")
-"""Packs whose tools are these, or are not offered: the prompt says what their rules say."""
+"""Packs whose tools are these, or are not offered: the prompt covers their rules."""
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]")
 _DESCRIPTION: Final = 1_024
 _PROBLEM: Final = 2_000
@@ -40,16 +40,16 @@ READ_RESULT: Final = Function(
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ModelTool:
     """A tool as it is offered.
 
     Attributes:
         name: The exposed name.
         function: As the model sees it.
-        pack: Whether it is a pack's.
+        pack: Whether it belongs to a pack.
         reads: Whether it only reads: a trusted server says so, or the caller has agreed to that claim.
-        destroys: Whether it may destroy, as far as a trusted server says.
-        claim: Of a server that is not trusted: what it claims; None where it claims nothing, or is trusted.
+        destroys: Whether it may destroy, according to a trusted server.
+        claim: The claim of a server that is not trusted; None without one.
     """
 
     name: str
@@ -61,14 +61,14 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ToolOutcome:
     """How a call ended.
 
     Attributes:
         text: What the model reads.
-        data: The structured content; empty where there is none.
-        failed: Whether the tool says that it failed, or could not be called.
-        rules: Whether these are rules to be read before the call is made once more.
+        data: The structured content; may be empty.
+        failed: Whether the tool reports a failure, or could not be called.
+        rules: Whether these are rules to be read before the call is repeated.
         ms: Milliseconds.
     """
 
@@ -80,13 +80,13 @@ class Outcome:
 
 
 class Offers:
-    """The tools within a caller's reach.
+    """The tools that a caller may use.
 
     Args:
         calling: Runs them.
         settings: What may be offered.
-        consents: What untrusted servers claim, and the caller has agreed to.
-        caller: For whom.
+        consents: Claims of untrusted servers that the caller has agreed to.
+        caller: The caller.
     """
 
     def __init__(self, calling: Calling, settings: ChatSettings, consents: Consents, caller: Caller) -> None:
@@ -94,11 +94,11 @@ class Offers:
         self._settings = settings
         self._consents = consents
         self._caller = caller
-        self._known: dict[str, Tool] = {}
+        self._known: dict[str, ModelTool] = {}
         self._named: dict[str, str] = {}
 
     async def core(self) -> list[str]:
-        """The names of what is offered for every message; the core tools of servers are found for each."""
+        """Return the names of tools offered for every message; the core tools of servers are found for each message."""
         await self._calling.ready(self._caller)
         listed = {one.name: one for one in await self._calling.listed(self._caller, "own")}
         allowed = [*(DOCUMENTS if self._settings.documents else ()), *(DATABASES if self._settings.sql else ())]
@@ -108,7 +108,7 @@ class Offers:
         return names
 
     async def describe(self, names: Iterable[str]) -> None:
-        """Learn what some tools are; names that no tool has are left out."""
+        """Load the definitions of some tools; unknown names are left out."""
         if not (missing := [name for name in dict.fromkeys(names) if name not in self._known]):
             return
         described = await self._calling.describe(self._caller, missing)
@@ -121,15 +121,15 @@ class Offers:
         function = Function(self._spoken(one.name), tool.description[:_DESCRIPTION], dict(tool.input_schema))
         reads = told.get("readOnlyHint") is True or (claim is not None and claim.agreed)
         destroys = not reads and told.get("destructiveHint") is not False
-        self._known[one.name] = Tool(one.name, function, ":" in tool.server, reads, destroys, claim)
+        self._known[one.name] = ModelTool(one.name, function, ":" in tool.server, reads, destroys, claim)
 
     async def agree(self, name: str, definition: str) -> None:
-        """Remember the caller's yes to calls of a tool with this definition; see `Consents.remember`."""
+        """Remember the caller's approval of calls of a tool with this definition; see `Consents.remember`."""
         await self._consents.remember(self._caller, name, definition)
         self._known[name] = replace(self._known[name], reads=True, destroys=False, claim=Claim(definition, True))
 
     def _spoken(self, name: str) -> str:
-        """A name as the wire format takes it: letters, digits, `_` and `-`, at most 64."""
+        """Return a name that the wire format accepts: letters, digits, `_` and `-`, at most 64."""
         plain = _ODD.sub("_", name)[:64] or "tool"
         spoken, number = plain, 1
         while self._named.get(spoken, name) != name:
@@ -138,51 +138,51 @@ class Offers:
         self._named[spoken] = name
         return spoken
 
-    def get(self, spoken: str) -> Tool | None:
-        """The tool that a model means."""
+    def get(self, spoken: str) -> ModelTool | None:
+        """Return the tool behind a name that a model uses."""
         return self._known.get(self._named.get(spoken, spoken))
 
-    def known(self, names: Iterable[str]) -> list[Tool]:
-        """Those of some tools that are there and that the settings allow."""
+    def known(self, names: Iterable[str]) -> list[ModelTool]:
+        """Return those of some tools that exist and that the settings allow."""
         return [tool for name in names if (tool := self._known.get(name)) is not None and self._allowed(tool)]
 
-    def _allowed(self, tool: Tool) -> bool:
+    def _allowed(self, tool: ModelTool) -> bool:
         if tool.name in DOCUMENTS:
             return self._settings.documents
         if tool.name in DATABASES:
             return self._settings.sql
         return self._settings.packs if tool.pack else self._settings.servers
 
-    async def call(self, name: str, arguments: Mapping[str, Any], seconds: float) -> Outcome:
-        """Call a tool; whatever it does, the answer is an outcome."""
+    async def call(self, name: str, arguments: Mapping[str, Any], seconds: float) -> ToolOutcome:
+        """Call a tool; whatever happens, the result is an outcome."""
         started = time.perf_counter()
         outcome = _outcome(await run_tool(self._calling, self._caller, name, arguments, seconds))
         return replace(outcome, ms=round((time.perf_counter() - started) * 1000))
 
 
-def _outcome(result: Result | str) -> Outcome:
+def _outcome(result: Result | str) -> ToolOutcome:
     if isinstance(result, str):
-        return Outcome(result[:_PROBLEM], failed=True)
-    text = "\n".join(map(_text, result.content)) or (dumps(result.structured) if result.structured else "")
+        return ToolOutcome(result[:_PROBLEM], failed=True)
+    shown = (
+        str(block.get("text", "")) if block.get("type") == "text" else f"[{block.get('type')}: not shown to models]"
+        for block in result.content
+    )
+    text = "\n".join(shown) or (dumps(result.structured) if result.structured else "")
     if RULES_META in result.meta:
-        return Outcome(text, rules=True)
+        return ToolOutcome(text, rules=True)
     if result.is_error:
-        return Outcome(text[:_PROBLEM] or "The tool failed and does not say why.", result.structured, failed=True)
-    return Outcome(text or "(done, nothing to tell)", result.structured)
-
-
-def _text(block: JSON) -> str:
-    return str(block.get("text", "")) if block.get("type") == "text" else f"[{block.get('type')}: not shown to models]"
+        return ToolOutcome(text[:_PROBLEM] or "The tool failed and does not say why.", result.structured, failed=True)
+    return ToolOutcome(text or "(done, nothing to tell)", result.structured)
 
 
 def joined(former: Sequence[str], core: Sequence[str], found: Sequence[str], most: int) -> list[str]:
-    """The names of what is offered, in an order that stays from turn to turn.
+    """Return the names of the offered tools, in an order that stays from turn to turn.
 
     Args:
-        former: What was offered in the turn before.
-        core: What is offered for every message now.
-        found: What was found for this message, best first.
-        most: Of tools that were found, now and formerly, at most; former ones make room.
+        former: Offered in the turn before.
+        core: Offered for every message now.
+        found: Found for this message, best first.
+        most: Most found tools, of this and former messages; former ones are dropped first.
     """
     stays = [name for name in former if name in core or name not in (*DOCUMENTS, *DATABASES)]
     whole = list(dict.fromkeys([*stays, *core, *found]))

@@ -1,9 +1,9 @@
-"""Puts a prompt together: what stays the same first, what holds for this turn alone last.
+"""Assembles a prompt: constant parts first, parts of this turn last.
 
-The beginning of a prompt - tools, system prompt, history - is that of the call before, so services answer from what
-they have cached; passages and rules stand behind the last message and are gone in the next turn.
+The beginning of a prompt - tools, system prompt, history - is that of the call before, so that services answer from
+their cache; passages and rules are behind the last message and gone in the next turn.
 
-Invariant: pure; other people's text stands between borders that it cannot hold.
+Invariant: pure; text of others stands between borders that it cannot contain.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from thresher.agent.offers import READ_RESULT, SEARCH
 from thresher.agent.prompts import fill_text
-from thresher.agent.state import Messages, Placed, Searches, State
+from thresher.agent.state import Messages, PlacedPassage, Searches, State
 from thresher.agent.transcript import shown
 from thresher.agent.turn_context import TurnContext
 from thresher.llm import Function
 
 ROUNDS: Final = 4
-"""Searches of documents in one turn, at most."""
+"""Most searches of documents in one turn."""
 
 
 def functions_of(context: TurnContext, state: State) -> list[Function]:
-    """The tools that the model is offered: ours in their order, then the client's."""
+    """Return the tools that the model is offered: Thresher's in their order, then the client's."""
     searches = state.get("searches") or Searches()
-    # What has found nothing, or was asked often enough, is not offered again in this turn.
+    # A search that found nothing, or ran often enough, is not offered again in this turn.
     closed = {SEARCH} if searches.barren or searches.rounds >= ROUNDS else set[str]()
     theirs = {function.name for function in context.call.functions}
     ours = [
@@ -40,7 +40,7 @@ def functions_of(context: TurnContext, state: State) -> list[Function]:
 
 
 def prompt_of(context: TurnContext, state: State, searches: Searches, functions: Sequence[Function]) -> Messages:
-    """What the model is sent."""
+    """Return the messages sent to the model."""
     history = shown(state["messages"], context.settings.history_tokens)
     theirs = [one for one in history if isinstance(one, SystemMessage)]
     system = [context.prompts["tools" if functions else "basic"].text]
@@ -60,7 +60,7 @@ def _passages(context: TurnContext, searches: Searches) -> str:
     return fill_text(context.prompts["context"].text, {"CONTEXT": text})
 
 
-def place_of(passage: Placed) -> str:
-    """Where a passage lies, for a model."""
+def place_of(passage: PlacedPassage) -> str:
+    """Return the location of a passage, for a model."""
     heading = f" | {' > '.join(passage.heading)}" if passage.heading else ""
     return f"{passage.repository}: {passage.path}, lines {passage.lines[0]}-{passage.lines[1]}{heading}"

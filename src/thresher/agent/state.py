@@ -1,6 +1,6 @@
-"""The state of a conversation: what is kept of it between steps and turns, and what lives for one turn.
+"""The state of a conversation: what is kept between steps and turns, and what lives for one turn.
 
-Invariant: no text of a document is in a channel that is kept; messages are only added, or replaced under their id.
+Invariant: no text of a document is in a stored channel; messages are only added, or replaced under their id.
 """
 
 from __future__ import annotations
@@ -20,28 +20,27 @@ from thresher.agent.exchange import Citation
 Messages: TypeAlias = list[AnyMessage]
 
 SNAPSHOT: Final = 50
-"""Every so many changes the messages are stored whole; what is written between is stored once."""
+"""After so many changes all messages are stored; in between, each change is stored once."""
 MARK: Final = "thresher"
-"""Where a message keeps what is ours: `internal`, `state`, `artifact`, `report`."""
+"""The key of Thresher's own data in a message: `internal`, `state`, `artifact`, `report`."""
 _CITED: Final = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
 CLASSES: Final = (AIMessage, HumanMessage, SystemMessage, ToolMessage)
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """A passage before the model.
+class PlacedPassage:
+    """A passage given to the model.
 
     Attributes:
-        number: What the answer cites it by, from 1, over all searches of the turn.
-        repository: Where it stands.
+        number: The number that the answer cites, from 1, over all searches of the turn.
+        repository: The repository.
         path: The document.
         lines: First and last.
         heading: Outermost first.
         text: Verbatim.
         tokens: Of the text.
-        artifact: Where it is kept for people; empty in a call without a thread.
-        used: Whether it is before the model; else the grader took it for not relevant, its number is 0, and people
-            alone see it.
+        artifact: The artifact that keeps it for people; empty in a call without a thread.
+        used: Whether the model sees it; if the grader found it irrelevant, its number is 0, and only people see it.
     """
 
     number: int
@@ -56,31 +55,31 @@ class Placed:
 
     @property
     def place(self) -> tuple[str, str, tuple[int, int]]:
-        """What tells it from others."""
+        """What distinguishes it from others."""
         return self.repository, self.path, self.lines
 
 
 @dataclass(frozen=True, slots=True)
 class Searches:
-    """What the searches of a turn have come to; it lives for the turn alone.
+    """The results of a turn's searches; they live only for the turn.
 
     Attributes:
         passages: By number.
-        rounds: How often was searched.
-        barren: Whether the last search found nothing that is relevant.
+        rounds: Number of searches.
+        barren: Whether the last search found nothing relevant.
     """
 
-    passages: tuple[Placed, ...] = ()
+    passages: tuple[PlacedPassage, ...] = ()
     rounds: int = 0
     barren: bool = False
 
     @property
     def tokens(self) -> int:
-        """Of all passages."""
+        """Tokens of all passages."""
         return sum(one.tokens for one in self.passages)
 
     def cited(self, text: str) -> tuple[Citation, ...]:
-        """The passages that an answer names, by number."""
+        """Return the passages that an answer cites, by number."""
         named = {int(number) for group in _CITED.findall(text) for number in re.findall(r"\d+", group)}
         return tuple(
             Citation(one.number, one.repository, one.path, one.lines, one.heading, one.artifact)
@@ -90,9 +89,9 @@ class Searches:
 
 
 def kept(messages: Messages, writes: Sequence[Sequence[AnyMessage]]) -> Messages:
-    """The messages after some writes: added in order, one with a known id in place of the former.
+    """Return the messages after some writes: added in order, one with a known id replacing the former.
 
-    Applying writes one by one gives the same as applying them at once.
+    Applying writes one by one gives the same result as applying them at once.
     """
     places = {message.id: place for place, message in enumerate(messages)}
     whole = [*messages]
@@ -108,11 +107,11 @@ def kept(messages: Messages, writes: Sequence[Sequence[AnyMessage]]) -> Messages
 class State(TypedDict, total=False):
     """What the steps of a turn read and write.
 
-    `offered`: names of the tools that the model has, in their order, which stays from turn to turn. `theirs`: names of
-    the client's own, in this turn. `intents`: of the last message. `around`: what there is to ask, as the prompt says
-    it. `rules`: of packs, for this turn. `passed`: tokens of passages that earlier turns have placed. `retried`: why
-    intent was detected again in this turn. `instruction`: of the thread, from its client's system messages.
-    `searches`: of this turn alone, and never stored.
+    `offered`: names of the model's tools, in their order, which stays from turn to turn. `theirs`: names of the
+    client's own, in this turn. `intents`: of the last message. `around`: the repositories and databases, as the prompt
+    lists them. `rules`: of packs, for this turn. `passed`: tokens of passages that earlier turns have placed.
+    `retried`: why intent was detected again in this turn. `instruction`: of the thread, from its client's system
+    messages. `searches`: only of this turn, and never stored.
     """
 
     messages: Required[Annotated[Messages, DeltaChannel(kept, list, snapshot_frequency=SNAPSHOT)]]

@@ -1,10 +1,10 @@
-"""The small questions that a conversation asks a model beside the answer.
+"""Small questions that a conversation asks a model besides the answer.
 
-A question that stands alone, which passages are relevant, which tables are needed. Neither the model that answers nor
-any client is offered these; each is one function over one prompt.
+A question that stands alone, which passages are relevant, which tables are needed. Neither the answering model nor a
+client is offered these; each is one function over one prompt.
 
-Invariant: where the model fails or says nothing that can be read, the result is what there was before: the question as
-it was, all passages, all tables.
+Invariant: if the model fails or its reply cannot be read, the result is the input: the question unchanged, all
+passages, all tables.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from langchain_core.messages import HumanMessage
 
 from thresher.agent.artifacts import within
 from thresher.agent.prompts import fill_text
-from thresher.agent.state import Placed
+from thresher.agent.state import PlacedPassage
 from thresher.agent.turn_context import TurnContext
 from thresher.core import ThresherError, event
 from thresher.embedding import count_tokens
@@ -27,14 +27,14 @@ from thresher.embedding import count_tokens
 logger = logging.getLogger("thresher.agent")
 
 SECONDS: Final = 20.0
-"""For each of these questions at most: the person waits."""
+"""Time limit of each question, since the person waits."""
 TURNS: Final = 3
-"""Former turns that a question is read after."""
+"""Former turns given with a question."""
 HISTORY_TOKENS: Final = 400
 GRADED_TOKENS: Final = 900
-"""Of all extracts of a grading, about: whole passages would cost as much as using them."""
+"""Approximate tokens of all extracts of a grading: whole passages would cost as much as using them."""
 EXTRACT_TOKENS: Final = (16, 80)
-"""Of one section's extract, at least and at most."""
+"""Least and most tokens of one section's extract."""
 _LONGEST_QUESTION: Final = 1_000
 _VERDICT: Final = re.compile(r"^\W*(\d{1,3})\W+(yes|no)\b", re.IGNORECASE | re.MULTILINE)
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -42,17 +42,17 @@ _WORD: Final = re.compile(r"\w{3,}")
 
 
 async def rephrase(context: TurnContext, question: str, former: Sequence[str]) -> str:
-    """A question that can be understood without the conversation.
+    """Return a question that can be understood without the conversation.
 
     Args:
         context: The turn.
-        question: As it was asked.
-        former: What was said before, oldest first.
+        question: As asked.
+        former: Earlier messages, oldest first.
     """
     if not former:
         return question
-    history = within("\n".join(_on_one_line(one) for one in former), HISTORY_TOKENS)
-    said = await _asked(context, "rephrase", {"HISTORY": history, "QUESTION": question})
+    history = within("\n".join(" ".join(one.split())[:600] for one in former), HISTORY_TOKENS)
+    said = await _ask_model(context, "rephrase", {"HISTORY": history, "QUESTION": question})
     plain = " ".join(said.split()).strip('"')
     if not plain or len(plain) > _LONGEST_QUESTION:
         if said:
@@ -61,18 +61,18 @@ async def rephrase(context: TurnContext, question: str, former: Sequence[str]) -
     return plain
 
 
-async def grade(context: TurnContext, question: str, passages: Sequence[Placed]) -> list[Placed]:
+async def grade(context: TurnContext, question: str, passages: Sequence[PlacedPassage]) -> list[PlacedPassage]:
     """Those of some passages that the model takes for relevant; one that it says nothing of is kept.
 
     Passages under one heading of a document are asked about as one.
     """
-    sections: defaultdict[tuple[str, ...], list[Placed]] = defaultdict(list)
+    sections: defaultdict[tuple[str, ...], list[PlacedPassage]] = defaultdict(list)
     for one in passages:
         sections[one.repository, one.path, *one.heading].append(one)
     least, most = EXTRACT_TOKENS
     room = max(least, min(most, GRADED_TOKENS // max(1, len(sections))))
     texts = [f"[{number}] {extract(same, question, room)}" for number, same in enumerate(sections.values(), 1)]
-    said = await _asked(context, "grade", {"QUESTION": question, "PASSAGES": "\n".join(texts)})
+    said = await _ask_model(context, "grade", {"QUESTION": question, "PASSAGES": "\n".join(texts)})
     verdicts = {int(number): word.lower() == "yes" for number, word in _VERDICT.findall(said)}
     if said and not verdicts:
         context.account.note("The passages were not graded: the model's words were no verdicts.")
@@ -81,26 +81,26 @@ async def grade(context: TurnContext, question: str, passages: Sequence[Placed])
 
 
 async def select_tables(context: TurnContext, question: str, tables: Mapping[str, str]) -> list[str]:
-    """The tables that a question needs, most needed first; empty where the model names none.
+    """Return the tables that a question needs, most needed first; empty if the model names none.
 
     Args:
         context: The turn.
-        question: What shall be found out.
-        tables: What each holds, by name.
+        question: The question for the database.
+        tables: A description of each, by name.
     """
     listed = "\n".join(f"{name}: {about}" if about else name for name, about in tables.items())
-    said = await _asked(context, "table_selection", {"QUESTION": question, "TABLES": listed})
+    said = await _ask_model(context, "table_selection", {"QUESTION": question, "TABLES": listed})
     words = [line.strip(" -*`\"'.,:") for line in said.splitlines()]
     return [name for name in dict.fromkeys(words) if name in tables]
 
 
-def extract(section: Sequence[Placed], question: str, tokens: int) -> str:
-    """What of a section is graded: the last of its headings, and the sentences that share most with the question.
+def extract(section: Sequence[PlacedPassage], question: str, tokens: int) -> str:
+    """Return the graded part of a section: its last heading, and the sentences that share most with the question.
 
     Args:
         section: Its passages.
-        question: What is asked.
-        tokens: Of the sentences, at most; of the nearest one a part, where it is longer.
+        question: As asked.
+        tokens: Most tokens of the sentences; a longer best sentence is cut.
     """
     words = set(_WORD.findall(question.casefold()))
     sentences = [one.strip() for passage in section for one in _SENTENCE.split(passage.text) if one.strip()]
@@ -116,8 +116,8 @@ def extract(section: Sequence[Placed], question: str, tokens: int) -> str:
     return f"{heading[-1]}: {' '.join(chosen[number] for number in sorted(chosen))}"
 
 
-async def _asked(context: TurnContext, prompt: str, values: Mapping[str, str]) -> str:
-    """The model's answer to a prompt; empty where it has none, which is noted."""
+async def _ask_model(context: TurnContext, prompt: str, values: Mapping[str, str]) -> str:
+    """Return the model's answer to a prompt; a failure is noted and gives an empty answer."""
     if context.model is None:
         return ""
     text = fill_text(context.prompts[prompt].text, values)
@@ -130,7 +130,3 @@ async def _asked(context: TurnContext, prompt: str, values: Mapping[str, str]) -
         return ""
     context.account.spent(said.usage)
     return said.text
-
-
-def _on_one_line(said: str) -> str:
-    return " ".join(said.split())[:600]

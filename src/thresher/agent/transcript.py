@@ -1,6 +1,6 @@
-"""Reads a conversation: what a model is shown of it, what is unanswered in it, what people see.
+"""Reads a conversation: what a model is shown, which calls are unanswered, what people see.
 
-Invariant: pure; of what is shown every call is answered, and nothing that is marked internal is in it.
+Invariant: pure; in the part that is shown every call is answered, and no message is marked internal.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ _MESSAGE_TOKENS: Final = 4
 
 
 def marked(message: AnyMessage) -> Mapping[str, Any]:
-    """What a message says of itself to us."""
+    """Return Thresher's own data in a message."""
     return cast("Mapping[str, Any]", message.additional_kwargs.get(MARK) or {})
 
 
 def text_of(message: AnyMessage) -> str:
-    """A message's text."""
+    """Return a message's text."""
     return str(message.text)
 
 
 def now() -> str:
-    """This moment, as messages keep it."""
+    """Return the current time, as messages store it."""
     return dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
 
 
 def user_message(text: str) -> HumanMessage:
-    """What the person says."""
+    """Return a message of the person."""
     return HumanMessage(text, id=str(uuid4()), additional_kwargs={MARK: {"at": now()}})
 
 
 def answered(call: ToolCall, text: str, *, name: str = "", failed: bool = False, **marks: Any) -> ToolMessage:
-    """The answer to a call; `marks` are kept with it."""
+    """Return the answer to a call; `marks` are stored with it."""
     return ToolMessage(
         text,
         tool_call_id=call["id"] or "",
@@ -57,7 +57,7 @@ def answered(call: ToolCall, text: str, *, name: str = "", failed: bool = False,
 
 
 def this_turn(messages: Sequence[AnyMessage]) -> Sequence[AnyMessage]:
-    """The messages since the person spoke last, with that one."""
+    """Return the messages from the person's last one on."""
     return messages[_last_turn(messages) :]
 
 
@@ -66,13 +66,13 @@ def _last_turn(messages: Sequence[AnyMessage]) -> int:
 
 
 def question(messages: Sequence[AnyMessage]) -> str:
-    """What the person said last."""
+    """Return the person's last message."""
     last = next((one for one in reversed(messages) if isinstance(one, HumanMessage)), None)
     return text_of(last) if last is not None else ""
 
 
 def former_words(messages: Sequence[AnyMessage], turns: int) -> list[str]:
-    """What was said in the last turns before this one, oldest first, each with who said it."""
+    """Return the messages of the last turns before this one, oldest first, each with its author."""
     before = messages[: _last_turn(messages)]
     said = [
         f"{'User' if isinstance(one, HumanMessage) else 'Assistant'}: {text}"
@@ -83,7 +83,7 @@ def former_words(messages: Sequence[AnyMessage], turns: int) -> list[str]:
 
 
 def open_calls(messages: Sequence[AnyMessage]) -> list[ToolCall]:
-    """Calls that nothing has answered, in their order."""
+    """Return unanswered calls, in their order."""
     closed = {one.tool_call_id for one in messages if isinstance(one, ToolMessage)}
     return [
         call for one in messages if isinstance(one, AIMessage) for call in one.tool_calls if call["id"] not in closed
@@ -91,7 +91,7 @@ def open_calls(messages: Sequence[AnyMessage]) -> list[ToolCall]:
 
 
 def closed(messages: Sequence[AnyMessage]) -> Messages:
-    """A conversation of a client's, in which every call is answered: those that it left open say so, in their place."""
+    """Return a client's conversation with every call answered: open ones get an answer that says so, in their place."""
     left = {call["id"] for call in open_calls(messages)}
     whole = Messages()
     for one in messages:
@@ -102,12 +102,12 @@ def closed(messages: Sequence[AnyMessage]) -> Messages:
 
 
 def closings(messages: Sequence[AnyMessage], known: Mapping[str, str], cut: AIMessage | None = None) -> Messages:
-    """Answers to calls that nothing has answered, and what was said of an answer that was broken off.
+    """Return answers to unanswered calls, and the words of an interrupted answer.
 
     Args:
         messages: The conversation.
-        known: What became of calls of which that is known, by id.
-        cut: The words of an answer that was broken off; None where none came.
+        known: The known outcomes of calls, by id.
+        cut: The words of an interrupted answer; None without any.
     """
     closed: Messages = [
         answered(call, known.get(call["id"] or "", UNANSWERED), failed=True) for call in open_calls(messages)
@@ -118,11 +118,11 @@ def closings(messages: Sequence[AnyMessage], known: Mapping[str, str], cut: AIMe
 
 
 def shown(messages: Sequence[AnyMessage], history_tokens: int) -> Messages:
-    """The conversation as a model sees it.
+    """Return the conversation as a model sees it.
 
     Args:
         messages: All of it.
-        history_tokens: Of the turns before this one, about, at most.
+        history_tokens: Approximate maximum for the turns before this one.
     """
     seen = list(_visible(messages))
     now = _last_turn(seen)
@@ -131,7 +131,7 @@ def shown(messages: Sequence[AnyMessage], history_tokens: int) -> Messages:
 
 
 def _visible(messages: Sequence[AnyMessage]) -> Iterator[AnyMessage]:
-    """Without what is internal; each call with its answers behind it."""
+    """Yield messages that are not internal; each call is followed by its answers."""
     answers = {one.tool_call_id: one for one in messages if isinstance(one, ToolMessage)}
     for message in messages:
         if isinstance(message, ToolMessage):
@@ -151,17 +151,17 @@ def _internal(answer: ToolMessage | None) -> bool:
 
 
 def _short(message: AnyMessage) -> AnyMessage:
-    """A message of an earlier turn: pages of long results are not shown again."""
+    """Return a message of an earlier turn: pages of long results are not shown again."""
     if isinstance(message, ToolMessage) and message.name == READER and message.status != "error":
         return message.model_copy(update={"content": READ_AGAIN})
     return message
 
 
 def _beginning(messages: Sequence[AnyMessage], limit: int) -> int:
-    """Where a history within a limit begins: at a turn.
+    """Return where a history within a limit begins: at a turn.
 
-    When the limit is passed, half of it is let go at once, counted from the first message on: so the beginning, and
-    with it what services have cached, stays the same for many turns.
+    When the limit is passed, half of it is dropped at once, counted from the first message: so the beginning, and with
+    it the services' cache, stays valid for many turns.
     """
     begin, size = 0, 0
     costs = [_cost(one) for one in messages]

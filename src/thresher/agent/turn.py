@@ -1,10 +1,10 @@
-"""Runs a turn: from what a face asks to events, and the conversation as it is kept.
+"""Runs a turn: from a face's request to events and the stored conversation.
 
-A decision about a call that waits for a person is noted beside the question before anything is run by it. So a process
-that dies while an approved call runs leaves nothing that could be approved, and run, a second time.
+A decision about a call that waits for a person is recorded before the call is run. So a process that dies while an
+approved call runs leaves nothing that could be approved, and run, a second time.
 
-Invariant: a turn runs in one task; a listener that stops ends it, and what it has come to by then is in the thread. A
-question that was decided waits no more, whatever became of the turn that was to act on it.
+Invariant: a turn runs in one task; a listener that stops ends it, and its results so far are in the thread. A call that
+was decided waits no more, whatever happens to the turn that acts on the decision.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command, Interrupt, StateSnapshot
 
-from thresher.agent.artifacts import Artifacts, Draft, cut_off, drop_drafts
+from thresher.agent.artifacts import Artifacts, PartialAnswer, cut_off, drop_drafts
 from thresher.agent.assistant.service import QUERY_CHARACTERS, Assistant
 from thresher.agent.conversations import ChatServices
-from thresher.agent.exchange import Approval, ChatCall, ClientCall, Decision, Delta, Event, Report
+from thresher.agent.exchange import Approval, ChatCall, ClientCall, Decision, Delta, Event, TurnReport
 from thresher.agent.graph import Graph, build, client_calls, keeping
-from thresher.agent.messages import Lent, keepable, read_messages, unasked, written_arguments
+from thresher.agent.messages import LentModel, keepable, read_messages, unasked, written_arguments
 from thresher.agent.models import OpenModel, seen_of, seen_statement
 from thresher.agent.offers import Offers
-from thresher.agent.prompts import Prompt, in_force_statement, versions_of
+from thresher.agent.prompts import AgentPrompt, in_force_statement, versions_of
 from thresher.agent.settings import ChatSettings, layers_of, layers_statement
 from thresher.agent.state import CLASSES, Messages, Searches, State
 from thresher.agent.threads import ThreadSaver, Turn
@@ -43,11 +43,11 @@ from thresher.embedding import printable
 from thresher.llm import Message
 
 _DECIDED: Final = "decided"
-"""The note's task and channel: none of the graph's, which passes over it."""
+"""The record's task and channel: not one of the graph's, which ignores it."""
 
 
 async def waiting_in(graph: Graph, state: StateSnapshot) -> tuple[Approval, ...]:
-    """The calls that wait for a person.
+    """Return the calls that wait for a person.
 
     Args:
         graph: Of the thread.
@@ -59,7 +59,7 @@ async def waiting_in(graph: Graph, state: StateSnapshot) -> tuple[Approval, ...]
 
 
 def asked(interrupts: Iterable[Interrupt]) -> tuple[Approval, ...]:
-    """What a step has asked a person when it was interrupted."""
+    """Return the approvals that an interrupted step asks for."""
     return tuple(
         Approval(one["id"], one["tool"], one["arguments"], one["why"], one.get("definition", ""))
         for told in interrupts
@@ -68,10 +68,10 @@ def asked(interrupts: Iterable[Interrupt]) -> tuple[Approval, ...]:
 
 
 async def note_decided(graph: Graph, state: StateSnapshot) -> None:
-    """Keep that what waits is decided, before anything is done about it.
+    """Record that the waiting calls are decided, before anything is done about it.
 
     Raises:
-        StoreUnavailable: The database does not answer; then it waits on.
+        StoreUnavailable: The database does not answer; then they still wait.
         Conflict: The turn was overtaken.
     """
     await _saver(graph).aput_writes(state.config, [(_DECIDED, True)], _DECIDED)
@@ -91,11 +91,11 @@ logger = logging.getLogger("thresher.agent")
 GRAPH: Final = build()
 WENT_ON: Final = "Declined: the person went on without approving it. It was not run."
 TITLE: Final = 60
-"""Characters of a title that is taken from the first message."""
+"""Characters of a title taken from the first message."""
 _SHOWN: Final = 80
-"""Characters of a message that is named in a note."""
+"""Characters of a message quoted in a note."""
 _LONGEST: Final = 2_000_000
-"""Characters of all messages of a call: what no model reads."""
+"""Characters of all messages of a call: more than any model reads."""
 
 
 async def talk(services: ChatServices, caller: Caller, call: ChatCall) -> AsyncGenerator[Event]:
@@ -137,7 +137,7 @@ async def _run(services: ChatServices, caller: Caller, call: ChatCall, tell: Cal
                 tell=tell,
                 thread=call.thread,
                 trace=trace,
-                draft=partial(Draft, services.database, caller, turn),
+                draft=partial(PartialAnswer, services.database, caller, turn),
             )
             _say_what_was_raised(context)
             saver = ThreadSaver(services.database, caller, turn, CLASSES) if turn else None
@@ -157,19 +157,19 @@ def _say_what_was_raised(context: TurnContext) -> None:
 
 
 async def _assist(assistant: Assistant, caller: Caller, question: str) -> tuple[str, tuple[str, ...]]:
-    """Text and notes of the assistant that needs no model."""
+    """Return text and notes of the assistant that needs no model."""
     reply = (await assistant.ask(caller, question[:QUERY_CHARACTERS] or "-")).response
     return reply.text, reply.notes
 
 
 async def _chosen(
     services: ChatServices, caller: Caller, call: ChatCall
-) -> tuple[ChatSettings, OpenModel | None, Mapping[str, Prompt]]:
-    """What holds in a turn, which model answers, and the prompts; what is wrong is so before a thread is begun.
+) -> tuple[ChatSettings, OpenModel | None, Mapping[str, AgentPrompt]]:
+    """Return the settings of a turn, the model that answers, and the prompts; errors come before a thread is begun.
 
     Raises:
-        InvalidInput: A setting is none, or out of bounds.
-        NotFound: There is no such model, or no such thread where it must be there.
+        InvalidInput: A setting is unknown, or out of bounds.
+        NotFound: There is no such model, or no such thread if one is required.
         Conflict: The model is disabled.
     """
     if call.thread is not None and (call.decisions or _results(call.messages)):
@@ -193,19 +193,19 @@ async def _conversation(
     settings: ChatSettings,
     model: OpenModel | None,
 ) -> Talk:
-    """The conversation as tools see it; one that has just begun is called by its first words."""
+    """Return the conversation as tools see it; a new one gets its first words as title."""
     title = ""
     if turn is not None and turn.began:
         words = " ".join(_last_words(call).split())
         title = (await services.threads.rename(caller, turn.thread, shortened(words, TITLE))).title
     elif turn is not None:
         title = turn.title
-    lent = Lent(model) if model is not None else None
+    lent = LentModel(model) if model is not None else None
     return Talk(call.thread, title, settings.model_dump(), lent.name if lent else "", lent)
 
 
-async def _turn(services: ChatServices, graph: Graph, context: TurnContext, turn: Turn | None) -> Report:
-    """Run the graph, and say how it ended."""
+async def _turn(services: ChatServices, graph: Graph, context: TurnContext, turn: Turn | None) -> TurnReport:
+    """Run the graph; returns how it ended."""
     config: Any = {"recursion_limit": context.settings.recursion}
     if turn is not None:
         config["configurable"] = {"thread_id": str(turn.thread)}
@@ -226,7 +226,7 @@ async def _turn(services: ChatServices, graph: Graph, context: TurnContext, turn
     return report
 
 
-def _report(context: TurnContext, state: Mapping[str, Any]) -> Report:
+def _report(context: TurnContext, state: Mapping[str, Any]) -> TurnReport:
     waiting = asked(state.get("__interrupt__", ()))
     theirs = tuple(
         ClientCall(call["id"] or "", call["name"], written_arguments(call["args"]))
@@ -241,7 +241,7 @@ def _report(context: TurnContext, state: Mapping[str, Any]) -> Report:
 
 
 def _say_what_waits(context: TurnContext, waiting: Sequence[Approval]) -> None:
-    """Words for clients that show nothing but words."""
+    """Say in words that calls wait, for clients that show only words."""
     names = ", ".join(dict.fromkeys(one.tool for one in waiting))
     text = f"(Waits for your approval: {names})"
     context.account.parts.append(f"\n\n{text}" if context.account.parts else text)
@@ -249,7 +249,7 @@ def _say_what_waits(context: TurnContext, waiting: Sequence[Approval]) -> None:
 
 
 async def _entry(graph: Graph, config: Any, context: TurnContext, services: ChatServices, turn: Turn) -> Any:
-    """What a turn of a thread begins with: decisions, answers of the client's tools, or the last message."""
+    """Return the input of a thread's turn: decisions, answers of the client's tools, or the last message."""
     call = context.call
     before = await graph.aget_state(config)
     messages: Messages = before.values.get("messages", [])
@@ -257,25 +257,25 @@ async def _entry(graph: Graph, config: Any, context: TurnContext, services: Chat
     if call.decisions:
         resumed = _resumed(waiting, call)
         await note_decided(graph, before)
-        return Command(resume={"decided": resumed})  # by ids alone LangGraph takes it for a map of its own
+        return Command(resume={"decided": resumed})  # with ids only, LangGraph would read it as a map of its own
     given = _instructed(context, before.values.get("instruction", ""))
     if results := _results(call.messages):
         return given | {"messages": [*_fitting(results, messages, waiting), *_rest(results, messages)]}
     if waiting:
         names = ", ".join(one.tool for one in waiting.values())
-        context.account.note(f"What waited for approval was declined by going on: {names}.")
+        context.account.note(f"What waited for approval was declined by continuing: {names}.")
     cut = await cut_off(services.database, context.caller, turn.thread, messages) if turn.drafts else None
     if turn.drafts:
         await drop_drafts(services.database, context.caller, turn.thread)
     words = _last_words(call)
     if cut is None and messages and isinstance(messages[-1], HumanMessage) and text_of(messages[-1]) == words:
-        return {**given, "messages": Messages()}  # sent once more after a failure: it is in the thread
+        return {**given, "messages": Messages()}  # sent again after a failure: the thread has it already
     closing = closings(messages, dict.fromkeys(waiting, WENT_ON), cut)
     return given | {"messages": [*closing, *_sent_along(context, messages), user_message(words)]}
 
 
 def _instructed(context: TurnContext, former: str) -> dict[str, str]:
-    """The thread's instruction, where the call has system messages: they replace it, empty ones take it back."""
+    """Return the thread's instruction if the call has system messages: they replace it, empty ones remove it."""
     said = [one.text for one in context.call.messages if one.role == "system"]
     if not said:
         return {}
@@ -288,7 +288,7 @@ def _instructed(context: TurnContext, former: str) -> dict[str, str]:
 
 
 def _sent_along(context: TurnContext, messages: Messages) -> Messages:
-    """The messages before the last one: a thread that is empty begins with them, else those it has not are noted."""
+    """Return the messages before the last one for an empty thread; else note those that the thread lacks."""
     sent = [one for one in context.call.messages if one.role != "system"]
     last = max((place for place, one in enumerate(sent) if one.role == "user"), default=0)
     earlier = sent[:last]
@@ -315,11 +315,12 @@ def _sent_along(context: TurnContext, messages: Messages) -> Messages:
 
 
 def _resumed(waiting: Mapping[str, Approval], call: ChatCall) -> dict[str, Any]:
-    """What a person has decided, for each call that waits.
+    """Return a person's decision for each call that waits.
 
     Raises:
-        Conflict: Nothing waits.
-        InvalidInput: A decision is about nothing that waits, or one is missing, or a yes cannot be remembered.
+        Conflict: No call waits.
+        InvalidInput: A decision is about a call that does not wait, one is missing, or an approval cannot be
+            remembered.
     """
     if not waiting:
         raise Conflict("Nothing waits for approval in this thread.", hint="It was decided before, or went on.")
@@ -329,7 +330,7 @@ def _resumed(waiting: Mapping[str, Approval], call: ChatCall) -> dict[str, Any]:
             f"No call '{min(unknown)[:80]}' waits.", hint=f"Those that do: {', '.join(sorted(waiting))}."
         )
     if missing := waiting.keys() - given.keys():
-        raise InvalidInput(f"The call '{min(missing)}' is not decided.", hint="Decide about all that wait at once.")
+        raise InvalidInput(f"The call '{min(missing)}' is not decided.", hint="Decide about all waiting calls at once.")
     if once := [one.id for one in call.decisions if one.remember and not waiting[one.id].definition]:
         raise InvalidInput(
             f"A yes to the call '{once[0]}' cannot be remembered.",
@@ -345,16 +346,16 @@ def _decision(asked: Approval, one: Decision) -> dict[str, Any]:
 
 
 def _results(messages: Sequence[Message]) -> list[Message]:
-    """The answers of the client's tools that the conversation ends with."""
+    """Return the answers of the client's tools at the end of the conversation."""
     last = next((n for n in range(len(messages) - 1, -1, -1) if messages[n].role != "tool"), -1)
     return list(messages[last + 1 :])
 
 
 def _fitting(results: Sequence[Message], messages: Sequence[AnyMessage], waiting: Mapping[str, Approval]) -> Messages:
-    """Those answers, if they answer what is open; a call that waits for a person is answered by that person alone.
+    """Return these answers if their calls are open; a call that waits for a person is answered only by that person.
 
     Raises:
-        InvalidInput: One answers no call that is open.
+        InvalidInput: An answer is not to an open call.
     """
     calls = {call["id"]: call for call in open_calls(messages) if call["id"] not in waiting}
     if unknown := [one.answers for one in results if one.answers not in calls]:
@@ -371,10 +372,10 @@ def _rest(results: Sequence[Message], messages: Sequence[AnyMessage]) -> Message
 
 
 def _stateless(call: ChatCall) -> Messages:
-    """The messages of a call that has no thread; whatever the model is to call, it calls in this turn.
+    """Return the messages of a call without a thread; the model makes all its calls in this turn.
 
     Raises:
-        InvalidInput: There is an answer to a call, and the call is not there.
+        InvalidInput: There is an answer whose call is missing.
     """
     if lost := unasked(call.messages):
         raise InvalidInput(
@@ -385,10 +386,10 @@ def _stateless(call: ChatCall) -> Messages:
 
 
 def _check(call: ChatCall) -> None:
-    """Refuse what cannot be answered, before anything is kept of it.
+    """Refuse a call that cannot be answered, before anything of it is kept.
 
     Raises:
-        InvalidInput: There is no message to answer, it is too long, or decisions come where nothing can wait.
+        InvalidInput: There is no message to answer, it is too long, or decisions come without a thread.
     """
     if call.decisions:
         if call.thread is None:

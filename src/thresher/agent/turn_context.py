@@ -1,6 +1,6 @@
-"""What the steps of one turn work with, and the account that they keep.
+"""The context of the steps of one turn, and the account of its costs.
 
-Invariant: it belongs to one turn; nothing of it outlives that turn but what its steps write to the state.
+Invariant: it belongs to one turn; only what its steps write to the state outlives the turn.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from thresher.agent.artifacts import Artifacts, Draft
+from thresher.agent.artifacts import Artifacts, PartialAnswer
 from thresher.agent.conversations import ChatServices
-from thresher.agent.exchange import Called, ChatCall, Event, Finish, Report
+from thresher.agent.exchange import CalledTool, ChatCall, Event, Finish, TurnReport
 from thresher.agent.models import OpenModel
 from thresher.agent.offers import Offers
-from thresher.agent.prompts import Prompt
+from thresher.agent.prompts import AgentPrompt
 from thresher.agent.settings import ChatSettings
 from thresher.agent.state import Searches
 from thresher.core import Caller
@@ -26,8 +26,8 @@ Assist: TypeAlias = Callable[[str], Awaitable[tuple[str, tuple[str, ...]]]]
 
 
 @dataclass(slots=True)
-class Account:
-    """What a turn took."""
+class TurnAccount:
+    """What a turn did and cost so far."""
 
     parts: list[str] = field(default_factory=list[str])
     model: str = ""
@@ -36,7 +36,7 @@ class Account:
     rephrased: str = ""
     repositories: dict[str, None] = field(default_factory=dict[str, None])
     offered: tuple[str, ...] = ()
-    called: list[Called] = field(default_factory=list[Called])
+    called: list[CalledTool] = field(default_factory=list[CalledTool])
     saved: int = 0
     intents: tuple[str, ...] = ()
     retried: str = ""
@@ -45,7 +45,7 @@ class Account:
 
     @property
     def text(self) -> str:
-        """All that was said."""
+        """The whole text so far."""
         return "".join(self.parts)
 
     def spent(self, usage: Usage | None) -> None:
@@ -56,37 +56,37 @@ class Account:
             self.usage = Usage(one.prompt + usage.prompt, one.completion + usage.completion, one.cached + usage.cached)
 
     def note(self, text: str) -> None:
-        """Say once what was degraded, cut or guessed."""
+        """Note, once, what was degraded, cut or guessed."""
         self.notes[text] = None
 
 
 @dataclass(slots=True)
 class TurnContext:
-    """One turn.
+    """The context of one turn.
 
     Attributes:
-        services: What it is run with.
-        caller: For whom.
-        call: What was asked for.
-        settings: What holds.
+        services: The services it uses.
+        caller: The caller.
+        call: The request.
+        settings: The settings in force.
         prompts: By name.
-        model: Answers; None where there is none.
+        model: Answers; None without one.
         assist: Answers without a model.
         offers: Tools.
-        artifacts: What is kept beside the thread.
+        artifacts: Data kept beside the thread.
         tell: Takes events, at once.
-        account: What it took so far.
+        account: What it did and cost so far.
         thread: The conversation; None in a call without one.
-        trace: Names the turn in the logs.
+        trace: Identifies the turn in the logs.
         sent: How often the model was asked for an answer.
-        draft: Keeps what the model says while it answers the message of an id.
+        draft: Stores the model's words while it answers the message of an id.
     """
 
     services: ChatServices
     caller: Caller
     call: ChatCall
     settings: ChatSettings
-    prompts: Mapping[str, Prompt]
+    prompts: Mapping[str, AgentPrompt]
     model: OpenModel | None
     assist: Assist
     offers: Offers
@@ -94,14 +94,14 @@ class TurnContext:
     tell: Callable[[Event], None]
     thread: UUID | None = None
     trace: str = ""
-    account: Account = field(default_factory=Account)
+    account: TurnAccount = field(default_factory=TurnAccount)
     sent: int = 0
-    draft: Callable[[str], Draft] = field(kw_only=True)
+    draft: Callable[[str], PartialAnswer] = field(kw_only=True)
 
-    def report(self, searches: Searches, **more: Any) -> Report:
-        """The account as a report, with what the turn has searched."""
+    def report(self, searches: Searches, **more: Any) -> TurnReport:
+        """Return the account as a report, with the turn's searches."""
         own = self.account
-        return Report(
+        return TurnReport(
             finish=own.finish,
             text=own.text,
             model=own.model,

@@ -1,20 +1,20 @@
-"""The audit log: who had which statement run where, what was decided, and what came of it.
+"""The audit log: who ran which statement where, what was decided, and the outcome.
 
-Invariant: append-only and chained by hashes; the decision is on disk before its statement runs.
+Invariant: append-only and chained by hashes; the decision is committed before its statement runs.
 
 Uses: core, store.
 """
 
 from thresher.audit.log import AuditLog
-from thresher.audit.records import Attempt, Ended, Entries, Entry, Outcome, Problem, Verification
+from thresher.audit.records import Attempt, AuditEntry, AuditPage, AuditProblem, Outcome, StatementOutcome, Verification
 
 __all__ = [
     "Attempt",
+    "AuditEntry",
     "AuditLog",
-    "Ended",
-    "Entries",
-    "Entry",
+    "AuditPage",
+    "AuditProblem",
     "Outcome",
-    "Problem",
+    "StatementOutcome",
     "Verification",
 ]

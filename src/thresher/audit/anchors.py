@@ -1,6 +1,7 @@
-"""Notes of how far each chain has come, in files beside the database.
+"""Notes of each chain's last link, in files beside the database.
 
-Invariant: a note only moves on. Who has the database alone cannot take a chain back to an earlier state unseen.
+Invariant: a note only moves forward. Access to the database alone is not enough to reset a chain to an earlier state
+unnoticed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _LENGTH = 160
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """The last link that was noted: its place, its hash, and the number of its tenant."""
+    """The last link that was noted: its position, its hash, and the number of its tenant."""
 
     id: int
     hash: bytes
@@ -33,7 +34,7 @@ class Anchors:
     """The notes of one data folder.
 
     Args:
-        folder: The data folder; None: nothing is noted.
+        folder: The data folder; None to note nothing.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -41,7 +42,7 @@ class Anchors:
         self._failed = False
 
     def note(self, tenant: Tenant, place: int, digest: bytes) -> None:
-        """Note the last link. That it fails is logged once and keeps nobody from working."""
+        """Note the last link. A failure is logged once and stops no one."""
         if self._folder is None:
             return
         text = f"{place} {digest.hex()} {tenant.id}".encode().ljust(_LENGTH - 1) + b"\n"
@@ -59,7 +60,7 @@ class Anchors:
             self._failed = False
 
     def read(self, tenant: Tenant) -> Anchor | None:
-        """What was noted; None: nothing, or it cannot be read."""
+        """Return the note; None without one, or if it cannot be read."""
         if self._folder is None:
             return None
         try:
@@ -78,7 +79,7 @@ class Anchors:
             return os.open(path, flags, 0o600)
 
     def _path(self, tenant: Tenant) -> Path:
-        """By the tenant's name, so that one that was dropped and made anew is known."""
+        """Name the file by the tenant's name, so that a tenant that was dropped and created again is recognised."""
         assert self._folder is not None  # noqa: S101 - asked by both callers
         name = hashlib.sha256(tenant.name.encode()).hexdigest()[:24]
         return self._folder / f"{name}.head"

@@ -1,7 +1,7 @@
-"""The links of a chain: what is in one, its bytes, and its hash.
+"""The links of a chain: their content, their bytes, and their hash.
 
-Invariant: the hash of a link is keyed and covers every column of its row, its tenant and its place, and the hash of the
-link before it; who has the database and not the key can make none.
+Invariant: the hash of a link is keyed and covers every column of its row, its tenant, its position and the hash of the
+link before it; making one needs the key, not only the database.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 from dataclasses import astuple, dataclass
 from typing import Final, Literal, TypeAlias
 
-from thresher.audit.records import Attempt, Ended
+from thresher.audit.records import Attempt, StatementOutcome
 from thresher.core import mask_text
 from thresher.store import SecretBox, clean
 
@@ -22,15 +22,15 @@ Kind: TypeAlias = Literal["decision", "outcome", "pruned", "restarted"]
 NOTHING: Final = bytes(32)
 """Stands for the hash of the link before the first."""
 SQL_CHARACTERS: Final = 100_000
-"""Of a statement that are kept; the guard refuses a longer one."""
+"""Characters of a statement that are kept; the guard refuses a longer one."""
 _NOTE_CHARACTERS: Final = 4_000
 _NAME_CHARACTERS: Final = 200
 _EDITION: Final = "audit link 1"
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """What a link tells; the columns are explained with the table."""
+class LinkContent:
+    """The content of a link; the columns are explained with the table."""
 
     kind: Kind
     at: dt.datetime
@@ -54,16 +54,16 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ChainLink:
     """A row of the chain.
 
     Attributes:
-        tenant: Whose chain.
-        id: Its place, counted from 1.
-        key: Names the key of `hash`.
+        tenant: The tenant of the chain.
+        id: Its position, counted from 1.
+        key: Identifies the key of `hash`.
         previous: The hash of the link before.
-        hash: Over all the rest.
-        content: What it tells.
+        hash: Over all other attributes.
+        content: Its content.
     """
 
     tenant: int
@@ -71,12 +71,12 @@ class Link:
     key: bytes
     previous: bytes
     hash: bytes
-    content: Content
+    content: LinkContent
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """The last link of a chain: its place and its hash; `seal` is a keyed hash over both."""
+class ChainHead:
+    """The last link of a chain: its position and its hash; `seal` is a keyed hash over both."""
 
     id: int
     hash: bytes
@@ -85,7 +85,7 @@ class Head:
 
     @property
     def name(self) -> str:
-        """As people note it: `place:hash`."""
+        """The form in which people note it: `position:hash`."""
         return name_head(self.id, self.hash)
 
 
@@ -96,24 +96,24 @@ class Signer:
         self._secret = secrets.signing_key("audit log")
         self.key = hmac.digest(self._secret, b"name of the key", "sha256")[:8]
 
-    def link(self, tenant: int, place: int, previous: bytes, content: Content) -> Link:
-        """Make the link that follows another."""
+    def link(self, tenant: int, place: int, previous: bytes, content: LinkContent) -> ChainLink:
+        """Make the link that follows another one."""
         digest = self._digest(tenant, place, self.key, previous, content)
-        return Link(tenant, place, self.key, previous, digest, content)
+        return ChainLink(tenant, place, self.key, previous, digest, content)
 
-    def head(self, tenant: int, place: int, digest: bytes) -> Head:
-        """Make the head that names a link."""
-        return Head(place, digest, self.key, self._seal(tenant, place, digest))
+    def head(self, tenant: int, place: int, digest: bytes) -> ChainHead:
+        """Make the head for a link."""
+        return ChainHead(place, digest, self.key, self._seal(tenant, place, digest))
 
-    def fits(self, link: Link) -> bool:
-        """Whether a link is as it was made."""
+    def fits(self, link: ChainLink) -> bool:
+        """Return whether a link is unchanged."""
         return hmac.compare_digest(self._digest(link.tenant, link.id, link.key, link.previous, link.content), link.hash)
 
-    def seals(self, tenant: int, head: Head) -> bool:
-        """Whether a head is as it was made."""
+    def seals(self, tenant: int, head: ChainHead) -> bool:
+        """Return whether a head is unchanged."""
         return hmac.compare_digest(self._seal(tenant, head.id, head.hash), head.seal)
 
-    def _digest(self, tenant: int, place: int, key: bytes, previous: bytes, content: Content) -> bytes:
+    def _digest(self, tenant: int, place: int, key: bytes, previous: bytes, content: LinkContent) -> bytes:
         at = content.at.astimezone(dt.UTC).isoformat(timespec="microseconds")
         values = [at if isinstance(value, dt.datetime) else value for value in astuple(content)]
         fields = [_EDITION, tenant, place, key.hex(), previous.hex(), *values]
@@ -123,9 +123,9 @@ class Signer:
         return hmac.digest(self._secret, f"audit head 1:{tenant}:{place}:{digest.hex()}".encode(), "sha256")
 
 
-def decision_of(attempt: Attempt, owner: str | None, trace_id: str, at: dt.datetime) -> Content:
-    """What the link of a decision tells."""
-    return Content(
+def decision_of(attempt: Attempt, owner: str | None, trace_id: str, at: dt.datetime) -> LinkContent:
+    """Return the content of a decision's link."""
+    return LinkContent(
         kind="decision",
         at=at,
         owner=owner,
@@ -143,9 +143,11 @@ def decision_of(attempt: Attempt, owner: str | None, trace_id: str, at: dt.datet
     )
 
 
-def outcome_of(decision: int, ended: Ended, owner: str | None, trace_id: str, at: dt.datetime) -> Content:
-    """What the link of an outcome tells; the database's message without credentials."""
-    return Content(
+def outcome_of(
+    decision: int, ended: StatementOutcome, owner: str | None, trace_id: str, at: dt.datetime
+) -> LinkContent:
+    """Return the content of an outcome's link; the database's message without credentials."""
+    return LinkContent(
         kind="outcome",
         at=at,
         owner=owner,
@@ -159,12 +161,12 @@ def outcome_of(decision: int, ended: Ended, owner: str | None, trace_id: str, at
 
 
 def name_head(place: int, digest: bytes) -> str:
-    """How people note a head."""
+    """Return the form in which people note a head."""
     return f"{place}:{digest.hex() if place else ''}"
 
 
 def _statement(sql: str) -> str:
-    """The statement, whole; of one that is too long the beginning, and what tells it from others."""
+    """Return the whole statement, or the beginning and the hash of one that is too long."""
     text = _storable(sql)
     if len(text) <= SQL_CHARACTERS:
         return text
@@ -178,5 +180,5 @@ def _cut(text: str, most: int) -> str:
 
 
 def _storable(text: str) -> str:
-    """A zero byte, which PostgreSQL cannot hold, is shown."""
+    """Replace zero bytes, which PostgreSQL cannot store, by a visible form."""
     return clean(text.replace("\0", "\N{SYMBOL FOR NULL}"))

@@ -1,7 +1,7 @@
-"""The audit log of a process: decisions before statements run, outcomes after, questions and checks.
+"""The audit log of a process: decisions before statements run, outcomes after, queries and verification.
 
-Invariant: `decide` returns when its line is committed. A user sees his own lines, a caller without a user all of the
-tenant's.
+Invariant: `decide` returns when its entry is committed. A user sees their own entries, a caller without a user all of
+the tenant's.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Final, cast
 
 from thresher.audit import queries
 from thresher.audit.anchors import Anchors
-from thresher.audit.checking import Check, Frame
-from thresher.audit.links import Content, Link, Signer, decision_of, outcome_of
-from thresher.audit.records import Attempt, Ended, Entries, Entry, Filters, Outcome, Verification
-from thresher.audit.writing import Writer, broken
+from thresher.audit.chain_check import ChainCheck, ChainFrame
+from thresher.audit.chain_writer import ChainWriter, broken
+from thresher.audit.links import ChainLink, LinkContent, Signer, decision_of, outcome_of
+from thresher.audit.records import Attempt, AuditEntry, AuditFilter, AuditPage, Outcome, StatementOutcome, Verification
 from thresher.core import Caller, InvalidInput, NotAllowed, Tenant, check_limit, current_trace
 from thresher.store import Database, SecretBox, clean
 
 MOST_ENTRIES: Final = 500
-"""Entries of one page."""
+"""AuditPage of one page."""
 _LONGEST_TEXT: Final = 1_000
-"""Characters of a part of a statement that is searched for."""
+"""Longest part of a statement that can be searched for, in characters."""
 _AT_ONCE: Final = 1_000
-"""Links that a check reads in one statement."""
+"""Links that a verification reads in one statement."""
 _HEAD: Final = re.compile(r"(?P<place>[1-9][0-9]{0,17}):(?P<hash>[0-9a-f]{64})")
 
 
@@ -34,19 +34,19 @@ class AuditLog:
     """The log of all tenants; one per process.
 
     Args:
-        database: Where it is kept.
-        secrets: Whose key its hashes are made with.
-        folder: The data folder, where a note of each chain's end is kept too; None: nowhere.
+        database: The database of the log.
+        secrets: Its key makes the hashes.
+        folder: The data folder, where the end of each chain is noted too; None to note nothing.
     """
 
     def __init__(self, database: Database, secrets: SecretBox, folder: Path | None = None) -> None:
         self._database = database
         self._signer = Signer(secrets)
         self._anchors = Anchors(folder)
-        self._writer = Writer(database, self._signer, self._anchors)
+        self._writer = ChainWriter(database, self._signer, self._anchors)
 
     async def decide(self, caller: Caller, attempt: Attempt) -> int:
-        """Note what was decided about a statement, before it runs.
+        """Record the decision about a statement, before it runs.
 
         Returns:
             The entry's id, committed.
@@ -59,8 +59,8 @@ class AuditLog:
             caller.tenant, decision_of(attempt, caller.user, current_trace(), dt.datetime.now(dt.UTC))
         )
 
-    async def end(self, caller: Caller, decision: int, ended: Ended) -> None:
-        """Note what came of a statement; it is noted even if the caller is cancelled meanwhile.
+    async def end(self, caller: Caller, decision: int, ended: StatementOutcome) -> None:
+        """Record the outcome of a statement, even if the caller is cancelled meanwhile.
 
         Raises:
             AuditBroken: The log was tampered with.
@@ -81,18 +81,18 @@ class AuditLog:
         text: str = "",
         limit: int = 50,
         cursor: str = "",
-    ) -> Entries:
-        """What was asked and what came of it, newest first; arguments that are empty or None ask for nothing.
+    ) -> AuditPage:
+        """Return decisions and outcomes, newest first; an argument that is empty or None does not filter.
 
         Args:
-            caller: Whose entries: a user's own, or all of the tenant's.
-            since: Decided at this moment or later, also as ISO 8601; UTC where it has no zone.
-            connection: Its name, exactly.
-            actor: Exactly.
-            allowed: Whether it was.
+            caller: The user whose entries are read, or the tenant.
+            since: Decided at this moment or later, also as ISO 8601; UTC without a zone.
+            connection: Name of the connection.
+            actor: The actor.
+            allowed: Whether the statement was allowed.
             text: Part of the statement, whatever the case of its letters; at most 1,000 characters.
             limit: 1 to 500.
-            cursor: From the page before; empty: the first one.
+            cursor: From the page before; empty for the first one.
 
         Raises:
             InvalidInput: The time or the cursor is not valid, the limit out of bounds, or the text too long.
@@ -100,10 +100,10 @@ class AuditLog:
         check_limit(limit, MOST_ENTRIES)
         if len(text) > _LONGEST_TEXT:
             raise InvalidInput(f"The text is longer than {_LONGEST_TEXT:,} characters.", hint="Search for less of it.")
-        filters = Filters(_moment(since), clean(connection), clean(actor), allowed, clean(text))
+        filters = AuditFilter(_moment(since), clean(connection), clean(actor), allowed, clean(text))
         rows = await queries.read_entries(self._database, caller, filters, _place(cursor), limit + 1)
         found = tuple(_entry(decision, outcome) for decision, outcome in rows[:limit])
-        return Entries(found, str(found[-1].id) if len(rows) > limit else "")
+        return AuditPage(found, str(found[-1].id) if len(rows) > limit else "")
 
     async def verify_for(self, caller: Caller, *, expect: str = "") -> Verification:
         """The same as `verify`, for a caller who sees the whole log.
@@ -120,14 +120,14 @@ class AuditLog:
         return await self.verify(caller.tenant, expect=expect)
 
     async def verify(self, tenant: Tenant, *, expect: str = "") -> Verification:
-        """Read the whole chain and say what was changed, left out, added or cut.
+        """Verify the whole chain: report what was changed, left out, added or cut.
 
         Args:
-            tenant: Whose.
-            expect: A head that was noted earlier, `place:hash`; it must still be in the chain.
+            tenant: The tenant of the chain.
+            expect: A head that was noted earlier, `position:hash`; it must still be in the chain.
 
         Raises:
-            InvalidInput: `expect` is no head.
+            InvalidInput: `expect` is not a head.
         """
         expected = _noted_head(expect)
         anchor = self._anchors.read(tenant)  # before the chain's end is read, which may move on meanwhile
@@ -135,7 +135,9 @@ class AuditLog:
             await queries.hold(connection, tenant, alone=False)
             ends = await queries.read_ends(connection, tenant)
             statements = await queries.read_statements(connection, tenant)
-            check = Check(self._signer, Frame(tenant.id, ends.head, ends.last, tuple(statements), anchor, expected))
+            check = ChainCheck(
+                self._signer, ChainFrame(tenant.id, ends.head, ends.last, tuple(statements), anchor, expected)
+            )
             after = check.pruned
             while links := await queries.read_links(connection, tenant, after, ends.last, _AT_ONCE):
                 await asyncio.to_thread(check.read, links)
@@ -143,13 +145,13 @@ class AuditLog:
         return check.end()
 
     async def prune(self, tenant: Tenant, moment: dt.datetime) -> int:
-        """Remove the links that were written up to a moment; a link says so and is never removed itself.
+        """Remove the links that were written up to a moment; a link records that and is never removed itself.
 
         Returns:
-            How many links were removed.
+            Number of removed links.
 
         Raises:
-            AuditBroken: The log was tampered with: what proves it must not go.
+            AuditBroken: The log was tampered with: the evidence must not be removed.
             StoreUnavailable: The database cannot be reached.
         """
         if not (await self.verify(tenant)).sound:
@@ -159,16 +161,16 @@ class AuditLog:
         if last is None:
             return 0
         now = dt.datetime.now(dt.UTC)
-        await self._writer.append(tenant, Content("pruned", now, subject=last[0], note=last[1].hex()))
+        await self._writer.append(tenant, LinkContent("pruned", now, subject=last[0], note=last[1].hex()))
         async with self._database.transaction(tenant) as connection:
             await queries.hold(connection, tenant, alone=True)
             return await queries.prune(connection)
 
     async def restart(self, tenant: Tenant) -> int:
-        """Go on after trouble: a link says that what is wrong before it is known. Nothing is removed or mended.
+        """Continue after trouble: a link records that the errors before it are known. Nothing is removed or repaired.
 
         Returns:
-            The place of that link.
+            The position of that link.
 
         Raises:
             StoreUnavailable: The database cannot be reached.
@@ -176,12 +178,12 @@ class AuditLog:
         return await self._writer.restart(tenant)
 
     async def settle(self) -> None:
-        """Wait until every line given so far is written, or could not be."""
+        """Wait until every entry added so far is written, or has failed."""
         await self._writer.settle()
 
 
 def _moment(given: dt.datetime | str | None) -> dt.datetime | None:
-    """A moment; a date is its midnight, and one without a zone is UTC."""
+    """Return a moment; a date is its midnight, and one without a zone is UTC."""
     if isinstance(given, str):
         try:
             given = dt.datetime.fromisoformat(given.strip()) if given.strip() else None
@@ -196,7 +198,9 @@ def _place(cursor: str) -> int | None:
     if not cursor:
         return None
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
-        raise InvalidInput("This is no cursor of the audit log.", hint="Give the one of the page before, or none.")
+        raise InvalidInput(
+            "This is not a cursor of the audit log.", hint="Give the one of the page before, or leave it out."
+        )
     return int(cursor)
 
 
@@ -205,12 +209,13 @@ def _noted_head(text: str) -> tuple[int, bytes] | None:
         return None
     if (found := _HEAD.fullmatch(text)) is None:
         raise InvalidInput(
-            "What is expected is no head of an audit log.", hint="Give `place:hash` as an earlier check printed it."
+            "The expected head is not a head of an audit log.",
+            hint="Give `position:hash` as an earlier check printed it.",
         )
     return int(found["place"]), bytes.fromhex(found["hash"])
 
 
-def _entry(decision: Link, outcome: Content | None) -> Entry:
+def _entry(decision: ChainLink, outcome: LinkContent | None) -> AuditEntry:
     told = decision.content
     attempt = Attempt(
         told.actor,
@@ -224,8 +229,7 @@ def _entry(decision: Link, outcome: Content | None) -> Entry:
         told.rule,
         told.tool,
     )
-    return Entry(decision.id, told.at, attempt, None if outcome is None else _ended(outcome), told.trace_id)
-
-
-def _ended(outcome: Content) -> Ended:
-    return Ended(cast("Outcome", outcome.outcome), outcome.rows or 0, outcome.ms or 0.0, outcome.note)
+    ended = outcome and StatementOutcome(
+        cast("Outcome", outcome.outcome), outcome.rows or 0, outcome.ms or 0.0, outcome.note
+    )
+    return AuditEntry(decision.id, told.at, attempt, ended, told.trace_id)

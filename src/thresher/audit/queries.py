@@ -1,7 +1,7 @@
 """SQL of the audit log.
 
-Invariant: links are added in one statement with the head that names the last of them, and only on the head that they
-were made for: of two writers one wins, and the other one is told.
+Invariant: links are added in one statement with the head that names the last of them, and only to the head that they
+were made for: of two writers one wins, and the other one learns of it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.audit.links import Content, Head, Link
-from thresher.audit.records import Filters
+from thresher.audit.links import ChainHead, ChainLink, LinkContent
+from thresher.audit.records import AuditFilter
 from thresher.core import Caller, Tenant
 from thresher.store import Database, driver
 
-_COLUMNS: Final = tuple(field.name for field in fields(Content))
+_COLUMNS: Final = tuple(field.name for field in fields(LinkContent))
 _TYPES: Final = {
     "at": "timestamptz",
     "subject": "bigint",
@@ -42,7 +42,7 @@ _PUT: Final = """
 
 
 def _adding(moving: str) -> bytes:
-    """The statement that moves the head in some way and adds links if it did."""
+    """Return the statement that moves the head and adds links if it did."""
     return f"""
     with moved as ({moving})
     insert into audit_link (tenant_id, id, key, previous, hash, {_CONTENT})
@@ -76,53 +76,57 @@ _STATEMENTS: Final = f"""
 _LAST_BEFORE: Final = b"""
     select id, hash from audit_link where tenant_id = %(tenant)s and at <= %(before)s order by id desc limit 1"""
 _HELD: Final = 726_627_371
-"""With the tenant's id it names the lock that holds off pruning while a chain is read."""
+"""With the tenant's id it names the lock that prevents pruning while a chain is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Both ends of what is stored of a chain, at one moment.
+    """Both ends of a stored chain, at one moment.
 
     Attributes:
-        head: What the head says; None: there is none.
-        last: The place of the last link; 0: there is none.
-        links: How many there are.
+        head: The stored head; None without one.
+        last: The position of the last link; 0 without any.
+        links: Number of links.
     """
 
-    head: Head | None
+    head: ChainHead | None
     last: int
     links: int
 
 
-async def append(database: Database, tenant: Tenant, former: Head, head: Head, links: Sequence[Link]) -> bool:
-    """Add links on the head that they were made for, in one round trip; returns False where it has moved."""
+async def append(
+    database: Database, tenant: Tenant, former: ChainHead, head: ChainHead, links: Sequence[ChainLink]
+) -> bool:
+    """Add links to the head that they were made for, in one round trip; returns False if it has moved."""
     values = _append_values(tenant, former, head, links)
     rows = await database.once(tenant, lambda raw: raw.execute(_APPEND, values, prepare=True))
     return bool(rows)
 
 
 async def append_locked(
-    connection: AsyncConnection, tenant: Tenant, former: Head, head: Head, links: Sequence[Link]
+    connection: AsyncConnection, tenant: Tenant, former: ChainHead, head: ChainHead, links: Sequence[ChainLink]
 ) -> None:
-    """The same inside a transaction that holds the head."""
+    """The same inside a transaction that has locked the head."""
     raw = await driver(connection)
     await raw.execute(_APPEND, _append_values(tenant, former, head, links))
 
 
-async def replace_head(connection: AsyncConnection, tenant: Tenant, head: Head, links: Sequence[Link]) -> None:
-    """Add links whatever the head says, even that there is none."""
+async def replace_head(
+    connection: AsyncConnection, tenant: Tenant, head: ChainHead, links: Sequence[ChainLink]
+) -> None:
+    """Add links whatever the stored head is, even without one."""
     raw = await driver(connection)
     await raw.execute(_RESTART, _append_values(tenant, head, head, links))
 
 
-async def begin(database: Database, tenant: Tenant, head: Head) -> None:
+async def begin(database: Database, tenant: Tenant, head: ChainHead) -> None:
     """Give a tenant without links its first head."""
     values = {"tenant": tenant.id, "id": head.id, "hash": head.hash, "key": head.key, "seal": head.seal}
     await database.once(tenant, lambda raw: raw.execute(_BEGIN, values))
 
 
-async def read_head(database: Database, tenant: Tenant, place: int) -> tuple[Head | None, bytes | None]:
-    """The head, and the hash of the link at a place."""
+async def read_head(database: Database, tenant: Tenant, place: int) -> tuple[ChainHead | None, bytes | None]:
+    """Return the head, and the hash of the link at a position."""
     values = {"tenant": tenant.id, "id": place}
     rows = await database.once(tenant, lambda raw: raw.execute(_HEAD, values, prepare=True))
     if not rows:
@@ -130,58 +134,60 @@ async def read_head(database: Database, tenant: Tenant, place: int) -> tuple[Hea
     return _head(rows[0]), None if rows[0][4] is None else bytes(rows[0][4])
 
 
-async def lock_head(connection: AsyncConnection, tenant: Tenant) -> Head | None:
-    """The head, which nobody moves until the transaction ends."""
+async def lock_head(connection: AsyncConnection, tenant: Tenant) -> ChainHead | None:
+    """Return the head, locked until the transaction ends."""
     cursor = await (await driver(connection)).execute(_LOCK, {"tenant": tenant.id})
     row = await cursor.fetchone()
     return None if row is None else _head(row)
 
 
 async def hold(connection: AsyncConnection, tenant: Tenant, *, alone: bool) -> None:
-    """Read a chain while nobody prunes it; or, `alone`, prune it while nobody reads."""
+    """Prevent pruning while a chain is read, or, if `alone`, reading while it is pruned."""
     function = "pg_advisory_xact_lock" if alone else "pg_advisory_xact_lock_shared"
     await (await driver(connection)).execute(f"select {function}(%s, %s)".encode(), (_HELD, tenant.id))
 
 
 async def read_ends(connection: AsyncConnection, tenant: Tenant) -> Ends:
-    """Where the chain ends, by its links and by its head."""
+    """Return the end of the chain, by its links and by its head."""
     cursor = await (await driver(connection)).execute(_ENDS, {"tenant": tenant.id})
     row = await cursor.fetchone()
     assert row is not None  # noqa: S101 - it aggregates
     return Ends(None if row[0] is None else _head(row), row[4], row[5])
 
 
-async def read_links(connection: AsyncConnection, tenant: Tenant, after: int, through: int, limit: int) -> list[Link]:
-    """Links in the order of the chain."""
+async def read_links(
+    connection: AsyncConnection, tenant: Tenant, after: int, through: int, limit: int
+) -> list[ChainLink]:
+    """Return links in the order of the chain."""
     values = {"tenant": tenant.id, "after": after, "through": through, "limit": limit}
     cursor = await (await driver(connection)).execute(_LINKS, values)
     return [_link(row) for row in await cursor.fetchall()]
 
 
-async def read_statements(connection: AsyncConnection, tenant: Tenant) -> list[Link]:
-    """The links that speak of the log itself."""
+async def read_statements(connection: AsyncConnection, tenant: Tenant) -> list[ChainLink]:
+    """Return the links about the log itself."""
     cursor = await (await driver(connection)).execute(_STATEMENTS, {"tenant": tenant.id})
     return [_link(row) for row in await cursor.fetchall()]
 
 
 async def last_before(connection: AsyncConnection, tenant: Tenant, moment: dt.datetime) -> tuple[int, bytes] | None:
-    """The last link that was written up to a moment."""
+    """Return the last link that was written up to a moment."""
     cursor = await (await driver(connection)).execute(_LAST_BEFORE, {"tenant": tenant.id, "before": moment})
     row = await cursor.fetchone()
     return None if row is None else (row[0], bytes(row[1]))
 
 
 async def prune(connection: AsyncConnection) -> int:
-    """Remove the links that the newest link about pruning speaks of; returns how many."""
+    """Remove the links that the newest link about pruning covers; returns their number."""
     cursor = await (await driver(connection)).execute(b"select prune_audit()")
     row = await cursor.fetchone()
     return row[0] if row else 0
 
 
 async def read_entries(
-    database: Database, caller: Caller, filters: Filters, before: int | None, limit: int
-) -> list[tuple[Link, Content | None]]:
-    """Decisions, newest first, each with its first outcome."""
+    database: Database, caller: Caller, filters: AuditFilter, before: int | None, limit: int
+) -> list[tuple[ChainLink, LinkContent | None]]:
+    """Return decisions, newest first, each with its first outcome."""
     conditions = ["tenant_id = %(tenant)s", "kind = 'decision'"]
     values: dict[str, object] = {"tenant": caller.tenant.id, "limit": limit}
     for condition, value in _conditions(caller, filters, before):
@@ -202,7 +208,7 @@ async def read_entries(
 _IN_ORDER: Final = b"""
     select set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true),
            set_config('enable_seqscan', 'off', true)"""
-"""From the end of an index, until there are enough: while the server believes a log small, it would read all of it."""
+"""From the end of an index until there are enough: while the server believes a log small, it would read all of it."""
 _DECISIONS: Final = (
     f"select tenant_id, id, key, previous, hash, {_CONTENT}"  # noqa: S608 - from the names of our own records
     " from audit_link where {conditions} order by tenant_id desc, id desc limit %(limit)s"
@@ -212,7 +218,7 @@ _OUTCOMES: Final = f"""
     where tenant_id = %(tenant)s and kind = 'outcome' and subject = any(%(ids)s)""".encode()  # noqa: S608 - as above
 
 
-def _conditions(caller: Caller, filters: Filters, before: int | None) -> list[tuple[str, object]]:
+def _conditions(caller: Caller, filters: AuditFilter, before: int | None) -> list[tuple[str, object]]:
     found: list[tuple[str, object]] = []
     if caller.user is not None:
         found.append(("owner = {}", caller.user))
@@ -231,7 +237,7 @@ def _conditions(caller: Caller, filters: Filters, before: int | None) -> list[tu
     return found
 
 
-def _append_values(tenant: Tenant, former: Head, head: Head, links: Sequence[Link]) -> dict[str, object]:
+def _append_values(tenant: Tenant, former: ChainHead, head: ChainHead, links: Sequence[ChainLink]) -> dict[str, object]:
     rows = [
         {"id": link.id, "previous": link.previous.hex(), "hash": link.hash.hex()}
         | dict(zip(_COLUMNS, astuple(link.content), strict=True))
@@ -249,9 +255,9 @@ def _append_values(tenant: Tenant, former: Head, head: Head, links: Sequence[Lin
     }
 
 
-def _head(row: Sequence[Any]) -> Head:
-    return Head(row[0], bytes(row[1]), bytes(row[2]), bytes(row[3]))
+def _head(row: Sequence[Any]) -> ChainHead:
+    return ChainHead(row[0], bytes(row[1]), bytes(row[2]), bytes(row[3]))
 
 
-def _link(row: Sequence[Any]) -> Link:
-    return Link(row[0], row[1], bytes(row[2]), bytes(row[3]), bytes(row[4]), Content(*row[5:]))
+def _link(row: Sequence[Any]) -> ChainLink:
+    return ChainLink(row[0], row[1], bytes(row[2]), bytes(row[3]), bytes(row[4]), LinkContent(*row[5:]))

@@ -1,6 +1,6 @@
-"""One line of the audit log, and what a check of the log finds.
+"""Entries of the audit log, and the result of its verification.
 
-Invariant: frozen. Every field of an entry is under its hash.
+Invariant: frozen. Every field of an entry is covered by its hash.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ Outcome: TypeAlias = Literal["ok", "error", "timeout", "cancelled", "truncated"]
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What is noted before a statement runs: the decision.
+    """What is recorded before a statement runs: the decision.
 
     Attributes:
-        actor: Who: the user, or the name of the key.
+        actor: The user, or the name of the key.
         client: The client's name and version, if known.
-        model: If known.
+        model: The model, if known.
         thread: The conversation or session, if known.
         connection: Name of the connection or of the upstream server.
-        dialect: Of the engine.
-        sql: The statement, whole.
+        dialect: The engine's dialect.
+        sql: The whole statement.
         allowed: The verdict.
-        rule: What it broke; empty where it is allowed.
-        tool: Which tool was called.
+        rule: The violated rule; empty if it is allowed.
+        tool: The called tool.
     """
 
     actor: str
@@ -42,14 +42,14 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """What came of it: noted after.
+class StatementOutcome:
+    """What is recorded after a statement ran.
 
     Attributes:
         outcome: How it ended.
-        rows: Rows that were given.
+        rows: Number of returned rows.
         ms: How long it took.
-        error: The database's message, without credentials; empty where there is none.
+        error: The database's message, without credentials; else empty.
     """
 
     outcome: Outcome
@@ -59,33 +59,33 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditEntry:
     """A decision and its outcome, as the log shows them.
 
     Attributes:
-        id: Of the decision: its place in the tenant's chain, counted from 1.
+        id: The decision's position in the tenant's chain, counted from 1.
         at: When it was decided.
-        attempt: What was asked and decided.
-        ended: What came of it; None: refused, still running, or its process died.
+        attempt: The statement and the decision.
+        ended: The outcome; None if it was refused, still runs, or its process died.
         trace_id: Of the request.
     """
 
     id: int
     at: datetime
     attempt: Attempt
-    ended: Ended | None
+    ended: StatementOutcome | None
     trace_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
-    """Which entries are wanted; what is empty or None asks for nothing.
+class AuditFilter:
+    """The wanted entries; an attribute that is empty or None does not filter.
 
     Attributes:
-        since: Decided at this moment or later; UTC where it has no zone.
-        connection: Its name, exactly.
-        actor: Exactly.
-        allowed: Whether it was.
+        since: Decided at this moment or later; UTC without a zone.
+        connection: Name of the connection.
+        actor: The actor.
+        allowed: Whether the statement was allowed.
         text: Part of the statement, whatever the case of its letters.
     """
 
@@ -97,28 +97,28 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Entries:
+class AuditPage:
     """A page of the log.
 
     Attributes:
         entries: Newest first.
-        next: The cursor of the next page; empty where there is none.
+        next: The cursor of the next page; empty on the last one.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[AuditEntry, ...]
     next: str
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that a check of the log found.
+class AuditProblem:
+    """A finding of a verification.
 
     Attributes:
         kind: `changed`, `gap`, `order`, `cut tail`, `added`, `head`, `foreign`, `anchor`, `expected`, `outcome`,
             `without outcome`, `restarted` or `pruned`.
-        id: Of the link; 0 where the chain as a whole is meant.
-        text: In one sentence.
-        fatal: Whether the log was tampered with; a decision without an outcome is not.
+        id: Of the link; 0 for the chain as a whole.
+        text: One sentence.
+        fatal: Whether the log was tampered with; a missing outcome is not fatal.
     """
 
     kind: str
@@ -129,14 +129,14 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a check found.
+    """The result of a verification.
 
     Attributes:
-        links: How many links the chain has: a decision is one, its outcome another.
-        entries: How many of them are decisions.
-        head: The place and hash of the last link, `place:hash`; `0:` where there is none. Kept elsewhere, it proves
-            later that nothing up to here was changed or cut.
-        anchored: The place of the last link that was also noted outside of the database; 0: none was.
+        links: Number of links in the chain: a decision is one, its outcome another.
+        entries: Number of decisions among them.
+        head: The position and hash of the last link, `position:hash`; `0:` without any. Kept elsewhere, it proves later
+            that nothing up to here was changed or cut.
+        anchored: The position of the last link that was also noted outside of the database; 0 if none was.
         problems: In the order of the chain, those of the whole first.
         sound: Whether nothing was tampered with.
     """
@@ -145,7 +145,7 @@ class Verification:
     entries: int
     head: str
     anchored: int
-    problems: tuple[Problem, ...]
+    problems: tuple[AuditProblem, ...]
     sound: bool = field(init=False, default=True)
 
     def __post_init__(self) -> None:

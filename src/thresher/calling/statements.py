@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, cast
 
-from thresher.audit import Attempt, AuditLog, Ended, Outcome
+from thresher.audit import Attempt, AuditLog, Outcome, StatementOutcome
 from thresher.calling.records import Result
 from thresher.core import JSON, Caller, InvalidInput, ThresherError, UpstreamTimeout, event
 from thresher.knowledge.databases import refusal
@@ -54,18 +54,20 @@ class Statements:
             StoreError: A decision could not be noted.
         """
         decisions = await self._decide(guarded, arguments)
-        started, ended = time.perf_counter(), Ended("cancelled", 0, 0.0)
+        started, ended = time.perf_counter(), StatementOutcome("cancelled", 0, 0.0)
         try:
             answer = await call()
             ended = _ended(answer)
             return answer
         except ThresherError as error:
-            ended = Ended("timeout" if isinstance(error, UpstreamTimeout) else "error", 0, 0.0, error.message)
+            ended = StatementOutcome(
+                "timeout" if isinstance(error, UpstreamTimeout) else "error", 0, 0.0, error.message
+            )
             raise
         except asyncio.CancelledError:
             raise
         except Exception as error:
-            ended = Ended("error", 0, 0.0, type(error).__name__)
+            ended = StatementOutcome("error", 0, 0.0, type(error).__name__)
             raise
         finally:
             milliseconds = (time.perf_counter() - started) * 1000
@@ -88,7 +90,9 @@ class Statements:
             decisions.append(await self._audit.decide(self._caller, self._attempt(guarded, sql, verdict)))
             if not verdict.allowed:
                 # What was allowed before it in this call does not run either.
-                await self._end(decisions[:-1], Ended("cancelled", 0, 0.0, "Another statement was refused."), 0.0)
+                await self._end(
+                    decisions[:-1], StatementOutcome("cancelled", 0, 0.0, "Another statement was refused."), 0.0
+                )
                 raise refusal(verdict, decisions[-1])
         return decisions
 
@@ -106,21 +110,21 @@ class Statements:
             tool=self._tool,
         )
 
-    async def _end(self, decisions: Sequence[int], ended: Ended, milliseconds: float) -> None:
+    async def _end(self, decisions: Sequence[int], ended: StatementOutcome, milliseconds: float) -> None:
         """Note the outcome of the call; if that fails, the answer goes out all the same."""
-        outcome = Ended(ended.outcome, ended.rows, milliseconds, ended.error)
+        outcome = StatementOutcome(ended.outcome, ended.rows, milliseconds, ended.error)
         try:
             await asyncio.gather(*(self._audit.end(self._caller, decision, outcome) for decision in decisions))
         except ThresherError as error:
             event(logger, "outcome not noted", level=logging.WARNING, decisions=[*decisions], reason=error.message)
 
 
-def _ended(result: Result) -> Ended:
+def _ended(result: Result) -> StatementOutcome:
     """How a call ended, by its result; rows are the server's business."""
     outcome: Outcome = "ok"
     if result.asks:
-        return Ended(outcome, 0, 0.0, _ASKED)
+        return StatementOutcome(outcome, 0, 0.0, _ASKED)
     if not result.is_error:
-        return Ended(outcome, 0, 0.0)
+        return StatementOutcome(outcome, 0, 0.0)
     text = " ".join(str(block.get("text", "")) for block in result.content if block.get("type") == "text")
-    return Ended("error", 0, 0.0, text[:_ERROR_CHARACTERS])
+    return StatementOutcome("error", 0, 0.0, text[:_ERROR_CHARACTERS])

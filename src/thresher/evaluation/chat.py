@@ -20,10 +20,10 @@ from thresher.agent import (
     Conversations,
     Decision,
     Delta,
-    Entry,
     Models,
     Offers,
-    Report,
+    ThreadEntry,
+    TurnReport,
 )
 from thresher.calling import Calling
 from thresher.core import Caller, InvalidInput, NotFound, acting_for
@@ -318,14 +318,14 @@ async def _speak(trial: ChatTrial, script: Script, turn: ScriptedTurn, thread: U
     """Run a turn and decline the calls that wait; returns it without the offered tools, and its answer."""
     extra = {**script.settings, **({"model": trial.model} if trial.model else {})}
     call = ChatCall((Message("user", turn.user),), thread, settings=extra)
-    started, first, reports, text = time.perf_counter(), None, list[Report](), ""
+    started, first, reports, text = time.perf_counter(), None, list[TurnReport](), ""
     for _ in range(DECISIONS):
         async with aclosing(trial.conversations.talk(trial.caller, call)) as events:
             async for event in events:
                 if isinstance(event, Delta):
                     text += event.text
                     first = first or time.perf_counter()
-                elif isinstance(event, Report):
+                elif isinstance(event, TurnReport):
                     reports.append(event)
         if not (waiting := reports[-1].approvals):
             break
@@ -366,7 +366,7 @@ async def _standard(
     return sent, times
 
 
-def passages_of(entries: Sequence[Entry]) -> list[list[str]]:
+def passages_of(entries: Sequence[ThreadEntry]) -> list[list[str]]:
     """The passages in the prompts of each turn, from a stored thread, without those that the grader rejected."""
     found: list[list[str]] = []
     for entry in entries:

@@ -21,7 +21,16 @@ from thresher.embedding import Encoder, Matrix
 from thresher.evaluation.files import not_empty, read_objects, wrong
 from thresher.evaluation.metrics import auc, mean, percentile
 from thresher.evaluation.runs import PAUSE_SECONDS, Progress
-from thresher.knowledge.intents import BACKGROUND, IntentScore, Judged, Lines, Pieces, Trial, fit_trial, pieces_of
+from thresher.knowledge.intents import (
+    BACKGROUND,
+    IntentScore,
+    LabelledLines,
+    Pieces,
+    Trial,
+    TrialResult,
+    fit_trial,
+    pieces_of,
+)
 from thresher.search import text_vectors
 from thresher.store import Database
 
@@ -112,7 +121,7 @@ class RoutedLine:
     text: str
     line: int
     expected: tuple[str, ...]
-    judged: Judged
+    judged: TrialResult
 
     @property
     def got(self) -> tuple[str, ...]:
@@ -381,11 +390,11 @@ class IntentTrial:
         routed.sort(key=lambda one: one.line)
         return _result(model, routed, IntentTiming(sum(seconds) / max(1, len(seconds)), messages_ms), train)
 
-    async def _embedded_lines(self, train: Sequence[IntentLine]) -> tuple[Lines, Matrix]:
+    async def _embedded_lines(self, train: Sequence[IntentLine]) -> tuple[LabelledLines, Matrix]:
         texts = tuple(line.text for line in train)
         vectors = await self._vectors([*texts, *BACKGROUND], "Embedding lines")
         names = tuple(line.intents[0] if line.intents else "" for line in train)
-        return Lines(texts, names, vectors[: len(texts)]), vectors[len(texts) :]
+        return LabelledLines(texts, names, vectors[: len(texts)]), vectors[len(texts) :]
 
     async def _timed(self, trial: Trial, tests: Sequence[IntentLine]) -> tuple[float, ...]:
         """Milliseconds of each message, routed one after the other as in use."""
@@ -458,8 +467,8 @@ def fold_of(train: Sequence[IntentLine]) -> np.ndarray:
     return turns
 
 
-def _without(lines: Lines, kept: np.ndarray) -> Lines:
+def _without(lines: LabelledLines, kept: np.ndarray) -> LabelledLines:
     rows = np.flatnonzero(kept)
-    return Lines(
+    return LabelledLines(
         tuple(lines.texts[row] for row in rows), tuple(lines.intents[row] for row in rows), lines.vectors[rows]
     )

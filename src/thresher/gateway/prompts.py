@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 
 from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
-from thresher.agent import Prompt as AgentPrompt
+from thresher.agent import AgentPrompt
 from thresher.context import rulebook_text
 from thresher.core import Caller, InvalidInput
 from thresher.knowledge.intents import Pack, Packs

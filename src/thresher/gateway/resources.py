@@ -22,7 +22,7 @@ from mcp_types import (
     ReadResourceResult,
 )
 
-from thresher.agent import Prompt
+from thresher.agent import AgentPrompt
 from thresher.core import Caller, NotFound
 from thresher.gateway.callers import current_caller
 from thresher.gateway.errors import explained
@@ -107,7 +107,7 @@ class Resources:
         match await self._own(caller, offered, params.name):
             case Pack() as pack:
                 return await filled_pack(self._services, caller, pack, params.arguments)
-            case Prompt() as prompt:
+            case AgentPrompt() as prompt:
                 return await filled_agent(self._services, caller, prompt, params.arguments)
             case None:
                 pass
@@ -144,7 +144,7 @@ class Resources:
         """Return whether a server's own list names an address; it takes precedence over a pack's file."""
         return uri in (await self._offered(caller)).resources
 
-    async def _own(self, caller: Caller, offered: Offered, name: str) -> Pack | Prompt | None:
+    async def _own(self, caller: Caller, offered: Offered, name: str) -> Pack | AgentPrompt | None:
         """Return the pack or the agent's prompt of a name; None if it is a server's, or unknown."""
         if name in offered.prompts:
             return None

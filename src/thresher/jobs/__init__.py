@@ -6,7 +6,6 @@ Uses: core, store.
 """
 
 from thresher.jobs.models import MOST_DEATHS, Job, State, Task, Work
-from thresher.jobs.service import Jobs
-from thresher.jobs.supervisor import Supervisor
+from thresher.jobs.service import Jobs, Supervisor
 
 __all__ = ["MOST_DEATHS", "Job", "Jobs", "State", "Supervisor", "Task", "Work"]

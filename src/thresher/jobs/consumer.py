@@ -101,8 +101,7 @@ async def run_jobs(
         idle_seconds: How long to wait for a next job.
         registered: Called with the worker's number in the queue.
         lost: Called when the worker's lock is lost: another worker may have its job from now on, so the process should
-            end
-            at once.
+            end at once.
 
     Raises:
         StoreUnavailable: The database was lost; the next worker begins the current job again.

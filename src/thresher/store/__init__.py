@@ -5,27 +5,27 @@ Invariant: rows are reached only through `Database.transaction(tenant)`, under f
 Uses: core.
 """
 
-from thresher.store.connecting import connect_watched
-from thresher.store.embedded import EmbeddedServer
+from thresher.store.connections import connect_watched
+from thresher.store.embedded import EmbeddedServer, open_store
 from thresher.store.engine import Database, Row, Send, driver, run_retrying
-from thresher.store.journal import Journal, age_limit, period, period_start, purge_rows
 from thresher.store.keys import KeyInfo, Keys, without_placeholder
-from thresher.store.opening import migrate_external, open_store
+from thresher.store.log_queue import LogQueue, age_limit, period, period_start, purge_rows
 from thresher.store.private import make_private
-from thresher.store.schema import migrate
-from thresher.store.secrets import SecretBox, clean, message_of
+from thresher.store.schema import migrate, migrate_external
+from thresher.store.secrets import SecretBox, clean, clean_json, message_of
 
 __all__ = [
     "Database",
     "EmbeddedServer",
-    "Journal",
     "KeyInfo",
     "Keys",
+    "LogQueue",
     "Row",
     "SecretBox",
     "Send",
     "age_limit",
     "clean",
+    "clean_json",
     "connect_watched",
     "driver",
     "make_private",

@@ -1,7 +1,7 @@
-"""The operating-system account that the embedded server runs under.
+"""The operating-system account of the embedded server.
 
-Invariant: PostgreSQL never runs as root, nor as an account that other programs share, and no folder that is not
-Thresher's changes its mode for it.
+Invariant: PostgreSQL never runs as root or as an account that other programs share, and only folders of Thresher change
+their mode for it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ else:
 
     @contextmanager
     def _alone() -> Generator[None]:
-        """One process of ours at a time; a lock that nobody else takes, on a file that is always there."""
+        """One process of Thresher at a time: a lock that no other program uses, on a file that always exists."""
         with Path("/etc/passwd").open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
@@ -50,7 +50,7 @@ else:
 
 _logger = logging.getLogger("thresher.store")
 _SHARED = {"nobody", "nfsnobody", "daemon"}
-"""Accounts that other programs run under as well: each of them could read the data and reach the socket."""
+"""Accounts that other programs use too: each of those could read the data and reach the socket."""
 _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ")
 
 
@@ -61,8 +61,8 @@ class Account:
     Attributes:
         name: Its name, for messages.
         uid: Its number; -1 on Windows.
-        groups: The groups it belongs to, its own first; empty on Windows.
-        switched: Whether it differs from the one that this process runs under.
+        groups: Its groups, the primary one first; empty on Windows.
+        switched: Whether it differs from the account of this process.
     """
 
     name: str
@@ -71,11 +71,11 @@ class Account:
     switched: bool
 
     def options(self) -> dict[str, Any]:
-        """Arguments that make `subprocess` run a child under this account."""
+        """Return the arguments with which `subprocess` runs a child under this account."""
         return {"user": self.uid, "group": self.groups[0], "extra_groups": []} if self.switched else {}
 
     def barrier(self, target: Path) -> Path | None:
-        """The outermost folder on the way to `target` that this account may not enter; None when it gets there."""
+        """Return the outermost folder on the way to `target` that this account cannot enter; None without one."""
         if not self.switched:
             return None
         return next((folder for folder in [*reversed(target.parents), target] if not self._enters(folder)), None)
@@ -89,14 +89,14 @@ class Account:
         return bool(status.st_mode & stat.S_IXOTH)
 
     def give(self, path: Path) -> None:
-        """Hand a path of ours over to this account."""
+        """Make this account the owner of a path."""
         if self.switched:
             os.chown(path, self.uid, self.groups[0])
 
     def take_over(self, folder: Path) -> None:
-        """Hand over a folder, with all that is in it, that an earlier `THRESHER_SERVER_USER` had; no link is followed.
+        """Make this account the owner of a folder and its content if an earlier `THRESHER_SERVER_USER` owned them.
 
-        Call it only while no server runs in it.
+        Links are not followed. Call this only while no server runs in the folder.
         """
         if not self.switched or not folder.is_dir() or (before := folder.lstat().st_uid) == self.uid:
             return
@@ -104,17 +104,17 @@ class Account:
             for name in [*folders, *files]:
                 if os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_uid == before:
                     os.chown(name, self.uid, self.groups[0], dir_fd=descriptor, follow_symlinks=False)
-        self.give(folder)  # last, so that one that was interrupted is begun again
+        self.give(folder)  # last, so that an interrupted hand-over is begun again
         event(_logger, "folder handed over", folder=str(folder), account=self.name)
 
 
 def server_account(settings: Settings) -> Account:
-    """The account for the embedded server: the caller's own, or `server_user` for root.
+    """Return the account of the embedded server: the user's own, or `server_user` for root.
 
-    Thresher's own (the default) is made where it is missing.
+    Thresher's own account (the default for root) is created if it does not exist.
 
     Raises:
-        ConfigurationError: Root without `THRESHER_ALLOW_ROOT`, or no usable `THRESHER_SERVER_USER`.
+        ConfigurationError: Root without `THRESHER_ALLOW_ROOT`, or an unusable `THRESHER_SERVER_USER`.
     """
     if sys.platform == "win32":
         return Account("", -1, (), switched=False)
@@ -148,7 +148,7 @@ def _named_account(name: str) -> Account:
 
 
 def _make(name: str) -> None:
-    """Add a system account without home, shell or password."""
+    """Create a system account without home, shell or password."""
     program, reason = shutil.which("useradd", path="/usr/sbin:/sbin:/usr/bin:/bin"), "there is no `useradd` here"
     options = ["--system", "--user-group", "--no-create-home", "--home-dir", "/", "--shell", "/usr/sbin/nologin"]
     with _alone():  # of two at once, `useradd` refuses one
@@ -168,12 +168,12 @@ def _user_name(uid: int) -> str:
 
 
 def owner_name(path: Path) -> str:
-    """The name of the account that owns a path, for messages."""
+    """Return the name of the account that owns a path, for messages."""
     return _user_name(path.stat().st_uid)
 
 
 def child_environment(**extra: str) -> dict[str, str]:
-    """What the server's programs may see of our environment: no PG* variable, no secret.
+    """Return the environment of the server's programs: without PG* variables and secrets.
 
     `LC_ALL=C` keeps messages in one language (macOS refuses to start a server without it).
     """

@@ -1,6 +1,6 @@
-"""One PostgreSQL cluster on disk: where its parts lie, how it is created, and its `postmaster.pid`.
+"""One PostgreSQL cluster on disk: its layout, its creation, and its `postmaster.pid`.
 
-Invariant: a cluster appears under its final name only when it is complete; what a killed attempt left is removed.
+Invariant: a cluster appears under its final name only when it is complete; the remains of a killed attempt are removed.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from pathlib import Path
 
 from thresher.core import event
 from thresher.store.account import Account
-from thresher.store.binaries import Binaries
-from thresher.store.children import run_program
 from thresher.store.private import write_new
+from thresher.store.programs import Binaries, run_program
 
 _logger = logging.getLogger("thresher.store")
 
@@ -24,13 +23,13 @@ ADMIN = "thresher_admin"
 OWNER = "thresher_owner"
 APPLICATION = "thresher_app"
 DATABASE = "thresher"
-# A process number that no system gives out (Linux ends at 2^22), so that PostgreSQL finds its lock file stale.
+# A process id that no system assigns (Linux ends at 2^22), so that PostgreSQL finds its lock file stale.
 _NOBODY = 2**30
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the parts of the embedded server lie in a data folder."""
+    """The layout of the embedded server's files in a data folder."""
 
     root: Path
 
@@ -46,17 +45,17 @@ class Layout:
 
     @property
     def work(self) -> Path:
-        """Where `pg_upgrade` writes its scripts while a cluster is moved; the server's account's too."""
+        """The folder, owned by the server's account, in which `pg_upgrade` writes its scripts."""
         return self.root / "upgrade"
 
     @property
     def copies(self) -> Path:
-        """Copies of the programs, where the server's account cannot reach the wheel."""
+        """Copies of the programs, for an account that cannot reach the wheel."""
         return self.root / "programs"
 
     @property
     def log(self) -> Path:
-        """What the server writes."""
+        """The server's log."""
         return self.root / "postgres.log"
 
     @property
@@ -65,16 +64,16 @@ class Layout:
         return self.root / "postgres.json"
 
     def cluster(self, major: int) -> Path:
-        """The cluster of one major version."""
+        """Return the cluster's folder for a major version."""
         return self.server / str(major)
 
     def majors(self) -> list[int]:
-        """Versions of which a complete cluster is there, oldest first."""
+        """Return the versions that have a complete cluster, oldest first."""
         return [major for major in (16, 18) if (self.cluster(major) / "PG_VERSION").exists()]
 
 
 def make_server_folder(layout: Layout, account: Account) -> None:
-    """Create the folder that belongs to the server's account, closed to all others."""
+    """Create the folder of the server's account, closed to all others."""
     if not layout.server.exists():
         layout.server.mkdir(mode=0o700)
         account.give(layout.server)
@@ -82,17 +81,17 @@ def make_server_folder(layout: Layout, account: Account) -> None:
 
 
 async def create_cluster(target: Path, binaries: Binaries, account: Account, password: str) -> None:
-    """Make a new cluster: SCRAM for everybody, UTF-8, locale C, checksums.
+    """Create a cluster: SCRAM for all roles, UTF-8, locale C, checksums.
 
-    It is not forced to the disk here (2 s on a slow one against 0.7 s); `sync_cluster` does that while it serves.
+    It is not synced to disk here (2 s on a slow disk instead of 0.7 s); `sync_cluster` does that while it serves.
 
     Raises:
-        StoreError: `initdb` failed; the message holds what it said.
+        StoreError: `initdb` failed; the message holds its output.
     """
     started = time.monotonic()
     draft = target.with_name(f"{target.name}.draft")
     shutil.rmtree(draft, ignore_errors=True)
-    # Beside the server's folder, not in it: nobody but us may write there, so nobody can put a link in our way.
+    # Beside the server's folder, not in it: only this account may write there, so no link can be planted.
     word = target.parent.with_name(".initdb.word")
     word.unlink(missing_ok=True)
     write_new(word, password.encode(), account)
@@ -105,7 +104,7 @@ async def create_cluster(target: Path, binaries: Binaries, account: Account, pas
 
 
 def initdb(binaries: Binaries, folder: Path, word: Path) -> list[str]:
-    """The command that creates a cluster."""
+    """Return the command that creates a cluster."""
     return [
         binaries.program("initdb"),
         f"--pgdata={folder}",
@@ -121,12 +120,12 @@ def initdb(binaries: Binaries, folder: Path, word: Path) -> list[str]:
 
 
 async def sync_cluster(cluster: Path, binaries: Binaries, account: Account) -> None:
-    """Force a new cluster to the disk; safe while it serves."""
+    """Sync a new cluster to disk; safe while it serves."""
     await run_program([binaries.program("initdb"), "--sync-only", f"--pgdata={cluster}"], account, cluster)
 
 
 def recorded_pid(cluster: Path) -> int:
-    """The process number in `postmaster.pid`; 0 when there is none or it cannot be read."""
+    """Return the process id in `postmaster.pid`; 0 if there is none or it cannot be read."""
     try:
         return abs(int((cluster / "postmaster.pid").read_text().split("\n", 1)[0]))
     except (OSError, ValueError):
@@ -134,17 +133,17 @@ def recorded_pid(cluster: Path) -> int:
 
 
 def disown(cluster: Path) -> None:
-    """Put a dead number into a stale `postmaster.pid`.
+    """Write a dead process id into a stale `postmaster.pid`.
 
-    PostgreSQL refuses to start while the number in its lock file belongs to any living process. The file is not
-    removed, because its other lines let PostgreSQL notice backends that outlived their postmaster.
+    PostgreSQL refuses to start while the id in its lock file belongs to a living process. The file is not removed,
+    because its other lines let PostgreSQL notice backends that outlived their postmaster.
     """
     path = cluster / "postmaster.pid"
     try:
         lines = path.read_text().split("\n")
     except OSError:
         return
-    if len(lines) < 2:  # empty, or cut off while it was written
+    if len(lines) < 2:  # empty or truncated
         path.unlink()
         return
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)), "w") as file:

@@ -1,8 +1,9 @@
-"""The embedded PostgreSQL: one server per data folder, started and stopped by the one process that owns it.
+"""The embedded PostgreSQL, and opening the store: one server per data folder, owned by one process.
 
-Invariant: the holder of an `EmbeddedServer` owns its data folder; the server lives no longer than its owner. The lock
-dies with the process that holds it; its file stays and only names the last owner. Every step of the set-up may run
-again: a start that was killed half-way is completed by the next one.
+Invariant: the holder of an `EmbeddedServer` owns its data folder, and the server does not outlive its owner. The lock
+ends with the process that holds it; its file stays and only names the last owner. Every step of the set-up can be
+repeated: the next start completes one that was killed half-way. When `open_store` ends, connections are closed and the
+server that it started has stopped.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -23,7 +25,6 @@ from psycopg import AsyncConnection, sql
 
 from thresher.core import Conflict, Settings, StoreError, StoreUnavailable, ThresherError, event
 from thresher.store.account import Account, server_account
-from thresher.store.binaries import Binaries, usable_binaries
 from thresher.store.cluster import (
     ADMIN,
     APPLICATION,
@@ -34,9 +35,12 @@ from thresher.store.cluster import (
     make_server_folder,
     sync_cluster,
 )
-from thresher.store.passwords import Passwords, load_passwords, new_passwords, reset_passwords
+from thresher.store.engine import Database
 from thresher.store.postmaster import Postmaster, Progress, clear_leftovers
 from thresher.store.private import LOCK_NAME, explained, prepare_folder
+from thresher.store.programs import Binaries, usable_binaries
+from thresher.store.schema import migrate
+from thresher.store.secrets import Passwords, load_passwords, new_passwords, reset_passwords
 from thresher.store.sockets import choose_address, remove_address
 from thresher.store.upgrade import Upgrade, older_cluster, remove_older
 
@@ -44,7 +48,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(descriptor: int) -> None:
-        # A byte far behind the content, so that others may still read who owns the folder.
+        # A byte far behind the content, so that others can still read the owner.
         os.lseek(descriptor, 1 << 20, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 else:
@@ -55,14 +59,14 @@ else:
 
 
 class Ownership:
-    """An exclusive hold on a data folder."""
+    """An exclusive lock on a data folder."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     @classmethod
     def take(cls, folder: Path) -> Self:
-        """Become the owner of a data folder.
+        """Lock a data folder.
 
         Raises:
             Conflict: Another process owns it; the message names its process id.
@@ -86,7 +90,7 @@ class Ownership:
         return cls(descriptor)
 
     def release(self) -> None:
-        """Let the folder go; does nothing the second time."""
+        """Unlock the folder; does nothing the second time."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -103,11 +107,11 @@ def _describe(descriptor: int) -> str:
 
 
 async def prepare_database(url: Callable[[str, str], str], passwords: Passwords) -> None:
-    """Make sure that the roles, the database and pgvector are there.
+    """Create the roles, the database and pgvector if they do not exist.
 
     Args:
-        url: Gives the address for a role and a database.
-        passwords: Those that the roles get when they are created.
+        url: Returns the address for a role and a database.
+        passwords: The roles' passwords.
 
     Raises:
         StoreError: The server refused.
@@ -131,7 +135,7 @@ async def _connect(url: str) -> AsyncConnection:
 
 
 async def _create(url: str, passwords: Passwords) -> None:
-    """Roles first, the database last: where the database is, all else is."""
+    """Create the roles first and the database last: where the database exists, everything does."""
     async with await _connect(url) as connection:
         for role, password in ((OWNER, passwords.owner), (APPLICATION, passwords.application)):
             found = await connection.execute("select 1 from pg_roles where rolname = %s", (role,))
@@ -146,7 +150,7 @@ async def _create(url: str, passwords: Passwords) -> None:
 
 
 async def _extend(connection: AsyncConnection) -> None:
-    """Create pgvector, or bring it up to what the programs hold (after an upgrade of the wheel)."""
+    """Create pgvector, or update it after an upgrade of the wheel."""
     found = await connection.execute(
         "select installed_version, default_version from pg_available_extensions where name = 'vector'"
     )
@@ -166,7 +170,7 @@ class EmbeddedServer:
     Attributes:
         application_url: For the application role: rows only, under row-level security.
         owner_url: For the owner role: migrations.
-        admin_url: For the superuser: creating roles and databases, nothing else.
+        admin_url: For the superuser: creating roles and databases only.
     """
 
     def __init__(self, layout: Layout, ownership: Ownership, postmaster: Postmaster, passwords: Passwords) -> None:
@@ -185,15 +189,15 @@ class EmbeddedServer:
     async def start(
         cls, settings: Settings, *, options: Mapping[str, str] | None = None, progress: Progress | None = None
     ) -> Self:
-        """Become the owner of the data folder and start its server.
+        """Lock the data folder and start its server.
 
-        A server that a killed owner left is stopped first; a cluster of an older version is upgraded; a damaged
-        shutdown is recovered from, however long that takes.
+        A server that a killed owner left is stopped first, an older cluster is upgraded, and a damaged shutdown is
+        recovered from, however long that takes.
 
         Args:
             settings: `data_dir`, `server_version`, `allow_root` and `server_user` are used.
             options: Further PostgreSQL settings.
-            progress: Told in words what a slow start is doing.
+            progress: Called with a description of what a slow start is doing.
 
         Raises:
             Conflict: Another process owns the data folder.
@@ -258,11 +262,11 @@ class EmbeddedServer:
 
     @property
     def pid(self) -> int:
-        """The process number of the server; 0 when it does not run."""
+        """The process id of the server; 0 if it does not run."""
         return self._postmaster.pid
 
     def url(self, role: str, database: str = DATABASE) -> str:
-        """The address of a database for one of the three roles."""
+        """Return the address of a database for one of the three roles."""
         words = {
             ADMIN: self._passwords.admin,
             OWNER: self._passwords.owner,
@@ -271,14 +275,14 @@ class EmbeddedServer:
         return self._postmaster.address.url(role, words[role], database)
 
     async def ensure_running(self) -> bool:
-        """Start the server again if its process has ended; the addresses stay the same.
+        """Restart the server if its process has ended; the addresses stay the same.
 
         Returns:
             Whether it had to be started.
 
         Raises:
             StoreUnavailable: It does not start, or this object was stopped.
-            ConfigurationError: Its files cannot be used any more.
+            ConfigurationError: Its files can no longer be used.
         """
         async with self._starting:
             if self._stopped:
@@ -292,7 +296,7 @@ class EmbeddedServer:
             return True
 
     async def supervise(self) -> None:
-        """Keep the server running until cancelled; a start that fails is tried again, with growing pauses."""
+        """Keep the server running until cancelled; a failed start is repeated with growing pauses."""
         pause = 0.1
         while not self._stopped:
             await self._postmaster.exited()
@@ -305,7 +309,7 @@ class EmbeddedServer:
                 pause = min(pause * 2, 30.0)
 
     async def stop(self) -> None:
-        """Shut the server down and let the data folder go; does nothing the second time."""
+        """Stop the server and unlock the data folder; does nothing the second time."""
         async with self._starting:
             if self._stopped:
                 return
@@ -318,7 +322,7 @@ class EmbeddedServer:
                 self._ownership.release()
 
     async def _synced(self) -> None:
-        """Wait for the first start's files to reach the disk; a failure there must not keep the server running."""
+        """Wait until the first start's files are synced to disk; a failure there must not keep the server running."""
         if self._syncing is None:
             return
         try:
@@ -328,7 +332,7 @@ class EmbeddedServer:
 
 
 async def _passwords(layout: Layout, cluster: Path, binaries: Binaries, account: Account) -> Passwords:
-    """Read the passwords, or make them: they are stored only when the cluster, if there is one, knows them."""
+    """Read the passwords or create them. New ones are stored only after an existing cluster has them."""
     fresh = new_passwords()
     if _lost(layout, cluster):
         event(_logger, "passwords are lost; setting new ones", level=logging.WARNING)
@@ -338,3 +342,39 @@ async def _passwords(layout: Layout, cluster: Path, binaries: Binaries, account:
 
 def _lost(layout: Layout, cluster: Path) -> bool:
     return cluster.exists() and not layout.passwords.exists()
+
+
+@asynccontextmanager
+async def open_store(settings: Settings, *, progress: Progress | None = None) -> AsyncGenerator[Database]:
+    """Yield the database of these settings.
+
+    With `THRESHER_DATABASE_URL` it is the one at that address, which `thresher migrate` must have prepared. Without it
+    the embedded server is started and migrated, and restarted whenever its process ends.
+
+    Raises:
+        ThresherError: See `EmbeddedServer.start` and `Database.open`.
+    """
+    if settings.database_url is not None:
+        async with _open_database(settings.database_url.get_secret_value()) as database:
+            yield database
+        return
+    server = await EmbeddedServer.start(settings, progress=progress)
+    supervision = asyncio.create_task(server.supervise())
+    try:
+        await asyncio.to_thread(migrate, server.owner_url)
+        async with _open_database(server.application_url) as database:
+            yield database
+    finally:
+        supervision.cancel()
+        with suppress(asyncio.CancelledError):
+            await supervision
+        await server.stop()
+
+
+@asynccontextmanager
+async def _open_database(url: str) -> AsyncGenerator[Database]:
+    database = await Database.open(url)
+    try:
+        yield database
+    finally:
+        await database.close()

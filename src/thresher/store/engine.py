@@ -1,8 +1,7 @@
-"""The one door to the database: transactions bound to a tenant, over a pool of connections.
+"""The only way to the database: transactions bound to a tenant, over a pool of connections.
 
-Invariant: every statement of the application runs inside `transaction(tenant)`, on a connection whose session was
-reset first, with the tenant set for that transaction alone. A role that could bypass row-level security gets no
-connection.
+Invariant: every statement of the application runs inside `transaction(tenant)`, on a connection whose session was reset
+first, with the tenant set for that transaction only. A role that could bypass row-level security gets no connection.
 """
 
 from __future__ import annotations
@@ -25,13 +24,11 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from thresher.core import SchemaMismatch, StoreUnavailable, Tenant, UnsafeRole, checked_label, event
-from thresher.store.connecting import connect
-from thresher.store.failures import is_repeatable, translated
-from thresher.store.requirements import check_server
-from thresher.store.schema import check_revision, current_revision
+from thresher.store.connections import connect, is_repeatable, translated
+from thresher.store.schema import check_revision, check_server, current_revision
 from thresher.store.tables import TENANT_TABLES, metadata
 
-# Roles that this session could take with `set role`, its own among them.
+# Roles that this session could take with `set role`, including its own.
 _ROLES = """
 select rolname as name, rolsuper as is_super, rolbypassrls as bypasses
 from pg_roles
@@ -105,13 +102,13 @@ Cursor: TypeAlias = psycopg.AsyncCursor[Row]
 Send: TypeAlias = Callable[[DriverConnection[Any]], Awaitable[Cursor]]
 """Executes a statement on the driver's connection, without fetching."""
 
-# One round trip: whatever an earlier user left in the session goes (settings, temporary tables, locks, cursors), then
-# the transaction begins and gets its tenant.
+# One round trip: everything an earlier user left in the session is reset (settings, temporary tables, locks, cursors);
+# then the transaction begins and gets its tenant.
 _BEGIN = (
     b"reset all; discard temp; select pg_advisory_unlock_all(); unlisten *; close all; "
     b"begin; select set_config('app.tenant', '%d', true)"
 )
-# The same for a transaction of one statement: these and the statement travel together, and what the session holds
+# The same for a transaction of one statement: these and the statement are sent together, and what the session holds
 # besides settings cannot reach it.
 _RESET = "reset all"
 _SET_TENANT = "select set_config('app.tenant', %s, true)"
@@ -123,17 +120,17 @@ class Database:
     """A pool of connections in the application role; one per process.
 
     Attributes:
-        address: libpq address that it connects to, for processes of ours that need connections of their own. It holds
-            a password: it goes neither into a log nor onto a command line.
+        address: libpq address of the database, for processes of ours that need connections of their own. It holds a
+            password: it must appear neither in a log nor on a command line.
     """
 
     def __init__(self, engine: AsyncEngine, pool_size: int, address: str, pool_timeout: float = 30.0) -> None:
         self._engine = engine
         self._pool_size = pool_size
         self._pool_timeout = pool_timeout
-        # The pool wakes who waits longest, but whoever asks at that moment is served before him: of a thousand single
-        # statements at once some would wait until their time is over. Here they stand in line.
-        self._line = asyncio.Semaphore(pool_size)
+        # The pool wakes its longest waiter but serves a request that arrives at that moment first: of a thousand single
+        # statements at once some would time out. Here they queue.
+        self._turns = asyncio.Semaphore(pool_size)
         self.address = address
 
     @classmethod
@@ -148,7 +145,7 @@ class Database:
         Raises:
             StoreUnavailable: It cannot be reached.
             ConfigurationError: It refuses the role; the server or pgvector is missing or too old.
-            UnsafeRole: The role could pass by row-level security.
+            UnsafeRole: The role could bypass row-level security.
             SchemaMismatch: The schema is older or newer than this code.
         """
         engine = _engine(url, pool_size, pool_timeout)
@@ -161,36 +158,36 @@ class Database:
         return database
 
     async def check(self) -> None:
-        """Check again what `open` has checked; raises as it does."""
+        """Repeat the checks of `open`; raises the same errors."""
         with translated():
             async with self._engine.connect() as connection:
                 await connection.run_sync(check)
 
     @asynccontextmanager
     async def transaction(self, tenant: Tenant) -> AsyncGenerator[AsyncConnection]:
-        """A transaction that sees and writes the rows of one tenant: committed at the end, undone by an exception.
+        """A transaction that sees and writes the rows of one tenant: committed at the end, rolled back on an exception.
 
-        A connection that died while it idled in the pool is replaced before the block begins.
+        A connection that died while it was idle in the pool is replaced before the block begins.
 
         Raises:
-            StoreUnavailable: The connection was lost, or none is free. Nothing was written, unless it was lost
-                during the commit itself; `run_retrying` finds out.
+            StoreUnavailable: The connection was lost, or none is free. Nothing was written, unless it was lost during
+                the commit itself; `run_retrying` finds out.
             StoreError: The server's disk is full; nothing was written.
         """
         with translated():
             connection, raw = await self._begin(tenant.id)
             try:
                 yield connection
-                # By the driver, for SQLAlchemy sends nothing when only the driver was used.
+                # By the driver, since SQLAlchemy sends nothing if only the driver was used.
                 await raw.commit()
             except BaseException:
-                # Shielded, so that a cancelled caller still gives the connection back.
+                # Shielded, so that a cancelled caller still returns the connection.
                 await asyncio.shield(_give_back(connection, raw))
                 raise
             await connection.close()
 
     async def _begin(self, tenant: int) -> tuple[AsyncConnection, DriverConnection[Any]]:
-        attempts = self._pool_size + 1  # every connection of the pool may be stale, the one made after them is not
+        attempts = self._pool_size + 1  # every pooled connection may be stale, a new one is not
         while True:
             connection = await self._engine.connect()
             raw = await driver(connection)
@@ -206,12 +203,12 @@ class Database:
                 return connection, raw
 
     async def once(self, tenant: Tenant, send: Send) -> list[Row]:
-        """A transaction of one statement in one round trip, a third faster than `transaction`; for hot paths.
+        """Run a transaction of one statement in one round trip, a third faster than `transaction`; for hot paths.
 
         Args:
-            tenant: Whose rows it sees and writes.
-            send: Executes the one statement on the driver's connection, without fetching. When a pooled connection
-                turns out dead it is called again, so a write may happen twice: fit for reads and for log rows.
+            tenant: The tenant whose rows it sees and writes.
+            send: Executes the statement on the driver's connection, without fetching. It is called again if a pooled
+                connection turns out to be dead, so a write may happen twice: use it for reads and log rows.
 
         Returns:
             All rows of the statement.
@@ -222,15 +219,15 @@ class Database:
         return (await self.together(tenant, send))[0]
 
     async def together(self, tenant: Tenant, *sends: Send) -> list[list[Row]]:
-        """Several transactions of one statement each, in order and in one round trip; otherwise as `once`.
+        """Run several transactions of one statement each, in order and in one round trip; otherwise like `once`.
 
-        Where one fails, those after it are not run; those before it are committed.
+        If one fails, the later ones are not run; the earlier ones are committed.
 
         Returns:
             The rows of each statement.
         """
         with translated():
-            await self._stand_in_line()
+            await self._wait_for_turn()
             try:
                 for _ in range(self._pool_size):
                     try:
@@ -240,12 +237,12 @@ class Database:
                             raise
                 return await self._once(tenant, sends)
             finally:
-                self._line.release()
+                self._turns.release()
 
-    async def _stand_in_line(self) -> None:
+    async def _wait_for_turn(self) -> None:
         try:
             async with asyncio.timeout(self._pool_timeout):
-                await self._line.acquire()
+                await self._turns.acquire()
         except TimeoutError:
             raise PoolTimeout from None
 
@@ -265,7 +262,7 @@ class Database:
                         await raw.execute("commit", prepare=True)
             rows = [await cursor.fetchall() for cursor in cursors]
         except BaseException:
-            # A pipeline that broke off leaves answers on the wire: no other statement may read them.
+            # An aborted pipeline leaves answers on the wire: no other statement may read them.
             await asyncio.shield(connection.invalidate())
             await asyncio.shield(connection.close())
             raise
@@ -274,7 +271,7 @@ class Database:
 
     @asynccontextmanager
     async def rehearsal(self) -> AsyncGenerator[Rehearsal]:
-        """A database on which changes can be tried out: nothing that is written to it outlives the block.
+        """A database on which changes can be tried out: nothing written to it outlives the block.
 
         Raises:
             StoreUnavailable: The connection was lost, or none is free.
@@ -287,7 +284,7 @@ class Database:
                 await asyncio.shield(_give_back(connection, raw))
 
     async def tenant(self, name: str) -> Tenant:
-        """Get a tenant by its name; it is created when it is new.
+        """Return a tenant by name; a new one is created.
 
         Raises:
             InvalidInput: The name is empty, too long, or not printable.
@@ -298,13 +295,13 @@ class Database:
             return Tenant(found.scalar_one(), name)
 
     async def tenants(self) -> dict[str, Tenant]:
-        """The tenants that there are, by name, oldest first."""
+        """Return the existing tenants by name, oldest first."""
         async with self.transaction(Tenant(0, "")) as connection:
             found = await connection.exec_driver_sql("select id, name from known_tenants()")
             return {row.name: Tenant(row.id, row.name) for row in found}
 
     async def drop_tenant(self, tenant: Tenant) -> None:
-        """Remove a tenant and all its rows; one that is gone already is fine."""
+        """Remove a tenant and all its rows; does nothing if it is already gone."""
         async with self.transaction(tenant) as connection:
             await connection.exec_driver_sql("select drop_tenant()")
 
@@ -314,9 +311,9 @@ class Database:
 
 
 class Rehearsal(Database):
-    """The database as one open transaction sees it; see `Database.rehearsal`.
+    """The database inside one open transaction; see `Database.rehearsal`.
 
-    Each transaction is a savepoint of that one. Tasks take turns; the task whose turn it is may begin another within.
+    Each transaction is a savepoint. Tasks take turns; the task whose turn it is may begin another one inside.
     """
 
     def __init__(
@@ -331,7 +328,7 @@ class Rehearsal(Database):
 
     @asynccontextmanager
     async def transaction(self, tenant: Tenant) -> AsyncGenerator[AsyncConnection]:
-        """A savepoint that sees and writes the rows of one tenant: kept at the end, undone by an exception."""
+        """A savepoint that sees and writes the rows of one tenant: kept at the end, rolled back on an exception."""
         async with self._my_turn():
             name = f"rehearsal_{len(self._tenants)}"
             with translated():
@@ -350,7 +347,7 @@ class Rehearsal(Database):
                     await self._act_for(self._tenants[-1])
 
     async def together(self, tenant: Tenant, *sends: Send) -> list[list[Row]]:
-        """Statements in a savepoint each."""
+        """Run each statement in a savepoint."""
         rows: list[list[Row]] = []
         for send in sends:
             async with self.transaction(tenant):
@@ -402,36 +399,36 @@ async def _give_back(connection: AsyncConnection, raw: DriverConnection[Any]) ->
 
 
 async def driver(connection: AsyncConnection) -> DriverConnection[Any]:
-    """The driver's connection below a transaction's, for hot queries.
+    """Return the driver's connection below a transaction's, for hot queries.
 
-    What runs on it belongs to the same transaction. `await (await driver(c)).execute(sql, params, binary=True)`
-    spares SQLAlchemy's layers and reads numbers and vectors in binary form.
+    Its statements belong to the same transaction. `await (await driver(c)).execute(sql, params, binary=True)` avoids
+    SQLAlchemy's layers and reads numbers and vectors in binary form.
     """
     raw = await connection.get_raw_connection()
     return cast("DriverConnection[Any]", raw.driver_connection)
 
 
 async def run_retrying(database: Database, tenant: Tenant, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-    """Run a whole transaction, again after a lost connection or where PostgreSQL asks for it.
+    """Run a whole transaction, again after a lost connection or if PostgreSQL asks for it.
 
-    A connection lost during the commit leaves open whether it happened; the server is then asked, so that work is
-    done exactly once.
+    After a connection is lost during the commit, the server is asked for the outcome, so that the work is done exactly
+    once.
 
     Args:
-        database: Where.
-        tenant: For whom.
-        work: What; it may run several times, each time in a new transaction, and must not keep what it has read.
+        database: The database.
+        tenant: The tenant of the transaction.
+        work: The work; it may run several times, each time in a new transaction, and must not keep what it has read.
 
     Raises:
-        StoreUnavailable: The database stays away for some seconds.
+        StoreUnavailable: The database does not answer for some seconds.
     """
     pause = _FIRST_PAUSE
-    last = _Attempt[T]()
+    last = _TransactionAttempt[T]()
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             if await last.committed(database, tenant):
                 return last.results[0]
-            last = _Attempt[T]()
+            last = _TransactionAttempt[T]()
             return await last.run(database, tenant, work)
         except (StoreUnavailable, DBAPIError) as error:
             if attempt == _ATTEMPTS or not (isinstance(error, StoreUnavailable) or is_repeatable(error)):
@@ -443,8 +440,8 @@ async def run_retrying(database: Database, tenant: Tenant, work: Callable[[Async
 
 
 @dataclass(slots=True)
-class _Attempt(Generic[T]):
-    """One run of a transaction whose fate can be asked for later."""
+class _TransactionAttempt(Generic[T]):
+    """One run of a transaction whose outcome can be queried later."""
 
     transaction_id: str | None = None
     results: list[T] = field(default_factory=list[T])
@@ -458,7 +455,7 @@ class _Attempt(Generic[T]):
         return result
 
     async def committed(self, database: Database, tenant: Tenant) -> bool:
-        """Whether the server committed it after all; asks until that is decided."""
+        """Return whether the server committed it; asks until that is decided."""
         if self.transaction_id is None:
             return False
         while True:

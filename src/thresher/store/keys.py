@@ -1,9 +1,9 @@
-"""Keys of callers: who holds one speaks for a tenant, and for a user inside it.
+"""API keys: each authenticates its holder for a tenant, and for a user inside it.
 
-Invariant: the text of a key exists in the moment of its making and in its holder's hands alone; the database and this
-process know its SHA-256. A key has 256 random bits, so a plain hash cannot be searched and comparing hashes tells
-nothing by its duration. A revoked key is refused at once by the process that revoked it, and within `FRESH_SECONDS` by
-any other.
+Invariant: the text of a key exists only when it is created and with its holder; the database and this process know its
+SHA-256. A key has 256 random bits, so a plain hash cannot be searched, and the duration of a comparison of hashes
+reveals nothing. A revoked key is refused at once by the process that revoked it, and within `FRESH_SECONDS` by any
+other.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from thresher.store.tables import access_key
 _logger = logging.getLogger("thresher.store")
 
 FRESH_SECONDS = 2.0
-"""How long an answer of the database about a key holds."""
+"""How long the database's answer about a key is used."""
 USE_SECONDS = 60.0
-"""The last use of a key is written this often at most."""
+"""Least time between two writes of a key's last use."""
 LOOKUPS = 2
-"""Lookups at once: a flood of unknown keys never takes more of the connections than these."""
+"""Most lookups at once: a flood of unknown keys uses no more connections."""
 WAITING = 64
-"""Lookups that may wait for their turn; the next one is refused without one."""
+"""Most lookups that wait for their turn; further ones are refused."""
 KNOWN = 10_000
-"""Keys kept in memory between two uses."""
+"""Most keys kept in memory between two uses."""
 
 PLACEHOLDERS = frozenset({"", "x", "none", "EMPTY", "dummy", "ollama", "sk-none", "sk-no-key-required"})
-"""What clients that insist on a key are given where there is none; no key has the form of one of them."""
+"""Values given to clients that insist on a key where none is needed; no key has the form of one of them."""
 
 _FORM = re.compile(r"thr_[A-Za-z0-9_-]{43}")
 _NOBODY: Final = Tenant(0, "")
@@ -58,11 +58,11 @@ class KeyInfo:
     Attributes:
         tenant: The tenant's name.
         name: Its name inside the tenant.
-        user: The user whom it stands for; None: the tenant as a whole.
+        user: The user that it authenticates; None for the tenant as a whole.
         hint: Its first characters, to tell keys apart.
-        created_at: When it was made.
-        used_at: When it was last seen, to the minute; None: never.
-        revoked_at: Since when it is refused; None: it is good.
+        created_at: When it was created.
+        used_at: When it was last used, to the minute; None if never.
+        revoked_at: When it was revoked; None if it is valid.
     """
 
     tenant: str
@@ -75,8 +75,8 @@ class KeyInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What the database said of a key, and how long that holds."""
+class _KnownKey:
+    """The database's answer about a key, and how long it is used."""
 
     caller: Caller
     until: float
@@ -86,13 +86,13 @@ class Keys:
     """The keys of all tenants. One per process.
 
     Args:
-        database: Where they are.
+        database: The database of the keys.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: dict[bytes, _Known] = {}
-        self._looking: dict[bytes, asyncio.Task[_Known | None]] = {}
+        self._known: dict[bytes, _KnownKey] = {}
+        self._looking: dict[bytes, asyncio.Task[_KnownKey | None]] = {}
         self._turns = asyncio.Semaphore(LOOKUPS)
         self._waiting = 0
         self._any: tuple[bool, float] = (True, 0.0)
@@ -102,14 +102,14 @@ class Keys:
         self._watched: dict[bytes, set[Callable[[], None]]] = {}
 
     async def add(self, tenant: Tenant, name: str, user: str | None = None) -> tuple[str, KeyInfo]:
-        """Make a key; the name of a revoked one may be used again.
+        """Create a key; the name of a revoked one may be used again.
 
         Returns:
-            The key's text, which nobody can tell again, and what is kept of it.
+            The key's text, which cannot be shown again, and its record.
 
         Raises:
-            InvalidInput: The name or the user is empty, long or not printable.
-            Conflict: A good key has this name.
+            InvalidInput: The name or the user is empty, too long or not printable.
+            Conflict: A valid key has this name.
         """
         for what, given in (("A key's name", name), ("A user's name", user)):
             if given is not None:
@@ -129,12 +129,12 @@ class Keys:
         )
         row = await self._change(tenant, adding)
         if row is None:
-            raise Conflict(f"There is a key '{name}' already.", hint="Choose another name, or revoke that one first.")
+            raise Conflict(f"A key '{name}' already exists.", hint="Choose another name, or revoke that one first.")
         self._any = (True, 0.0)
         return text, _info(tenant, row)
 
     async def list(self, tenant: Tenant) -> tuple[KeyInfo, ...]:
-        """The tenant's keys by name, revoked ones included."""
+        """Return the tenant's keys by name, including revoked ones."""
         await self.settle()
         async with self._database.transaction(tenant) as connection:
             found = await connection.execute(
@@ -143,7 +143,7 @@ class Keys:
             return tuple(_info(tenant, row) for row in found)
 
     async def revoke(self, tenant: Tenant, name: str) -> KeyInfo:
-        """Refuse a key from now on, and end what is open with it; again is fine.
+        """Refuse a key from now on and end its open connections; revoking it again does nothing.
 
         Raises:
             NotFound: The tenant has no such key.
@@ -163,7 +163,7 @@ class Keys:
         return _info(tenant, row)
 
     async def exist(self) -> bool:
-        """Return whether any key was ever made, revoked ones included."""
+        """Return whether any key was ever created, including revoked ones."""
         answer, until = self._any
         if time.monotonic() >= until:
             rows = await self._database.once(_NOBODY, lambda driver: driver.execute(_EXIST, prepare=True))
@@ -172,7 +172,7 @@ class Keys:
         return answer
 
     async def holder(self, text: str) -> Caller | None:
-        """Whom the holder of a key speaks for; None when nobody knows the key, or it was revoked.
+        """Return the caller that a key authenticates; None if the key is unknown or revoked.
 
         Raises:
             StoreUnavailable: The database does not answer, or too many unknown keys are being looked up.
@@ -187,7 +187,7 @@ class Keys:
 
     @contextmanager
     def watched(self, text: str, end: Callable[[], None]) -> Generator[None]:
-        """Have `end` called once if the key is revoked while the block is under way."""
+        """Call `end` once if the key is revoked during the block."""
         digest = _hash(text)
         self._watched.setdefault(digest, set()).add(end)
         try:
@@ -199,7 +199,7 @@ class Keys:
                 self._watched.pop(digest, None)
 
     async def patrol(self) -> NoReturn:
-        """End, for ever, what is open with keys that another process revoked; a database that is away ends nothing."""
+        """Run until cancelled: end connections with keys that another process revoked. A database failure ends none."""
         while True:
             await asyncio.sleep(FRESH_SECONDS / 2)
             for digest in [*self._watched]:
@@ -208,25 +208,25 @@ class Keys:
                         self._end(digest)
 
     async def settle(self) -> None:
-        """Wait until the last uses are written; before the database closes, or is looked at."""
+        """Wait until the last uses are written; before the database closes or is read."""
         while self._writing:
             await asyncio.wait(self._writing)
 
-    async def _look_up(self, digest: bytes) -> _Known | None:
-        """What is known of a key now; those who ask for the same one at once share an answer."""
+    async def _look_up(self, digest: bytes) -> _KnownKey | None:
+        """Return the current state of a key; simultaneous lookups of the same key share one query."""
         looking = self._looking.get(digest)
         if looking is None:
             looking = self._looking[digest] = asyncio.create_task(self._looked_up(digest))
             looking.add_done_callback(lambda done: self._looked(digest, done))
         return await asyncio.shield(looking)
 
-    def _looked(self, digest: bytes, done: asyncio.Task[_Known | None]) -> None:
+    def _looked(self, digest: bytes, done: asyncio.Task[_KnownKey | None]) -> None:
         self._looking.pop(digest, None)
         if not done.cancelled():
-            done.exception()  # looked at, since all who asked may have gone
+            done.exception()  # retrieved, since every waiting caller may be gone
 
-    async def _looked_up(self, digest: bytes) -> _Known | None:
-        rows = await self._asked(digest)
+    async def _looked_up(self, digest: bytes) -> _KnownKey | None:
+        rows = await self._rows(digest)
         if not rows:
             self._known.pop(digest, None)
             return None
@@ -235,11 +235,11 @@ class Keys:
         self._note_use(tenant, row)
         if len(self._known) >= KNOWN:
             self._known.clear()
-        known = self._known[digest] = _Known(Caller(tenant, owner, keyed=True), time.monotonic() + FRESH_SECONDS)
+        known = self._known[digest] = _KnownKey(Caller(tenant, owner, keyed=True), time.monotonic() + FRESH_SECONDS)
         return known
 
-    async def _asked(self, digest: bytes) -> Sequence[tuple[Any, ...]]:
-        """What the database says of a key, asked again when a key was revoked meanwhile."""
+    async def _rows(self, digest: bytes) -> Sequence[tuple[Any, ...]]:
+        """Query a key, again if a key was revoked meanwhile."""
         if self._waiting >= WAITING:
             raise StoreUnavailable("Too many unknown keys are being looked up.", hint="Try again in a second.")
         self._waiting += 1
@@ -256,7 +256,7 @@ class Keys:
             self._waiting -= 1
 
     def _note_use(self, tenant: Tenant, row: int) -> None:
-        """Have the use of a key written behind the answer, now and then."""
+        """Write the use of a key in the background, from time to time."""
         now = time.monotonic()
         if now < self._used.get(row, now):
             return

@@ -1,8 +1,8 @@
-"""Runs one PostgreSQL server: starts it, waits until it answers, stops it, clears away what a dead owner left.
+"""Runs one PostgreSQL server: starts it, waits until it answers, stops it, and removes the remains of a dead owner.
 
-Invariant: a server is started only when none of its cluster lives, and it is ready when it has answered. A process
-number proves nothing: it may have been reused, be a zombie, or come from another container. The process itself is
-examined, and only one of this cluster is ever signalled.
+Invariant: a server is started only when none of its cluster is alive, and it is ready once it has answered. A process
+id proves nothing: it may have been reused, be a zombie, or come from another container. The process itself is examined,
+and only one of this cluster is ever signalled.
 """
 
 from __future__ import annotations
@@ -24,20 +24,19 @@ import psycopg
 
 from thresher.core import StoreUnavailable, event
 from thresher.store.account import Account, child_environment
-from thresher.store.binaries import Binaries
-from thresher.store.children import last_lines, release, start_guarded
 from thresher.store.cluster import disown, recorded_pid
 from thresher.store.private import explained
-from thresher.store.sockets import Address
+from thresher.store.programs import Binaries, last_lines, release, start_guarded
+from thresher.store.sockets import ServerAddress
 
 _PROC = Path("/proc")
 
 
 def serves(pid: int, cluster: Path) -> bool:
-    """Whether the process is a living PostgreSQL process of this cluster.
+    """Return whether the process is a living PostgreSQL process of this cluster.
 
-    Every process of a server keeps the cluster as its working folder, which Linux shows and nobody can fake from
-    outside; elsewhere the command line must name the cluster.
+    Every process of a server keeps the cluster as its working folder, which Linux shows and which cannot be faked from
+    outside; on other systems the command line must name the cluster.
     """
     if pid <= 0:
         return False
@@ -56,7 +55,7 @@ def _serves_by_folder(entry: Path, cluster: Path) -> bool:
 
 def _serves_by_command(pid: int, cluster: Path) -> bool:
     if sys.platform == "win32":
-        return False  # PostgreSQL itself tells a reused number there: its signals go through a named pipe
+        return False  # PostgreSQL itself recognises a reused id there: its signals use a named pipe
     shown = subprocess.run(
         ["/bin/ps", "-p", str(pid), "-o", "stat=,command="],
         capture_output=True,
@@ -68,15 +67,15 @@ def _serves_by_command(pid: int, cluster: Path) -> bool:
 
 
 def orphans(cluster: Path) -> list[int]:
-    """Processes of this cluster, whoever started them (Linux only; elsewhere empty)."""
+    """Return all processes of this cluster (Linux only; empty elsewhere)."""
     if sys.platform != "linux":
         return []
     pids = [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]
     return [pid for pid in pids if serves(pid, cluster)]
 
 
-def tell(pid: int, number: signal.Signals) -> None:
-    """Send a signal; a process that has gone meanwhile is fine."""
+def send_signal(pid: int, number: signal.Signals) -> None:
+    """Send a signal; does nothing if the process is gone."""
     try:
         os.kill(pid, number)
     except ProcessLookupError:
@@ -86,9 +85,9 @@ def tell(pid: int, number: signal.Signals) -> None:
 _logger = logging.getLogger("thresher.store")
 
 Progress: TypeAlias = Callable[[str], None]
-"""Told in words what a slow start is doing."""
+"""Called with a description of what a slow start is doing."""
 
-# One laptop, few connections: modest memory, no compilation of queries (it costs more than our queries take), no
+# One laptop, few connections: modest memory, no JIT compilation (it takes longer than the queries), no
 # replication, and no statement in the log, since parameters may hold secrets.
 _SETTINGS = {
     "shared_buffers": "128MB",
@@ -119,39 +118,39 @@ class Postmaster:
     Attributes:
         cluster: Its data folder.
         binaries: The programs to run.
-        account: Whom it runs as.
+        account: The account that runs it.
         address: Where it listens.
-        log: The file that receives what it prints.
+        log: The file that receives its output.
         options: Further server settings.
     """
 
     cluster: Path
     binaries: Binaries
     account: Account
-    address: Address
+    address: ServerAddress
     log: Path
     options: Mapping[str, str] = field(default_factory=dict[str, str])
     _process: Process | None = None
 
     @property
     def running(self) -> bool:
-        """Whether the server's process is there, as far as we were told."""
+        """Whether the server's process runs, as far as known."""
         return self._process is not None and self._process.returncode is None
 
     @property
     def pid(self) -> int:
-        """The server's process number; 0 when it does not run."""
+        """The server's process id; 0 if it does not run."""
         return recorded_pid(self.cluster) if self.running else 0
 
     async def start(self, check_url: str, progress: Progress | None = None) -> None:
         """Start the server and wait, as long as it takes, until it answers.
 
         Args:
-            check_url: Address to connect to; a refusal that is an answer (wrong password, no such database) counts.
-            progress: Told what goes on when recovery takes long.
+            check_url: ServerAddress to connect to; a refusal (wrong password, no such database) counts as an answer.
+            progress: Called with the state of a long recovery.
 
         Raises:
-            StoreUnavailable: The server stopped by itself; the message holds its last words.
+            StoreUnavailable: The server stopped by itself; the message holds its last output.
         """
         deadline = time.monotonic() + 10
         while True:
@@ -165,7 +164,7 @@ class Postmaster:
                 await asyncio.sleep(0.2)
 
     async def stop(self, *, patience: float = 60.0) -> None:
-        """Shut the server down: clients are cut off, data is written; after `patience` seconds at once."""
+        """Stop the server: disconnect clients and write data; after `patience` seconds, at once."""
         process, pid = self._process, self.pid
         if process is None:
             return
@@ -176,17 +175,17 @@ class Postmaster:
             await asyncio.wait_for(process.wait(), patience)
         except TimeoutError:
             if sys.platform != "win32":
-                tell(pid, signal.SIGQUIT)
+                send_signal(pid, signal.SIGQUIT)
             await process.wait()
         self._process = None
 
     async def exited(self) -> None:
-        """Return when the server's process has ended."""
+        """Wait until the server's process has ended."""
         if self._process is not None:
             await self._process.wait()
 
     async def _launch(self) -> int:
-        """Start the process; returns where its part of the log begins."""
+        """Start the process; returns the position in the log at which its output begins."""
         with explained(self.log.parent):
             if self.log.exists() and self.log.stat().st_size > _LOG_LIMIT:
                 self.log.replace(self.log.with_suffix(".log.old"))
@@ -243,7 +242,7 @@ async def _answers(url: str) -> bool:
 async def clear_leftovers(cluster: Path) -> None:
     """Stop a server that a killed owner left, and make a stale lock file harmless.
 
-    Call it only as owner of the data folder.
+    Call this only as owner of the data folder.
 
     Raises:
         StoreUnavailable: Such a server does not stop.
@@ -263,7 +262,7 @@ async def _end(pid: int, cluster: Path, steps: list[tuple[signal.Signals, float]
     for number, patience in steps:
         if not serves(pid, cluster):
             return
-        tell(pid, number)
+        send_signal(pid, number)
         for _ in range(int(patience / _POLL_SECONDS)):
             if not serves(pid, cluster):
                 return

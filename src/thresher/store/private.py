@@ -1,4 +1,4 @@
-"""Files that only their owner may read, and the data folder that holds them.
+"""Files that only their owner can read, and the data folder that holds them.
 
 Invariant: a private file appears whole or not at all, with mode 0600, and the first writer wins.
 """
@@ -21,7 +21,7 @@ LOCK_NAME = "owner.lock"
 
 @contextmanager
 def explained(folder: Path) -> Generator[None]:
-    """Turn the operating system's refusals below a data folder into an error with a way out."""
+    """Turn errors of the operating system below a data folder into a `ConfigurationError` with a hint."""
     try:
         yield
     except OSError as error:
@@ -33,9 +33,9 @@ def explained(folder: Path) -> Generator[None]:
 
 
 def read_or_create(path: Path, fresh: bytes) -> bytes:
-    """The content of a private file; when it does not exist, it is created with `fresh`.
+    """Return the content of a private file; if it does not exist, it is created with `fresh`.
 
-    Of several processes that create it at once, one wins and all read the same bytes.
+    If several processes create it at once, one wins and all read the same bytes.
 
     Raises:
         ConfigurationError: The file cannot be read or written, or others may read it.
@@ -55,7 +55,7 @@ def read_or_create(path: Path, fresh: bytes) -> bytes:
 
 
 def write_new(path: Path, content: bytes, account: Account | None = None) -> None:
-    """Write a private file that must not exist yet, and hand it to an account."""
+    """Write a private file that must not exist yet, and make an account its owner."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         if account is not None and account.switched:
             os.fchown(file.fileno(), account.uid, account.groups[0])
@@ -65,12 +65,12 @@ def write_new(path: Path, content: bytes, account: Account | None = None) -> Non
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that only its owner can enter, and those above it that are missing likewise.
+    """Create a folder that only its owner can enter, and its missing parents likewise.
 
-    The mode that `Path.mkdir` is given holds for the last folder only.
+    The mode given to `Path.mkdir` applies to the last folder only.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: It cannot be created.
     """
     for one in [*reversed(folder.parents), folder]:
         if not one.is_dir():
@@ -85,11 +85,11 @@ def _check_mode(path: Path) -> None:
 def prepare_folder(folder: Path, account: Account) -> Path:
     """Create or check the data folder; returns its real path.
 
-    A folder that we make, that is empty or that holds our lock is ours: closed to others, or 0711 where the server
-    runs under another account and must pass. Any other folder keeps its mode.
+    A folder that is new, empty or holds Thresher's lock is closed to others, or gets mode 0711 if the server runs under
+    another account and must pass. Any other folder keeps its mode.
 
     Raises:
-        ConfigurationError: It belongs to someone else, others may write it, or the server could not enter it.
+        ConfigurationError: Someone else owns it, others may write it, or the server could not enter it.
     """
     with explained(folder):
         folder = folder.expanduser().resolve()

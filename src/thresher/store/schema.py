@@ -1,12 +1,15 @@
-"""Brings a database's schema to this code's revision, and says how the two compare.
+"""The database's schema: what it needs of a server, and its migration to this code's revision.
 
-Invariant: one migration at a time (an advisory lock), wholly or not at all (one transaction).
+Invariant: one migration at a time (an advisory lock), completely or not at all (one transaction). Everything that a
+server lacks is reported at once, each with a hint.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -16,14 +19,86 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from thresher.core import ConfigurationError, SchemaMismatch
+from thresher.core import ConfigurationError, SchemaMismatch, Settings
 from thresher.store.cluster import APPLICATION
-from thresher.store.failures import translated
-from thresher.store.requirements import check_server
+from thresher.store.connections import translated
 from thresher.store.tables import APPEND_ONLY, TENANT_TABLES
 
+_OLDEST_SERVER = 160000
+# 0.8 brought the iterative index scans that a search inside one tenant needs.
+_OLDEST_VECTOR = (0, 8)
+
+_VERSIONS = """
+select current_setting('server_version_num')::int as server,
+       current_setting('server_version') as server_name,
+       (select extversion from pg_extension where extname = 'vector') as installed,
+       (select default_version from pg_available_extensions where name = 'vector') as available
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerVersions:
+    """The versions of a server and its pgvector.
+
+    Attributes:
+        server: The server's version as a number, 160003 for 16.3.
+        server_name: The server's version as people write it.
+        installed: pgvector's version in this database; None if it was not created there.
+        available: pgvector's version on the server; None if its files are missing.
+    """
+
+    server: int
+    server_name: str
+    installed: str | None
+    available: str | None
+
+
+def check_server(connection: Connection, *, may_install: bool = False) -> ServerVersions:
+    """Refuse a server that is too old or has no usable pgvector.
+
+    Args:
+        connection: A connection to the database, in any role.
+        may_install: Whether the extension's files on the server are enough.
+
+    Raises:
+        ConfigurationError: Something is missing or too old.
+    """
+    versions = ServerVersions(*connection.exec_driver_sql(_VERSIONS).one())
+    vector = versions.installed or (versions.available if may_install else None)
+    lacking = [pair for pair in (_server_problem(versions), _vector_problem(versions, vector)) if pair]
+    if lacking:
+        raise ConfigurationError(" ".join(pair[0] for pair in lacking), hint=" ".join(pair[1] for pair in lacking))
+    return versions
+
+
+def _server_problem(versions: ServerVersions) -> tuple[str, str] | None:
+    if versions.server >= _OLDEST_SERVER:
+        return None
+    return (
+        f"The PostgreSQL server is version {versions.server_name}; Thresher needs 16 or newer.",
+        "Point THRESHER_DATABASE_URL to a newer server, or unset it to use the embedded one.",
+    )
+
+
+def _vector_problem(versions: ServerVersions, version: str | None) -> tuple[str, str] | None:
+    if version is None and versions.available is None:
+        return (
+            "The PostgreSQL server has no pgvector.",
+            "Install pgvector >= 0.8 on the server (for example the package postgresql-18-pgvector), then run "
+            "`create extension vector` in this database as a superuser.",
+        )
+    if version is None:
+        return "The database has no pgvector.", "Run `create extension vector` in this database."
+    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < _OLDEST_VECTOR:
+        return (
+            f"pgvector is version {version}; Thresher needs 0.8 or newer.",
+            "Install a newer pgvector on the server, then run `alter extension vector update`.",
+        )
+    return None
+
+
 _MIGRATIONS = Path(__file__).parent / "migrations"
-_LOCK = 7_266_273_710_482  # any number that no other program takes in this database
+_LOCK = 7_266_273_710_482  # a number that no other program uses in this database
 _GRANTS = """
 do $do$ begin
   execute format('revoke create, temporary on database %%I from public', current_database());
@@ -50,17 +125,17 @@ grant execute on function jobs.defer(text, bigint, bigint), jobs.cancel(bigint),
 
 
 def migrate(owner_url: str, *, application_role: str = APPLICATION, keep: bool = True) -> tuple[str | None, str]:
-    """Bring the schema to this code's revision and give the application role its rights.
+    """Migrate the schema to this code's revision and grant the application role its rights.
 
     Running it again, or on several replicas at once, is safe.
 
     Args:
-        owner_url: Address of the database for the role that owns (or shall own) the tables.
-        application_role: The role of `THRESHER_DATABASE_URL`; it gets rows and functions, no table of its own.
-        keep: False rolls everything back in the end: a rehearsal.
+        owner_url: Address of the database for the role that owns (or will own) the tables.
+        application_role: The role of `THRESHER_DATABASE_URL`; it gets rights on rows and functions, and owns no table.
+        keep: False rolls everything back in the end: a dry run.
 
     Returns:
-        The revision that the database had (None: no schema of ours), and the one that it has now.
+        The revision before (None without a schema of Thresher) and after.
 
     Raises:
         SchemaMismatch: The database is newer than this code, or too old to be upgraded.
@@ -74,7 +149,8 @@ def migrate(owner_url: str, *, application_role: str = APPLICATION, keep: bool =
             before = current_revision(connection)
             check_revision(before, for_migration=True)
             with _explained(connection, application_role):
-                _ensure_vector(connection)
+                if check_server(connection, may_install=True).installed is None:
+                    connection.exec_driver_sql("create extension vector")
                 if before != head_revision():
                     _upgrade(connection)
                 _grant(connection, application_role)
@@ -85,8 +161,31 @@ def migrate(owner_url: str, *, application_role: str = APPLICATION, keep: bool =
         engine.dispose()
 
 
+def migrate_external(settings: Settings, *, keep: bool = True) -> tuple[str | None, str]:
+    """Migrate an external database, for `thresher migrate`.
+
+    Args:
+        settings: With both addresses.
+        keep: False rolls everything back in the end.
+
+    Returns:
+        The revision before (None without a schema of Thresher) and after.
+
+    Raises:
+        ConfigurationError: One of the two addresses is missing, or the owner lacks a right.
+    """
+    if settings.migration_url is None or settings.database_url is None:
+        raise ConfigurationError(
+            "To migrate an external database, two addresses are needed.",
+            hint="Set THRESHER_MIGRATION_URL (owner role) and THRESHER_DATABASE_URL (application role). The embedded "
+            "database migrates itself at each start.",
+        )
+    role = application_role(settings.database_url.get_secret_value())
+    return migrate(settings.migration_url.get_secret_value(), application_role=role, keep=keep)
+
+
 def application_role(database_url: str) -> str:
-    """The role in an address, for `migrate`'s `application_role`.
+    """Return the role in an address, for `migrate`'s `application_role`.
 
     Raises:
         ConfigurationError: The address cannot be read, or names no role.
@@ -104,12 +203,12 @@ def application_role(database_url: str) -> str:
 
 @cache
 def head_revision() -> str:
-    """The revision that this code works with."""
+    """Return this code's revision."""
     return _revisions()[-1]
 
 
 def current_revision(connection: Connection) -> str | None:
-    """The revision of a database; None when it has no schema of ours."""
+    """Return the revision of a database; None without a schema of Thresher."""
     if connection.exec_driver_sql("select to_regclass('alembic_version')").scalar_one() is None:
         return None
     return connection.exec_driver_sql("select version_num from alembic_version").scalar_one_or_none()
@@ -120,7 +219,7 @@ def check_revision(found: str | None, *, for_migration: bool = False) -> None:
 
     Args:
         found: The database's revision.
-        for_migration: An older schema is then what is expected.
+        for_migration: Accept an older schema.
 
     Raises:
         SchemaMismatch: It is older (or absent) or newer than this code, or too old to be upgraded.
@@ -147,7 +246,7 @@ def check_revision(found: str | None, *, for_migration: bool = False) -> None:
 
 @cache
 def _revisions() -> tuple[str, ...]:
-    """All revisions in order, from the names of their files: `r0019_baseline.py`."""
+    """Return all revisions in order, from the names of their files: `r0019_baseline.py`."""
     return tuple(sorted(path.stem[1:5] for path in (_MIGRATIONS / "versions").glob("r[0-9]*.py")))
 
 
@@ -156,15 +255,10 @@ def _upgrade(connection: Connection) -> None:
     from alembic.config import Config  # noqa: PLC0415 - as above
 
     config = Config(attributes={"connection": connection})
-    # The file's parser takes a lone % for a reference.
+    # The file's parser takes a single % for a reference.
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     command.upgrade(config, "head")
-
-
-def _ensure_vector(connection: Connection) -> None:
-    if check_server(connection, may_install=True).installed is None:
-        connection.exec_driver_sql("create extension vector")
 
 
 def _grant(connection: Connection, role: str) -> None:

@@ -1,40 +1,119 @@
-"""Seals what must not be readable in the database, and cleans and masks texts before they are stored.
+"""Secrets: sealed values, the passwords of the embedded server's roles, and masked texts.
 
-Invariant: neither the key nor what was sealed appears in any message or representation. A secret that is known by its
-form is masked before a text is cut.
+Invariant: neither a key, a password nor a sealed value appears in any message or representation. A secret that is
+recognised by its form is masked before a text is cut. Passwords are created once, before the cluster; if their file is
+lost, the owner of the data sets new ones.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import hashlib
 import hmac
-from collections.abc import Sequence
-from typing import Self
+import json
+import secrets
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from thresher.core import ConfigurationError, Settings, mask_text
-from thresher.store.account import server_account
+from thresher.core import ConfigurationError, Settings, StoreError, mask_text
+from thresher.store.account import Account, child_environment, server_account
+from thresher.store.cluster import ADMIN, APPLICATION, OWNER, Layout
 from thresher.store.private import prepare_folder, read_or_create
+from thresher.store.programs import Binaries
+
+
+@dataclass(frozen=True, slots=True)
+class Passwords:
+    """Random passwords of the three roles; never shown."""
+
+    admin: str
+    owner: str
+    application: str
+
+    def __repr__(self) -> str:
+        return "Passwords(***)"
+
+
+def new_passwords() -> Passwords:
+    """Return three random passwords."""
+    return Passwords(secrets.token_urlsafe(24), secrets.token_urlsafe(24), secrets.token_urlsafe(24))
+
+
+def load_passwords(layout: Layout, fresh: Passwords) -> Passwords:
+    """Read the passwords; if there are none yet, `fresh` is stored.
+
+    Raises:
+        ConfigurationError: The file is damaged, or readable to others.
+    """
+    content = read_or_create(layout.passwords, json.dumps(asdict(fresh)).encode())
+    try:
+        return Passwords(**json.loads(content))
+    except (ValueError, TypeError):
+        raise ConfigurationError(
+            f"The file {layout.passwords} is damaged.",
+            hint="Restore it from a backup, or remove it: new passwords are then made.",
+        ) from None
+
+
+async def reset_passwords(cluster: Path, binaries: Binaries, account: Account, passwords: Passwords) -> None:
+    """Set all three passwords in a cluster that is not running, without the old ones.
+
+    Raises:
+        StoreError: The programs refused.
+    """
+    # Passwords come from `token_urlsafe` and need no quoting; the superuser is last, as its password opens the rest.
+    words = ((OWNER, passwords.owner), (APPLICATION, passwords.application), (ADMIN, passwords.admin))
+    process = await asyncio.create_subprocess_exec(
+        *(binaries.program("postgres"), "--single", "-D", str(cluster), "postgres"),
+        stdin=PIPE,
+        stdout=DEVNULL,
+        stderr=DEVNULL,
+        cwd=cluster,
+        env=child_environment(),
+        **account.options(),
+    )
+    await process.communicate("".join(f"alter role {role} password '{word}'\n" for role, word in words).encode())
+    if process.returncode != 0:
+        raise StoreError(
+            f"New passwords could not be set (code {process.returncode}).",
+            hint="Restore the file postgres.json in the data folder from a backup.",
+        )
+
 
 _TEXT = 4_000
-"""Characters of a message that are kept: rows wait in memory."""
+"""Most characters of a message that are kept: rows wait in memory."""
 
 
 def message_of(texts: Sequence[str], settings: Settings) -> str | None:
-    """What a row holds of the words that were asked: nothing, unless the setting says so; never a secret."""
+    """Return the message text for a log row: None unless the setting allows texts, and without secrets."""
     if settings.log_text == "off":
         return None
-    # Masked before the cut, since half a secret is one still; and only so much, for that is work.
+    # Masked before the cut, since half a secret is still one; limited, since masking takes time.
     text = mask_text(clean("\n".join(texts)[: 2 * _TEXT]))
     return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
 
 
 def clean(text: str) -> str:
-    """The text without what PostgreSQL cannot hold."""
+    """Return the text without characters that PostgreSQL cannot store."""
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def clean_json(value: Any) -> Any:
+    """Return a JSON value without what PostgreSQL cannot store in one."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(key)): clean_json(one) for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
+    if isinstance(value, list | tuple):
+        return [clean_json(one) for one in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+    return value
 
 
 _FILE = "secret.key"
@@ -63,7 +142,7 @@ class SecretBox:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
-        """Use `THRESHER_SECRET_KEY`, or else the key file in the data folder, which is made when it is missing.
+        """Use `THRESHER_SECRET_KEY`, or else the key file in the data folder, which is created if it does not exist.
 
         Raises:
             ConfigurationError: The key is malformed, or the file is unreadable or readable to others.
@@ -78,7 +157,7 @@ class SecretBox:
         return self._fernet.encrypt(value.encode() if isinstance(value, str) else value)
 
     def open(self, sealed: bytes) -> str:
-        """Decrypt what `seal` returned, as UTF-8 text.
+        """Decrypt the result of `seal`, as UTF-8 text.
 
         Raises:
             ConfigurationError: It was sealed with another key, or was damaged.
@@ -89,22 +168,22 @@ class SecretBox:
             raise ConfigurationError(
                 "A sealed value cannot be opened with this secret key.",
                 hint=f"Set THRESHER_SECRET_KEY (or restore the file {_FILE} in the data folder) to the key that it was "
-                "sealed with, or add the server again to seal its secrets anew.",
+                "sealed with, or add the server again to seal its secrets again.",
             ) from None
 
     def keyed_hash(self, value: str, scope: str) -> bytes:
-        """Keyed BLAKE2b of a text, 32 bytes: equal texts of a scope are known, and nobody without the key tries texts.
+        """Keyed BLAKE2b of a text, 32 bytes: equal texts of a scope have equal hashes; guessing a text needs the key.
 
         Args:
             value: The text; lone surrogates, which UTF-8 cannot hold, count as question marks.
-            scope: What it may be compared in, such as a tenant, without a zero byte: the same text has another hash in
-                another one.
+            scope: The scope of comparison, such as a tenant, without a zero byte: the same text has another hash in
+                another scope.
         """
         text = f"{scope}\0{value}".encode("utf-8", "replace")
         return hashlib.blake2b(text, key=self._hashing, digest_size=32).digest()
 
     def signing_key(self, purpose: str) -> bytes:
-        """A key of 32 bytes for one purpose, from which neither the secret key nor that of another purpose follows."""
+        """Return a key of 32 bytes for one purpose; it reveals neither the secret key nor the other keys."""
         return hmac.digest(self._key, f"thresher: {purpose}".encode(), "sha256")
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
-"""Where the embedded server listens: a Unix socket in a folder closed to others, or loopback TCP on Windows.
+"""The address of the embedded server: a Unix socket in a folder closed to others, or loopback TCP on Windows.
 
-Invariant: nobody but the server's account can reach the socket, and no TCP port is open where sockets exist.
+Invariant: only the server's account can reach the socket, and no TCP port is open where sockets exist.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _LONGEST = 103
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """Where a server listens.
+class ServerAddress:
+    """The address of the embedded server.
 
     Attributes:
         host: The socket's folder, or 127.0.0.1.
@@ -38,12 +38,12 @@ class Address:
     port: int
 
     def url(self, role: str, password: str, database: str) -> str:
-        """The libpq address of a database for a role."""
+        """Return the libpq address of a database for a role."""
         where = urlencode({"host": self.host, "port": self.port}, quote_via=quote)
         return f"postgresql://{role}:{quote(password)}@/{quote(database)}?{where}"
 
     def options(self) -> dict[str, str]:
-        """The server settings that make it listen here and nowhere else."""
+        """Return the server settings that make it listen only here."""
         if sys.platform == "win32":
             return {"listen_addresses": self.host, "port": str(self.port)}
         folder = self.host.replace('"', '""')
@@ -55,15 +55,15 @@ class Address:
         }
 
 
-def choose_address(layout: Layout, account: Account) -> Address:
-    """Make the socket's folder, free of leftovers; call it only while no server of this data folder runs.
+def choose_address(layout: Layout, account: Account) -> ServerAddress:
+    """Create the socket's folder without leftovers; call this only while no server of this data folder runs.
 
     Raises:
-        ConfigurationError: The folder cannot be made, or every path would be too long for a socket.
+        ConfigurationError: The folder cannot be created, or every path would be too long for a socket.
     """
-    if sys.platform == "win32":  # not run in our tests: no Windows machine at hand
+    if sys.platform == "win32":  # not run by the tests
         with socket.create_server(("127.0.0.1", 0)) as probe:
-            return Address("127.0.0.1", probe.getsockname()[1])
+            return ServerAddress("127.0.0.1", probe.getsockname()[1])
     folder = layout.sockets if _fits(layout.sockets) else _short_folder(layout, account)
     with explained(layout.root):
         if not folder.exists():
@@ -72,10 +72,10 @@ def choose_address(layout: Layout, account: Account) -> Address:
         folder.chmod(0o700)
         for leftover in folder.glob(".s.PGSQL.*"):
             leftover.unlink()
-    return Address(str(folder), PORT)
+    return ServerAddress(str(folder), PORT)
 
 
-def remove_address(layout: Layout, address: Address) -> None:
+def remove_address(layout: Layout, address: ServerAddress) -> None:
     """Remove a socket folder outside the data folder, once the server has stopped."""
     if sys.platform != "win32" and Path(address.host) != layout.sockets:
         shutil.rmtree(address.host, ignore_errors=True)
@@ -86,7 +86,7 @@ def _fits(folder: Path) -> bool:
 
 
 def _short_folder(layout: Layout, account: Account) -> Path:
-    """A folder of the same name each time, so that a killed owner leaves one and not many."""
+    """Return a folder of the same name each time, so that killed owners leave only one."""
     name = f"thresher-{hashlib.sha256(str(layout.root).encode()).hexdigest()[:16]}"
     for parent in (Path(tempfile.gettempdir()), Path("/tmp")):  # noqa: S108 - a TMPDIR may be too long itself
         folder = parent / name

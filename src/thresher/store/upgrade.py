@@ -1,7 +1,7 @@
 """Moves a cluster to a newer major version of PostgreSQL.
 
-Invariant: the old cluster is copied and left as it is until the new one has answered; the new one appears under its
-name in one step. A move that was killed starts over.
+Invariant: the old cluster is copied and not changed until the new one has answered; the new one appears under its name
+in one step. A move that was killed starts over.
 """
 
 from __future__ import annotations
@@ -14,25 +14,24 @@ from pathlib import Path
 
 from thresher.core import ConfigurationError, event
 from thresher.store.account import Account
-from thresher.store.binaries import Binaries
-from thresher.store.children import run_program
 from thresher.store.cluster import ADMIN, DATABASE, Layout, create_cluster
-from thresher.store.passwords import Passwords
 from thresher.store.postmaster import Postmaster, Progress, clear_leftovers
-from thresher.store.sockets import Address
+from thresher.store.programs import Binaries, run_program
+from thresher.store.secrets import Passwords
+from thresher.store.sockets import ServerAddress
 
 _logger = logging.getLogger("thresher.store")
 
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """One move from an older cluster to a newer one.
+    """A move from an older cluster to a newer one.
 
     Attributes:
-        layout: Where the clusters lie.
+        layout: The layout of the data folder.
         old: The programs that wrote the data.
-        new: The programs that shall serve it.
-        account: Whom they run as.
+        new: The programs that will serve it.
+        account: The account that runs them.
         address: Where the servers listen meanwhile.
     """
 
@@ -40,10 +39,10 @@ class Upgrade:
     old: Binaries
     new: Binaries
     account: Account
-    address: Address
+    address: ServerAddress
 
     async def run(self, passwords: Passwords, progress: Progress | None) -> None:
-        """Move the data; afterwards both clusters are there, and the new one is complete.
+        """Move the data; afterwards both clusters exist, and the new one is complete.
 
         Raises:
             StoreError: A program failed; the old cluster is unharmed.
@@ -62,7 +61,7 @@ class Upgrade:
         event(_logger, "database moved", major=self.new.major, seconds=round(time.monotonic() - started, 3))
 
     async def _settle(self, source: Path, check_url: str, progress: Progress | None) -> None:
-        """Bring the old cluster to rest: `pg_upgrade` refuses one that was not shut down in order."""
+        """Shut the old cluster down cleanly: `pg_upgrade` refuses any other."""
         await clear_leftovers(source)
         postmaster = Postmaster(source, self.old, self.account, self.address, self.layout.log)
         try:
@@ -86,7 +85,7 @@ class Upgrade:
         return self.layout.server / f"{self.new.major}.upgrade"
 
     def _work(self) -> Path:
-        """A folder for the scripts that `pg_upgrade` writes where it stands."""
+        """Return the working folder of `pg_upgrade`, which writes scripts there."""
         folder = self.layout.work
         if not folder.exists():
             folder.mkdir(mode=0o700)
@@ -95,7 +94,7 @@ class Upgrade:
 
 
 def older_cluster(layout: Layout, major: int) -> int | None:
-    """The version to move from; None when the wanted cluster is there, or there is none at all.
+    """Return the version to move from; None if the wanted cluster exists, or none at all.
 
     Raises:
         ConfigurationError: The data was written by a newer version than the wanted one.
@@ -110,7 +109,7 @@ def older_cluster(layout: Layout, major: int) -> int | None:
 
 
 def remove_older(layout: Layout, major: int) -> None:
-    """Remove what is older than the cluster that now serves."""
+    """Remove the clusters that are older than the one in use."""
     for older in layout.majors():
         if older < major:
             shutil.rmtree(layout.cluster(older))

@@ -10,7 +10,7 @@ from typing_extensions import Doc
 from thresher.verbs.declaration import Kind
 
 if TYPE_CHECKING:
-    from thresher.audit import Entries, Verification
+    from thresher.audit import AuditPage, Verification
     from thresher.jobs import Job
     from thresher.knowledge.tools import DropInReport
     from thresher.store import KeyInfo
@@ -81,7 +81,7 @@ async def sql_activity_log(
     allowed: Annotated[bool | None, Doc("false: only refused statements")] = None,
     limit: Annotated[int, Ge(1), Le(500)] = 50,
     cursor: Annotated[str, Doc("Of the last answer: what it left out")] = "",
-) -> Entries:
+) -> AuditPage:
     """Which statements were asked, by whom, what was decided and what came of them; newest first.
 
     Raises:

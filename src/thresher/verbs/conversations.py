@@ -12,7 +12,7 @@ from typing_extensions import Doc
 from thresher.verbs.declaration import Kind
 
 if TYPE_CHECKING:
-    from thresher.agent import Answer, Checked, Model, Points, Prompt, SettingsView, Thread, ThreadPage
+    from thresher.agent import AgentPrompt, AssistantAnswer, Model, ModelCheck, Points, SettingsView, Thread, ThreadPage
     from thresher.verbs.request import Request
 
 ASSISTANT = Kind("assistant", "thresher.agent")
@@ -44,7 +44,7 @@ async def ask(
     session_id: Annotated[
         str | None, Doc("Identifies the conversation, as its last answer did; without one, a new one begins")
     ] = None,
-) -> Answer:
+) -> AssistantAnswer:
     """What is known about a question, over every kind that is installed, without a model.
 
     Raises:
@@ -280,7 +280,7 @@ async def remove_model(request: Request, name: ModelName) -> str:
 
 
 @SETTINGS.verb("read")
-async def check_model(request: Request, name: ModelName) -> Checked:
+async def check_model(request: Request, name: ModelName) -> ModelCheck:
     """Ask a model something harmless, also while it is disabled; how long it took, and what it says.
 
     Raises:
@@ -290,7 +290,7 @@ async def check_model(request: Request, name: ModelName) -> Checked:
 
 
 @PROMPTS.verb("read", key="prompts")
-async def list_prompts(request: Request) -> tuple[Prompt, ...]:
+async def list_prompts(request: Request) -> tuple[AgentPrompt, ...]:
     """The prompts as they are in force: when each is used, and whether its text is the shipped one."""
     return await request.services.prompts.list(request.caller)
 
@@ -300,7 +300,7 @@ async def show_prompt(
     request: Request,
     name: PromptName,
     version: Annotated[int | None, Doc("The one in force by default; 0 is the shipped one")] = None,
-) -> Prompt:
+) -> AgentPrompt:
     """A prompt as it is in force, or once was.
 
     Raises:
@@ -317,7 +317,7 @@ async def set_prompt(
     expected: Annotated[
         Annotated[int, Ge(0)] | None, Doc("The version that the text was made from; fails if another is in force")
     ] = None,
-) -> Prompt:
+) -> AgentPrompt:
     """Give a prompt the tenant's own text, from the next message on.
 
     Raises:
@@ -330,7 +330,7 @@ async def set_prompt(
 
 
 @PROMPTS.verb("write", idempotent=True)
-async def reset_prompt(request: Request, name: PromptName) -> Prompt:
+async def reset_prompt(request: Request, name: PromptName) -> AgentPrompt:
     """Go back to the shipped text; the tenant's own stays as a version.
 
     Raises:
@@ -342,7 +342,7 @@ async def reset_prompt(request: Request, name: PromptName) -> Prompt:
 
 
 @PROMPTS.verb("read", key="versions")
-async def list_prompt_versions(request: Request, name: PromptName) -> tuple[Prompt, ...]:
+async def list_prompt_versions(request: Request, name: PromptName) -> tuple[AgentPrompt, ...]:
     """The versions of a prompt, newest first, at most 200 of them; the shipped one is the last.
 
     Raises:

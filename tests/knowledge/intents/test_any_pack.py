@@ -12,14 +12,11 @@ from hypothesis import strategies as st
 
 from tests.knowledge.intents.test_reader import written
 from thresher.core import InvalidInput
-from thresher.knowledge.intents.encodings import decoded
-from thresher.knowledge.intents.folders import digest_of
-from thresher.knowledge.intents.frontmatter import split
+from thresher.knowledge.intents.files import decoded, digest_of
+from thresher.knowledge.intents.front_matter import is_name, name_of, split
 from thresher.knowledge.intents.globs import fits, globs_of
 from thresher.knowledge.intents.models import PackProblem
-from thresher.knowledge.intents.naming import is_name, name_of
-from thresher.knowledge.intents.phrases import lines_of
-from thresher.knowledge.intents.reader import read_pack
+from thresher.knowledge.intents.reader import described_lines, read_pack
 from thresher.scanner import scan_rules
 
 PIECES = """---|name: a|name:|description: b: c|metadata:|  key: value|- item|\t- x|&a *a|{|]|globs: **/*.ts
@@ -49,7 +46,7 @@ def test_any_octets_are_decoded(octets: bytes) -> None:
 @given(ODD, st.text(max_size=20))
 def test_any_words_are_taken(text: str, name: str) -> None:
     """Descriptions, names and patterns of any sort, and any text under the scanner."""
-    positive, negative = lines_of(text)
+    positive, negative = described_lines(text)
 
     assert all(line.strip() for line in (*positive, *negative))
     assert is_name(name_of(name))

@@ -1,4 +1,4 @@
-"""Searching places for packs, and what becomes of those that were found."""
+"""Searching locations for packs, and what becomes of those that were found."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ import pytest
 
 from tests.knowledge.intents.test_reader import written
 from thresher.core import Conflict, NotFound, load_settings
-from thresher.knowledge.intents.assembly import assemble, is_dangerous
-from thresher.knowledge.intents.discovery import discover
+from thresher.knowledge.intents.client_files import install_lines
+from thresher.knowledge.intents.discovery import (
+    FolderWatch,
+    PackLocation,
+    Sources,
+    discover,
+    installed_packs,
+    sources_of,
+)
 from thresher.knowledge.intents.files import file_of
-from thresher.knowledge.intents.installing import install_lines
-from thresher.knowledge.intents.models import Found, Origin
-from thresher.knowledge.intents.sources import Place, Sources, installed_packs, sources_of
-from thresher.knowledge.intents.watching import Watch
+from thresher.knowledge.intents.models import FoundPacks, Origin
+from thresher.knowledge.intents.views import assemble, is_dangerous
 
 ROOT_ONLY = "an account that may read everything notices nothing"
 
@@ -30,9 +35,9 @@ def skill(folder: Path, name: str, rules: str = "Do it well.", description: str 
     return written(folder / name, SKILL_dot_md=text)
 
 
-def found_in(*places: tuple[Path, Origin]) -> Found:
+def found_in(*locations: tuple[Path, Origin]) -> FoundPacks:
     """What lies in these folders."""
-    return discover(Place(path, origin) for path, origin in places)
+    return discover(PackLocation(path, origin) for path, origin in locations)
 
 
 def test_packs_are_found_in_every_place_of_a_person_and_a_project(tmp_path: Path) -> None:
@@ -47,7 +52,7 @@ def test_packs_are_found_in_every_place_of_a_person_and_a_project(tmp_path: Path
     written(repository / ".github/instructions", deep__py_dot_instructions_dot_md="---\napplyTo: '**/*.py'\n---\nType.")
     skill(tmp_path / ".agents/skills", "outside")
 
-    found = discover(Sources(home=home).places(str(repository / "web")))
+    found = discover(Sources(home=home).locations(str(repository / "web")))
 
     assert found.problems == ()
     assert [(pack.name, pack.origin) for pack in found.packs] == [
@@ -91,7 +96,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     assert [pack.name for pack in found.packs] == ["good"]
     assert sorted(problem.path.name for problem in found.problems) == ["good", "pipe", "pipe.mdc", "socket"]
     assert {problem.message for problem in found.problems if problem.path.name in ("pipe", "socket")} == {
-        "SKILL.md cannot be read: it is no regular file."
+        "SKILL.md cannot be read: it is not a regular file."
     }
 
 
@@ -130,14 +135,14 @@ def test_rules_linked_from_outside_are_refused(tmp_path: Path) -> None:
 def test_a_linked_pack_is_followed_for_a_person_but_not_out_of_a_project(tmp_path: Path) -> None:
     """Installers link skill folders into a home; a project that links out of itself could name anything."""
     elsewhere = skill(tmp_path / "elsewhere", "shared")
-    for place in ("home/.claude/skills", "project/.claude/skills"):
-        (tmp_path / place).mkdir(parents=True)
-        (tmp_path / place / "shared").symlink_to(elsewhere)
+    for location in ("home/.claude/skills", "project/.claude/skills"):
+        (tmp_path / location).mkdir(parents=True)
+        (tmp_path / location / "shared").symlink_to(elsewhere)
     inner = skill(tmp_path / "project/tools", "own")
     (tmp_path / "project/.claude/skills/own").symlink_to(inner)
 
-    user = discover(Sources(home=tmp_path / "home").places())
-    project = discover(Sources().places(str(tmp_path / "project")))
+    user = discover(Sources(home=tmp_path / "home").locations())
+    project = discover(Sources().locations(str(tmp_path / "project")))
 
     assert [pack.path for pack in user.packs] == [elsewhere]
     assert [pack.path for pack in project.packs] == [inner]
@@ -151,11 +156,11 @@ def test_a_project_cannot_send_the_search_elsewhere(tmp_path: Path) -> None:
     for name, target in (("one/.claude/skills", "elsewhere"), ("two/.claude/skills/x", "elsewhere")):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).symlink_to(tmp_path / target)
-    places = [place for name in ("one", "two") for place in Sources().places(str(tmp_path / name))]
-    watch = Watch(places)
+    locations = [location for name in ("one", "two") for location in Sources().locations(str(tmp_path / name))]
+    watch = FolderWatch(locations)
     watch.changed()
 
-    found = discover(places)
+    found = discover(locations)
     skill(tmp_path / "elsewhere/deep", "further")
 
     assert found.packs == ()
@@ -180,7 +185,7 @@ def test_a_part_of_a_repository_may_link_to_another(tmp_path: Path) -> None:
     (tmp_path / "web/.agents/skills").mkdir(parents=True)
     (tmp_path / "web/.agents/skills/one").symlink_to(shared)
 
-    found = discover(Sources().places(str(tmp_path / "web")))
+    found = discover(Sources().locations(str(tmp_path / "web")))
 
     assert [pack.path for pack in found.packs] == [shared]
 
@@ -199,7 +204,7 @@ def test_a_pack_that_two_places_lead_to_is_read_once(tmp_path: Path) -> None:
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude/skills").symlink_to(tmp_path / ".agents/skills")
 
-    found = discover(Sources(home=tmp_path).places(str(tmp_path)))
+    found = discover(Sources(home=tmp_path).locations(str(tmp_path)))
 
     assert [(pack.name, pack.origin) for pack in found.packs] == [("one", "user")]
     assert found.problems == ()
@@ -332,7 +337,7 @@ def test_of_a_projects_folders_the_innermost_wins(tmp_path: Path) -> None:
         skill(tmp_path / "web/.claude/skills", "git", "x"),
     )
     (tmp_path / ".git").mkdir()
-    found = discover(Sources().places(str(tmp_path / "web")))
+    found = discover(Sources().locations(str(tmp_path / "web")))
 
     packs = assemble(found, {str(pack.path): pack.digest for pack in found.packs})
 
@@ -365,7 +370,7 @@ def test_what_did_not_change_is_not_taken_apart_again(tmp_path: Path) -> None:
     first = found_in((tmp_path, "user"))
     skill(tmp_path, "two", rules="Other rules.")
 
-    second = discover([Place(tmp_path, "user")], first)
+    second = discover([PackLocation(tmp_path, "user")], first)
 
     assert [pack is old for pack, old in zip(second.packs, first.packs, strict=True)] == [True, True, False]
     assert second.problems == first.problems
@@ -374,7 +379,7 @@ def test_what_did_not_change_is_not_taken_apart_again(tmp_path: Path) -> None:
 def test_a_watch_sees_what_changes(tmp_path: Path) -> None:
     """A new pack, a changed file, a removed one; and nothing where nothing happened."""
     now = [0.0]
-    watch = Watch([Place(tmp_path / "packs", "user")], clock=lambda: now[0])
+    watch = FolderWatch([PackLocation(tmp_path / "packs", "user")], clock=lambda: now[0])
     looks = [watch.changed(), watch.changed()]
     folder = skill(tmp_path / "packs", "one")
     looks.append(watch.changed())
@@ -391,7 +396,7 @@ def test_a_watch_sees_what_changes(tmp_path: Path) -> None:
 def test_a_watch_is_due_every_two_seconds(tmp_path: Path) -> None:
     """Between two looks, asking costs a comparison."""
     now = [0.0]
-    watch = Watch([Place(tmp_path, "user")], clock=lambda: now[0])
+    watch = FolderWatch([PackLocation(tmp_path, "user")], clock=lambda: now[0])
     due = [watch.is_due()]
     watch.changed()
     due.append(watch.is_due())
@@ -421,12 +426,12 @@ def test_an_installed_package_offers_packs_without_being_imported(
 
 
 def test_settings_name_more_places(tmp_path: Path) -> None:
-    """`THRESHER_PACKS` may name a folder of packs, a pack or a rule file; a place that is not there is a problem."""
+    """`THRESHER_PACKS` may name a folder of packs, a pack or a rule file; a location that is not there is a problem."""
     pack, rule = skill(tmp_path / "team", "one"), written(tmp_path, a_dot_mdc="Rules.") / "a.mdc"
     settings = load_settings(packs=os.pathsep.join(map(str, (pack, rule, tmp_path / "gone"))), home_packs="off")
 
     sources = sources_of(settings)
-    found = discover(sources.places())
+    found = discover(sources.locations())
 
     assert sources.home is None
     assert [(item.name, item.origin) for item in found.packs] == [("one", "configured"), ("a", "configured")]
@@ -440,7 +445,7 @@ def test_the_rule_that_asks_for_process_prompt_is_no_pack(tmp_path: Path) -> Non
     install_lines("cursor", tmp_path / "ours")
     written(theirs.parent, thresher_dot_mdc="Our own rules.")
 
-    found = [discover(Sources().places(str(path.parents[2]))) for path in (ours, theirs)]
+    found = [discover(Sources().locations(str(path.parents[2]))) for path in (ours, theirs)]
 
     assert ours.is_file()
     assert [len(item.packs) for item in found] == [0, 1]

@@ -12,7 +12,7 @@ import yaml
 from tests.knowledge.intents.books import WHOLE, pack_at
 from thresher.core import Conflict, InvalidInput
 from thresher.knowledge.intents import Pack, export_skills, read_pack
-from thresher.knowledge.intents.exporting import LEDGER
+from thresher.knowledge.intents.client_files import LEDGER
 
 FIELDS = {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from thresher.knowledge.intents.router.history import PERHAPS, SURELY, WHOLLY, earlier_turn, leans
+from thresher.knowledge.intents.router.cues import PERHAPS, SURELY, WHOLLY, earlier_turn, leans
 from thresher.knowledge.intents.router.pieces import pieces_of
 
 

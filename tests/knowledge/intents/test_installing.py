@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from thresher.core import InvalidInput
 from thresher.knowledge.intents import install_lines, remove_lines
-from thresher.knowledge.intents.installing import BEGIN, END, FILES, Client, with_lines, without_lines
+from thresher.knowledge.intents.client_files import BEGIN, END, FILES, Client, with_lines, without_lines
 
 CLIENTS: list[Client] = ["copilot", "cursor", "claude", "agents"]
 TEXTS = [

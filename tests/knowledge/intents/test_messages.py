@@ -16,13 +16,11 @@ import numpy as np
 import pytest
 
 from thresher.embedding import Encoder, Matrix
-from thresher.knowledge.intents.router.deciding import decide
-from thresher.knowledge.intents.router.everyday import EVERYDAY
-from thresher.knowledge.intents.router.fitted import Fitted
+from thresher.knowledge.intents.router.decision import decide
+from thresher.knowledge.intents.router.fitted import Fitted, score
 from thresher.knowledge.intents.router.fitting import fit
 from thresher.knowledge.intents.router.pieces import pieces_of
-from thresher.knowledge.intents.router.records import Training, Vectors
-from thresher.knowledge.intents.router.scoring import score
+from thresher.knowledge.intents.router.records import EVERYDAY, Training, Vectors
 from thresher.packs import BUILT_IN
 
 MESSAGES: dict[str, Any] = json.loads(Path(__file__).with_name("messages.json").read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.knowledge.intents.nearness import near_by_vectors, near_by_words, plain_line
+from thresher.knowledge.intents.line_checks import near_by_vectors, near_by_words, plain_line
 
 WORDS = st.lists(st.sampled_from("abcdefgh"), max_size=7).map(" ".join)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from thresher.knowledge.intents.router.negation import MAX_REFUSALS, split_negation
+from thresher.knowledge.intents.router.cues import MAX_REFUSALS, split_negation
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from thresher.knowledge.intents.router.joints import joints_of
+from thresher.knowledge.intents.router.cues import joints_of
 from thresher.knowledge.intents.router.pieces import MAX_JOINTS, MAX_QUERIES, MAX_SPANS, MAX_TEXTS, pieces_of
 
 

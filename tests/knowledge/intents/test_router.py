@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from thresher.core import InvalidInput
-from thresher.knowledge.intents.router.fitted import Fitted, unpacked
+from thresher.knowledge.intents.router.fitted import Fitted, score, unpacked
 from thresher.knowledge.intents.router.fitting import fit
 from thresher.knowledge.intents.router.lexicon import lexicon_of, score_words
 from thresher.knowledge.intents.router.records import Training, Vectors
-from thresher.knowledge.intents.router.scoring import score
 
 DIMENSION = 32
 

@@ -8,7 +8,7 @@ import pytest
 
 from thresher.core import Conflict, InvalidInput
 from thresher.knowledge.intents import lint, new_pack, read_pack, subject_at
-from thresher.knowledge.intents.sections import SECTIONS
+from thresher.knowledge.intents.rule_book import SECTIONS
 
 
 def test_a_new_pack_is_read_and_every_section_is_still_empty(tmp_path: Path) -> None:

@@ -9,13 +9,10 @@ import pytest
 
 from tests.knowledge.intents.test_reader import written
 from thresher.core import InvalidInput
-from thresher.knowledge.intents.encodings import decoded
-from thresher.knowledge.intents.frontmatter import split
+from thresher.knowledge.intents.files import decoded
+from thresher.knowledge.intents.front_matter import Unreadable, is_name, name_of, parsed, split
 from thresher.knowledge.intents.models import Pack
-from thresher.knowledge.intents.naming import is_name, name_of
-from thresher.knowledge.intents.phrases import lines_of
-from thresher.knowledge.intents.reader import read_pack
-from thresher.knowledge.intents.yaml_subset import Unreadable, parsed
+from thresher.knowledge.intents.reader import described_lines, read_pack
 
 PLAIN = "---\nname: notes\ndescription: Take notes\n---\nWrite it down.\n"
 
@@ -57,7 +54,7 @@ def read(folder: Path, text: str | bytes) -> tuple[Pack, str]:
         (PLAIN.replace("Take notes", "word " * 300), "more than 1,024"),
         (PLAIN.replace("---\nWrite", f"compatibility: {'c' * 501}\n---\nWrite"), "more than 500"),
         (PLAIN.replace("---\nWrite", "metadata:\n  a: {b: c}\n---\nWrite"), "metadata 'a'"),
-        (PLAIN.replace("---\nWrite", "metadata: none\n---\nWrite"), "metadata is no list"),
+        (PLAIN.replace("---\nWrite", "metadata: none\n---\nWrite"), "metadata is not a list"),
         ("Write it down.\n", "no front matter"),
         (PLAIN.encode().replace(b"it", b"it \xe9\xff"), "Windows-1252"),
     ],
@@ -208,7 +205,7 @@ def test_a_pack_that_is_nothing_is_refused(tmp_path: Path) -> None:
 )
 def test_descriptions_yield_lines(description: str, lines: tuple[str, ...], not_lines: tuple[str, ...]) -> None:
     """What is done, when to use it, what is said in quotation marks, and what it is not for."""
-    assert lines_of(description) == (lines, not_lines)
+    assert described_lines(description) == (lines, not_lines)
 
 
 @pytest.mark.parametrize(
@@ -218,6 +215,6 @@ def test_descriptions_are_read_in_bounded_time(piece: str) -> None:
     """A description of eight thousand characters of what patterns like least."""
     begin = time.process_time()
 
-    lines_of(piece * 8_000)
+    described_lines(piece * 8_000)
 
     assert time.process_time() - begin < 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thresher.knowledge.intents.trial import Lines, fit_trial
+from thresher.knowledge.intents.router.trial import LabelledLines, fit_trial
 
 
 def spread(count: int, seed: int) -> np.ndarray:
@@ -18,9 +18,9 @@ def test_a_line_that_stands_twice_counts_once() -> None:
     vectors, background = spread(24, 1), spread(60, 2)
     texts = tuple(f"line {number}" for number in range(24))
     intents = tuple("ab"[number % 2] for number in range(24))
-    once = fit_trial(Lines(texts, intents, vectors), background)
+    once = fit_trial(LabelledLines(texts, intents, vectors), background)
 
-    twice = fit_trial(Lines(texts * 2, intents * 2, np.concatenate([vectors, vectors])), background)
+    twice = fit_trial(LabelledLines(texts * 2, intents * 2, np.concatenate([vectors, vectors])), background)
 
     assert twice.lines == once.lines == texts
     assert twice.fitted.thresholds == once.fitted.thresholds

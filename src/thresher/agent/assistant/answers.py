@@ -1,6 +1,6 @@
-"""Writes answers for people, as Markdown.
+"""Formats answers for people, as Markdown.
 
-Invariant: pure; other people's text stays text, and what is cut or left out says so.
+Invariant: pure; text of others stays text, and what is cut or left out is marked.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _RUN: Final = re.compile(r"`+")
 
 
 def words(text: object, limit: int = 300) -> str:
-    """A text as plain words of one line.
+    """Return a text as plain words of one line.
 
     Args:
-        text: Anything; None is nothing.
-        limit: Characters at most, before what Markdown needs is added.
+        text: Anything; None counts as empty.
+        limit: Most characters, before Markdown's escapes are added.
     """
     plain = shortened(" ".join(_visible("" if text is None else str(text)).split()), limit)
     escaped = _STARTS.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", plain))
@@ -36,7 +36,7 @@ def words(text: object, limit: int = 300) -> str:
 
 
 def code(text: object, limit: int = 200) -> str:
-    """A text as code inside a line."""
+    """Return a text as inline code."""
     plain = shortened(" ".join(_visible("" if text is None else str(text)).split()), limit)
     if not plain:
         return ""
@@ -46,7 +46,7 @@ def code(text: object, limit: int = 200) -> str:
 
 
 def block(text: str, language: str = "", limit: int = 4_000) -> str:
-    """A text as a fenced block; of a long one the beginning, and that it was cut."""
+    """Return a text as a fenced block; a long one is cut, and says so."""
     plain = _visible(text.strip("\n"), keep="\n\t")
     cut = plain if len(plain) <= limit else f"{plain[:limit]}\n… ({len(plain) - limit} more characters)"
     fence = "`" * max(3, max(map(len, _RUN.findall(cut)), default=0) + 1)
@@ -54,7 +54,7 @@ def block(text: str, language: str = "", limit: int = 4_000) -> str:
 
 
 def _visible(text: str, keep: str = "") -> str:
-    """The text without characters that control a terminal or cannot be seen; blanks instead."""
+    """Replace characters that control a terminal or are invisible by blanks."""
     return "".join(
         mark if mark in keep or unicodedata.category(mark) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") else " "
         for mark in text
@@ -68,7 +68,7 @@ _LISTED: Final = 8
 
 
 def details(item: Item, wanted: IntentType, cues: Cues) -> Lines:
-    """An operation in full; of it the parts that the question is about, where it names some."""
+    """Return an operation in full, or the parts that the question is about."""
     deprecated = " **Deprecated.**" if item.get("deprecated") else ""
     head = f"{call_text(item)} — {words(item.get('title'), 160)}"
     about = f"{head} ({words(item.get('provider'), 60)}, {code(item.get('id'))}).{deprecated}"
@@ -144,26 +144,26 @@ _SECTIONS: Final[Mapping[str, Callable[[Item], Lines]]] = {
 
 
 def tips_text(tips: Sequence[str]) -> str:
-    """Short sentences, one after another."""
+    """Return short sentences, one after another."""
     return " ".join(f"{words(tip.rstrip('. '), 100)}." for tip in tips[:_LISTED])
 
 
 def call_text(item: Item) -> str:
-    """Method and path."""
+    """Return method and path."""
     return code(f"{item.get('method')} {item.get('path')}")
 
 
 def json_block(value: Any, limit: int = 3_000) -> str:
-    """A value as a block of JSON."""
+    """Return a value as a block of JSON."""
     return block(json.dumps(value, ensure_ascii=False, indent=2, default=str), "json", limit)
 
 
 ANSWER_CHARACTERS: Final = 16_000
-"""Of a formatted answer; the results as data are whole."""
+"""Most characters of a formatted answer; the results as data are complete."""
 _LIST: Final = 8
 
 NOTHING_INSTALLED: Final = (
-    "There is nothing to ask yet. Add what questions shall be answered from:\n\n"
+    "There is nothing to ask yet. Add sources from which questions can be answered:\n\n"
     "- an API: `thresher apis add NAME SOURCE`\n"
     "- documents: `thresher index docs NAME FOLDER`\n"
     "- a database: `thresher db add NAME --url URL`\n"
@@ -171,7 +171,7 @@ NOTHING_INSTALLED: Final = (
 )
 NOTHING_FITS: Final = "Nothing fits. Other words may; or ask for a list, such as “list jira apis”."
 _UNCOUNTED: Final = ("score",)
-"""Kinds of results that stand above a list and are no part of it."""
+"""Kinds of results that stand above a list and are not part of it."""
 _TITLES: Final[Mapping[str, str]] = {
     "endpoint": "Operations",
     "endpoint_details": "",
@@ -193,15 +193,15 @@ _TITLES: Final[Mapping[str, str]] = {
 def answer_text(
     items: Sequence[Item], total: int, wanted: IntentType, cues: Cues, notes: Sequence[str], *, more: bool = False
 ) -> str:
-    """The whole answer.
+    """Return the whole answer.
 
     Args:
         items: The results, those of one kind together.
-        total: How many there are, also those not shown.
+        total: Their total number, including those not shown.
         wanted: What the question wants.
-        cues: What it says outright: the parts of an operation that it is about come first.
-        notes: What must be known.
-        more: Whether the next ones can be asked for.
+        cues: Its cues: the parts of an operation that it is about come first.
+        notes: Notes for the reader.
+        more: Whether the next ones can be requested.
     """
     parts = _parts(items, wanted, cues) if items else [NOTHING_FITS]
     shown = sum(item["kind"] not in _UNCOUNTED for item in items)
@@ -215,12 +215,12 @@ def answer_text(
 
 
 def failed_text(problems: Sequence[str]) -> str:
-    """What is said where no tool has answered."""
+    """Return the text for a question that no tool has answered."""
     return "\n".join(["No tool could answer.", "", *(f"- {words(problem, 500)}" for problem in problems)])
 
 
 def _shortened(parts: Sequence[str]) -> str:
-    """As many whole parts as there is room for; a fence is never left open."""
+    """Return as many whole parts as fit; a fence is never left open."""
     kept: Lines = []
     for part in parts:
         if sum(map(len, kept)) + len(part) > ANSWER_CHARACTERS:
@@ -230,7 +230,7 @@ def _shortened(parts: Sequence[str]) -> str:
 
 
 def _parts(items: Sequence[Item], wanted: IntentType, cues: Cues) -> Lines:
-    """The paragraphs: those of a kind below its title, entries of lists numbered through all kinds."""
+    """Return the paragraphs: those of a kind below its title, entries of lists numbered through all kinds."""
     parts: Lines = []
     number = 0
     for (kind, name), group in groupby(items, key=lambda item: (str(item["kind"]), str(item.get("group") or ""))):
@@ -305,7 +305,7 @@ _LINES: Final[Mapping[str, Callable[[Item], str]]] = {
     "finding": _finding,
     "statement": _statement,
 }
-"""Kinds of which each result is an entry of a numbered list."""
+"""Kinds whose results are entries of a numbered list."""
 
 
 def _passage(item: Item) -> Lines:
@@ -363,7 +363,7 @@ def _usage(item: Item) -> Lines:
 
 
 def _nothing_missed(item: Item, cues: Cues) -> Lines:
-    """The answer to which searches found nothing, where none did: a missing list would not say it."""
+    """Return the sentence that no search was without results, which a missing list would not say."""
     asked = "zero_result_queries" in cues.metrics
     none = asked and item.get("searches") and not item.get("zero_result_queries")
     return ["No search was without results."] if none and not texts_of(item, "no_data") else []
@@ -416,4 +416,4 @@ _BLOCKS: Final[Mapping[str, Callable[[Item], Lines]]] = {
     "score": _score,
     "usage": _usage,
 }
-"""Kinds of which each result is a paragraph or more of its own."""
+"""Kinds whose results are paragraphs of their own."""

@@ -1,11 +1,11 @@
 """Answers about the tools of connected servers: which one does something, how to call it, and what it returns.
 
-A tool is called from here only where that is harmless and certain: it only reads (`call_tool` takes no other), the
-question gives every argument that it requires, and it fits well. Else the answer names the tool with the arguments that
-are known, and a person or a model makes the call. Arguments are read out of the question by the tool's schema: a value
-of an enumeration, a zone whose city is named, a path, an address, a quoted text, a date, a time, a number, a place.
+A tool is called from here only if that is harmless and certain: it only reads (`call_tool` takes no other), the
+question gives every required argument, and it fits well. Otherwise the answer names the tool with the known arguments,
+and a person or a model makes the call. Arguments are read from the question by the tool's schema: a value of an
+enumeration, a zone whose city is named, a path, an address, a quoted text, a date, a time, a number, a place.
 
-Invariant: nothing is sent to a server but values that are in the question.
+Invariant: only values from the question are sent to a server.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from functools import cache
 from typing import Any, Final, cast
 
 from thresher.agent.assistant import endpoints, passages, schemas
-from thresher.agent.assistant.inquiry import Findings, Inquiry, Item, given, record_of, rows_of
-from thresher.agent.assistant.records import Call, Subject
-from thresher.agent.assistant.toolbox import Outcome, Toolbox
+from thresher.agent.assistant.inquiry import Findings, Inquiry, Item, nonempty, record_of, rows_of
+from thresher.agent.assistant.records import AssistantCall, ResultSubject
+from thresher.agent.assistant.toolbox import ToolAnswer, Toolbox
 from thresher.core import shortened
 
 READ_CHARACTERS: Final = 2_000
@@ -40,44 +40,44 @@ _PLACE_WORDS: Final = ("city", "location", "place", "town", "address")
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
-    """Arguments that a question gives.
+class FilledArguments:
+    """Arguments found in a question.
 
     Attributes:
         arguments: By name.
-        missing: Names that the tool requires and the question does not give.
+        missing: Names of required arguments that the question does not give.
     """
 
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
     missing: tuple[str, ...] = ()
 
 
-def fill(schema: Mapping[str, Any], text: str) -> Filled:
-    """The arguments for a tool that a text gives.
+def fill(schema: Mapping[str, Any], text: str) -> FilledArguments:
+    """Return a tool's arguments that a text gives.
 
     Args:
-        schema: Of the tool's input, as its server wrote it.
+        schema: The tool's input schema, as its server wrote it.
         text: The question.
     """
     text = text[:READ_CHARACTERS]
     properties = _mapping(schema.get("properties"))
     required = [str(name) for name in cast("Sequence[Any]", schema.get("required") or ())]
-    reading, arguments = _Reading(text), dict[str, Any]()
-    for name in sorted(properties, key=lambda name: name not in required):  # what is required chooses first
+    reading, arguments = _ArgumentReader(text), dict[str, Any]()
+    for name in sorted(properties, key=lambda name: name not in required):  # required arguments choose first
         about = _mapping(properties[name])
         value = reading.value(name, about)
         if value is not None and (name in required or _is_said(name, about, value)):
             arguments[name] = value
-    return Filled(arguments, tuple(name for name in required if name not in arguments))
+    return FilledArguments(arguments, tuple(name for name in required if name not in arguments))
 
 
 def _is_said(_name: str, about: Mapping[str, Any], value: Any) -> bool:
-    """Whether an optional argument is meant: a value of its own kind, not any text."""
+    """Return whether an optional argument is given: by a value of its own kind, not by any text."""
     return "enum" in about or not isinstance(value, str) or bool(_DATE.fullmatch(value)) or "/" in value
 
 
-class _Reading:
-    """The values in a text; each is given once.
+class _ArgumentReader:
+    """The values in a text; each is used once.
 
     Args:
         text: The question.
@@ -88,7 +88,7 @@ class _Reading:
         self._taken: set[str] = set()
 
     def value(self, name: str, about: Mapping[str, Any]) -> Any:
-        """The value for an argument; None where the text gives none for certain."""
+        """Return the value of an argument; None if the text does not certainly give one."""
         if options := about.get("enum"):
             return self._option(cast("Sequence[Any]", options))
         match about.get("type"):
@@ -132,7 +132,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 @cache
 def _cities() -> Mapping[str, str]:
-    """The zones by their last part in words, such as `new york`; of several with one name, none."""
+    """Return the zones by their last part in words, such as `new york`; names of several zones are left out."""
     found: dict[str, set[str]] = {}
     for zone in zoneinfo.available_timezones():
         area, _, city = zone.partition("/")
@@ -142,7 +142,7 @@ def _cities() -> Mapping[str, str]:
 
 
 def _zones(text: str, name: str) -> list[str]:
-    """The zones that a text names, in its order; for a target the last first."""
+    """Return the zones in a text, in its order; for a target the last one first."""
     known, places = _cities(), list[tuple[int, str]]()
     for zone in re.finditer(r"\b[A-Z][A-Za-z_]+/[A-Z][A-Za-z_/-]+\b|\bUTC\b|\bGMT\b", text):
         if zone[0] in zoneinfo.available_timezones():
@@ -190,7 +190,7 @@ _READERS: Final[Sequence[tuple[Sequence[str], Callable[[str, str], Sequence[str]
     (_PLACE_WORDS, _places),
     (("yyyy-mm-dd", "date"), _dates),
 )
-"""What an argument's name or description says of its kind, and what reads such values; the first that fits."""
+"""Words in an argument's name or description for its kind, and the reader of such values; the first match counts."""
 
 
 FIND: Final = "find_tools"
@@ -199,10 +199,10 @@ RUN: Final = "call_tool"
 """The meta-tool that calls tools that only read, and refuses all others."""
 CHANGE: Final = "call_tool_write"
 TOOLS: Final = 10
-"""Tools that are looked at: our own, which answer the other kinds, are among them and left out."""
+"""Tools that are considered; Thresher's own, which answer the other kinds, are among them and left out."""
 SHOWN_TOOLS: Final = 5
 CERTAIN, CERTAIN_WITHOUT = 0.15, 0.4
-"""The least probability at which a tool is called: one whose arguments the question gives, and one that takes none."""
+"""Least probability at which a tool is called: one whose arguments the question gives, and one that takes none."""
 _DESCRIPTION: Final = 1_200
 _RESULT: Final = 6_000
 _OWN: Final = frozenset(
@@ -216,24 +216,30 @@ _OWN_SERVERS: Final = frozenset(("apis:pack", "databases:pack", "documents:pack"
 
 
 async def find_tools(box: Toolbox, inquiry: Inquiry) -> Findings:
-    """Tools that do what is asked for; where the question goes on about a server's, of that one first."""
+    """Find tools for a task; if the question continues about a server, its tools first."""
     arguments = {"message": inquiry.text, "limit": TOOLS, "threshold": 0.0, "include_core_tools": False}
     if inquiry.asked.kind == "tools" and inquiry.asked.sources:
-        found = await _described(box, await box.call(Call(FIND, {**arguments, "servers": list(inquiry.asked.sources)})))
+        found = await _described(
+            box, await box.call(AssistantCall(FIND, {**arguments, "servers": list(inquiry.asked.sources)}))
+        )
         if found.results:
             return found
-    return await _described(box, await box.call(Call(FIND, arguments)))
+    return await _described(box, await box.call(AssistantCall(FIND, arguments)))
 
 
-async def _described(box: Toolbox, outcome: Outcome) -> Findings:
-    """The tools found, with their servers and what they take."""
+async def _described(box: Toolbox, outcome: ToolAnswer) -> Findings:
+    """Return the found tools, with their servers and parameters."""
     found = found_tools(outcome)
     if not found.results:
         return found
     names = [str(item["name"]) for item in found.results]
-    described = (await box.call(Call(DESCRIBE, {"names": names}))).data
+    described = (await box.call(AssistantCall(DESCRIBE, {"names": names}))).data
     about = {str(row.get("name")): row for row in rows_of(described, "tools")}
-    items = [_with(item, about.get(str(item["name"]), {})) for item in found.results]
+    items = [
+        item | nonempty({"server": row.get("server"), "input_schema": row.get("inputSchema")})
+        for item in found.results
+        for row in [about.get(str(item["name"]), {})]
+    ]
     kept = _nearest([item for item in items if item.get("server") not in _OWN_SERVERS])
     return replace(
         found,
@@ -246,17 +252,13 @@ async def _described(box: Toolbox, outcome: Outcome) -> Findings:
 
 
 def _nearest(items: Sequence[Item]) -> list[Item]:
-    """The best tools, and those that fit half as well."""
+    """Return the best tools, and those that fit half as well."""
     best = max((float(item.get("relevance") or 0.0) for item in items), default=0.0)
     return [item for item in items if float(item.get("relevance") or 0.0) >= best / 2][:SHOWN_TOOLS]
 
 
-def _with(item: Item, about: Mapping[str, Any]) -> Item:
-    return item | given({"server": about.get("server"), "input_schema": about.get("inputSchema")})
-
-
-def found_tools(outcome: Outcome) -> Findings:
-    """What `find_tools` has answered, without the tools that the assistant itself answers with."""
+def found_tools(outcome: ToolAnswer) -> Findings:
+    """Return the answer of `find_tools`, without the tools with which the assistant itself answers."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
     data = outcome.data
@@ -273,9 +275,9 @@ def found_tools(outcome: Outcome) -> Findings:
 
 
 async def use_best(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings:
-    """What was found, the best with its arguments, or with its answer; in full where the question asks for that."""
+    """Return the found tools, the best with its arguments or answer; in full if the question asks for that."""
     if inquiry.type == "endpoint_info" and (inquiry.cues.names or inquiry.cues.sections):
-        named = described(await box.call(Call(DESCRIBE, {"names": list(inquiry.cues.names)})))
+        named = described(await box.call(AssistantCall(DESCRIBE, {"names": list(inquiry.cues.names)})))
         if not named.results and found.subjects:
             named = described(await box.call(found.subjects[0].read))
         if named.results:
@@ -285,11 +287,11 @@ async def use_best(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings:
     best, *others = found.results
     filled = filled_for(best, inquiry)
     call, relevance = _call_of(best, filled), float(best.get("relevance") or 0.0)
-    best = best | {"call": call} | given({"missing": list(filled.missing)})
+    best = best | {"call": call} | nonempty({"missing": list(filled.missing)})
     sure = relevance >= (CERTAIN if filled.arguments else CERTAIN_WITHOUT)
     if filled.missing or best.get("write") or RUN not in box or not sure:
         return replace(found, results=(best, *others))
-    outcome = await box.call(Call(RUN, call["arguments"]))
+    outcome = await box.call(AssistantCall(RUN, call["arguments"]))
     if outcome.problem:
         return replace(found, results=(best, *others), problems=(*found.problems, outcome.problem))
     answer: Item = {"kind": "tool_result", "tool": RUN, "name": best["name"], "server": best.get("server")}
@@ -299,25 +301,25 @@ async def use_best(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings:
     )
 
 
-def filled_for(item: Item, inquiry: Inquiry) -> Filled:
-    """The arguments that the question gives; what it leaves out, what it goes on from may give."""
+def filled_for(item: Item, inquiry: Inquiry) -> FilledArguments:
+    """Return the arguments in the question, completed from the one that it continues."""
     schema = record_of(item, "input_schema")
     filled = fill(schema, inquiry.query or inquiry.text)
     if not filled.missing or inquiry.text == inquiry.query:
         return filled
     before = fill(schema, inquiry.text)
     arguments = {**before.arguments, **filled.arguments}
-    return Filled(arguments, tuple(name for name in filled.missing if name not in arguments))
+    return FilledArguments(arguments, tuple(name for name in filled.missing if name not in arguments))
 
 
-def _call_of(item: Item, filled: Filled) -> dict[str, Any]:
-    """How the tool is called, through the gateway."""
+def _call_of(item: Item, filled: FilledArguments) -> dict[str, Any]:
+    """Return how the tool is called through the gateway."""
     tool = CHANGE if item.get("write") else RUN
     return {"tool": tool, "arguments": {"name": item["name"], "arguments": dict(filled.arguments)}}
 
 
-def described(outcome: Outcome) -> Findings:
-    """What `describe_tools` has answered."""
+def described(outcome: ToolAnswer) -> Findings:
+    """Return the answer of `describe_tools`."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
     items = [_details(row) for row in rows_of(outcome.data, "tools")]
@@ -327,19 +329,19 @@ def described(outcome: Outcome) -> Findings:
     )
 
 
-def _subject(item: Item) -> Subject:
+def _subject(item: Item) -> ResultSubject:
     sources = (str(item["server"]),) if item.get("server") else ()
-    return Subject("tool", str(item["name"]), Call(DESCRIBE, {"names": [item["name"]]}), sources)
+    return ResultSubject("tool", str(item["name"]), AssistantCall(DESCRIBE, {"names": [item["name"]]}), sources)
 
 
 def _tool(row: Mapping[str, Any]) -> Item:
     item: Item = {"kind": "tool", "tool": FIND, "name": row.get("name"), "signature": row.get("signature")}
-    item |= given({"relevance": row.get("score"), "why": row.get("why"), "write": row.get("write")})
+    item |= nonempty({"relevance": row.get("score"), "why": row.get("why"), "write": row.get("write")})
     return item | {"next": {"tool": DESCRIBE, "arguments": {"names": [row.get("name")]}}}
 
 
 def _details(row: Mapping[str, Any]) -> Item:
     about = {"title": row.get("title"), "description": shortened(str(row.get("description") or ""), _DESCRIPTION)}
-    return {"kind": "tool_details", "tool": DESCRIBE, "name": row.get("name"), **given(about)} | given(
+    return {"kind": "tool_details", "tool": DESCRIBE, "name": row.get("name"), **nonempty(about)} | nonempty(
         {"server": row.get("server"), "input_schema": row.get("inputSchema"), "annotations": row.get("annotations")}
     )

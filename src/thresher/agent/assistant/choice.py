@@ -1,8 +1,8 @@
-"""Chooses the kind of thing that answers a question, by what each kind has found for it.
+"""Chooses the kind of source that answers a question, by each kind's findings.
 
-Every kind is searched. Its evidence is the calibrated probability that its best result fits. The router's opinion, the
-sources that the question names, file paths in it and the kind of the last answer are weighed with it, in a softmax
-over the kinds. `benchmarks/ask.py` measures the choice; the weights were fitted on its first set of questions.
+Every kind is searched. Its evidence is the calibrated probability that its best result fits. The router's scores, the
+sources named in the question, file paths in it and the kind of the last answer are weighted with it, in a softmax over
+the kinds. `benchmarks/ask.py` measures the choice; the weights were fitted on its first set of questions.
 
 Invariant: pure; a kind whose tools the caller does not see is never chosen.
 """
@@ -17,8 +17,8 @@ from typing import Final, TypeAlias
 
 from thresher.agent.assistant import catalogue, endpoints, passages, schemas
 from thresher.agent.assistant.inquiry import Findings, Inquiry
-from thresher.agent.assistant.records import Call
-from thresher.agent.assistant.toolbox import Outcome, Toolbox
+from thresher.agent.assistant.records import AssistantCall
+from thresher.agent.assistant.toolbox import ToolAnswer, Toolbox
 
 Find: TypeAlias = Callable[[Toolbox, Inquiry], Awaitable[Findings]]
 Refine: TypeAlias = Callable[[Toolbox, Inquiry, Findings], Awaitable[Findings]]
@@ -27,15 +27,15 @@ APIS, DOCUMENTS, DATABASES, TOOLS = "apis", "documents", "databases", "tools"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of thing that questions are answered from.
+class AnswerKind:
+    """A kind of source that answers questions.
 
     Attributes:
-        entry: The tool that shows that it has something to ask.
-        find: What fits a question, with the probability that the best does.
-        refine: Answers with what was found: reads it in full, fills a tool's arguments, counts rows.
+        entry: The tool whose presence shows that there is something to ask.
+        find: Searches for a question; returns the findings with the probability that the best one fits.
+        refine: Answers with the findings: reads one in full, fills a tool's arguments, counts rows.
         bias: Added to its score.
-        slope: Of the logit of its probability.
+        slope: Factor of the logit of its probability.
     """
 
     entry: str
@@ -45,25 +45,25 @@ class Kind:
     slope: float
 
 
-KINDS: Final[Mapping[str, Kind]] = {
-    APIS: Kind(endpoints.SEARCH, endpoints.find_endpoints, endpoints.read_best, -0.2, 1.75),
-    DOCUMENTS: Kind(passages.SEARCH, passages.find_passages, passages.keep, -1.1, 1.1),
-    DATABASES: Kind(schemas.CONNECTIONS, schemas.find_tables, schemas.count_rows, 0.2, 1.7),
-    TOOLS: Kind(catalogue.FIND, catalogue.find_tools, catalogue.use_best, 1.1, 1.3),
+KINDS: Final[Mapping[str, AnswerKind]] = {
+    APIS: AnswerKind(endpoints.SEARCH, endpoints.find_endpoints, endpoints.read_best, -0.2, 1.75),
+    DOCUMENTS: AnswerKind(passages.SEARCH, passages.find_passages, passages.keep, -1.1, 1.1),
+    DATABASES: AnswerKind(schemas.CONNECTIONS, schemas.find_tables, schemas.count_rows, 0.2, 1.7),
+    TOOLS: AnswerKind(catalogue.FIND, catalogue.find_tools, catalogue.use_best, 1.1, 1.3),
 }
 ROUTED: Final = 0.5
 """Weight of the logit of the router's score, counted from its lowest."""
 NAMED: Final = 1.5
-"""Added where the question names a source of the kind."""
+"""Added if the question names a source of the kind."""
 PATH: Final = 2.2
 """Added to tools for a path or the name of a file."""
 CONTINUED: Final = 2.5
-"""Added to the kind of the last answer, where the question goes on from it."""
+"""Added to the kind of the last answer if the question continues it."""
 _LEAST, _MOST = 0.01, 0.995
 _FILE: Final = re.compile(
     r"(?:^|\s)(?:~|\.{0,2})/[\w.-]|\b[\w-]+\.(?:md|txt|ya?ml|json|pdf|docx?|xlsx?|py|csv|log|toml|ini)\b"
 )
-_READERS: Final[Mapping[str, Callable[[Outcome], Findings]]] = {
+_READERS: Final[Mapping[str, Callable[[ToolAnswer], Findings]]] = {
     endpoints.SEARCH: endpoints.found_endpoints,
     endpoints.READ: endpoints.read,
     endpoints.IMPROVE: endpoints.reviewed,
@@ -83,22 +83,22 @@ _KIND_OF: Final[Mapping[str, str]] = {
 
 
 def installed(tools: Container[str]) -> tuple[str, ...]:
-    """The kinds that have something to ask, by the tools that a caller sees."""
+    """Return the kinds with something to ask, by the tools that a caller sees."""
     return tuple(name for name, kind in KINDS.items() if kind.entry in tools)
 
 
 def kind_of(tool: str) -> str:
-    """The kind that a tool of ours reads; empty for one of none."""
+    """Return the kind that one of Thresher's tools reads; else empty."""
     return _KIND_OF.get(tool, "")
 
 
 def weighed(found: Mapping[str, Findings], inquiry: Inquiry, routed: Mapping[str, float]) -> dict[str, float]:
-    """The probability of each kind that it is the one to answer a question, the likeliest first.
+    """Return the probability that each kind should answer a question, the most likely first.
 
     Args:
-        found: What each kind has found.
+        found: The findings of each kind.
         inquiry: The question.
-        routed: The router's scores by pack; a pack that stands for no kind stands for tools.
+        routed: The router's scores by pack; a pack that stands for no kind counts for tools.
     """
     scores = {name: _score(name, one, inquiry, routed) for name, one in found.items()}
     most = max(scores.values(), default=0.0)
@@ -121,6 +121,6 @@ def _logit(probability: float) -> float:
     return math.log(bounded / (1 - bounded))
 
 
-async def follow(box: Toolbox, call: Call) -> Findings:
-    """What a call says that a former answer named: to read one of its results, or to go on with it."""
+async def follow(box: Toolbox, call: AssistantCall) -> Findings:
+    """Return the answer of a call that a former answer offered: to read a result, or the next page."""
     return _READERS[call.tool](await box.call(call))

@@ -1,9 +1,9 @@
-"""Says what a question wants: to find something, to read about it, figures, or to be shown how it is done.
+"""Classifies questions: to find something, to read about it, figures, or to be shown how something is done.
 
-A linear head on the embeddings of shipped lines decides, the same head that the router of packs has; it is fitted once
-a process, beginning with the first question. Without an encoder, and until then, a few words decide.
+A linear head on the embeddings of shipped lines decides, as in the router of packs; it is fitted once per process,
+beginning with the first question. Without an encoder, and until then, a few words decide.
 
-Invariant: a question that is like none of the lines is a search, with low confidence.
+Invariant: a question that resembles none of the lines is a search, with low confidence.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from thresher.store import Database
 
 TYPES: Final = cast("tuple[IntentType, ...]", get_args(IntentType))
 UNRECOGNISED: Final = 0.3
-"""The most confidence in a search that nothing but the lack of another wish speaks for."""
+"""Most confidence in a search for which only the lack of another wish speaks."""
 LEAST: Final = 0.4
-"""A wish of a lower probability is none."""
+"""A wish of lower probability does not count."""
 WORDS_CONFIDENCE: Final = 0.5
 PATIENCE: Final = 1.5
-"""How long a question waits for the head: enough to read its lines' vectors, not to work them out the first time."""
+"""How long a question waits for the head: enough to read its lines' vectors, not to compute them."""
 SIGN: Final = 1.5
-"""What such words add to the log odds of a type."""
+"""Log odds that such words add to a type."""
 USUAL: Final = 0.4
-"""What is added to those of a search, for most questions are one: the lines say what questions are like, not how many
-there are of each. With both, 97 of 100 tasks and keywords that another hand wrote are searches; 94 without."""
+"""Log odds added to a search, since most questions are one: the lines show what questions are like, not how frequent
+each type is. With both, 97 of 100 tasks and keywords from another author are searches; 94 without."""
 _OTHER: Final = "other"
 _CLASSES: Final = (*TYPES, _OTHER)
 _LINES: Final = Path(__file__).with_name("lines")
@@ -64,7 +64,7 @@ _SIGNS: Final[Mapping[IntentType, re.Pattern[str]]] = {
     ),
     "search": re.compile(r"\b(?:find|search|list|which|is there|how (?:do|can) i|endpoint|where|look for)\b", re.I),
 }
-"""Words that speak for a type nearly always; those for a search count only where there is no head."""
+"""Words that nearly always mean a type; those for a search count only without a head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ class Wish:
     """What a question wants.
 
     Attributes:
-        type: Nothing recognised is a search.
+        type: A search if nothing else is recognised.
         confidence: 0 to 1.
-        degraded: Why this is weaker than it could be; empty else.
+        degraded: Why this is weaker than it could be; else empty.
     """
 
     type: IntentType
@@ -83,17 +83,17 @@ class Wish:
 
 
 def training_lines() -> Mapping[str, tuple[str, ...]]:
-    """The shipped lines by class: the types, and `other` for what is none of them."""
+    """Return the shipped lines by class: the types, and `other` for none of them."""
     texts = {name: (_LINES / f"{name}.txt").read_text(encoding="utf-8") for name in _CLASSES}
     return {name: tuple(line for line in text.splitlines() if line.strip()) for name, text in texts.items()}
 
 
 class IntentReader:
-    """Reads what questions want. One per process.
+    """Classifies questions. One per process.
 
     Args:
-        database: Where the vectors of the lines are kept.
-        encoder: Embeds lines and questions, as the router of packs does, so that each is embedded once.
+        database: The database of the lines' vectors.
+        encoder: Embeds lines and questions, as for the router of packs, so that each is embedded once.
     """
 
     def __init__(self, database: Database, encoder: Encoder) -> None:
@@ -103,7 +103,7 @@ class IntentReader:
         self._model = ""
 
     async def read(self, tenant: Tenant, text: str) -> Wish:
-        """What a question wants; by its words alone where the encoder does not answer, or the head is not made yet."""
+        """Return what a question wants; by its words if the encoder does not answer, or the head is not ready."""
         try:
             head = await self._fitted(tenant, PATIENCE)
             if head is None:
@@ -114,23 +114,25 @@ class IntentReader:
         return wish_of(weighed(head.log_probabilities(vectors)[0].tolist(), text))
 
     async def prepare(self, tenant: Tenant) -> None:
-        """Wait until the head is made; in vain where it cannot be."""
+        """Wait until the head is fitted, or has failed."""
         with suppress(EncoderError, StoreUnavailable):
             await self._fitted(tenant, None)
 
     async def close(self) -> None:
-        """Make nothing more."""
+        """Cancel the fit in progress and make no more."""
         if self._fitting is not None:
             self._fitting.cancel()
             await asyncio.wait([self._fitting])
 
     async def _fitted(self, tenant: Tenant, seconds: float | None) -> Head | None:
-        """The head of the running model; None where it is not made within so many seconds."""
+        """Return the head of the running model; None if it is not ready within so many seconds."""
         model = (await self._encoder.warm()).id
         task = self._fitting
         if task is None or model != self._model or (task.done() and (task.cancelled() or task.exception())):
             self._model, task = model, asyncio.create_task(self._fit(tenant))
-            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # who asks next is told
+            task.add_done_callback(
+                lambda ended: ended.cancelled() or ended.exception()
+            )  # the next question retrieves the error
             self._fitting = task
         done, _ = await asyncio.wait([task], timeout=seconds)
         return task.result() if done else None
@@ -144,7 +146,7 @@ class IntentReader:
 
 
 def weighed(odds: Sequence[float], text: str) -> list[float]:
-    """Probabilities of the types, `other` last, from the head's logarithms and what the words say.
+    """Return probabilities of the types, `other` last, from the head's logarithms and the words.
 
     Args:
         odds: Logarithms of the head's probabilities.
@@ -156,7 +158,7 @@ def weighed(odds: Sequence[float], text: str) -> list[float]:
 
 
 def wish_of(probabilities: Sequence[float]) -> Wish:
-    """The wish that class probabilities speak for, in the order of the types, `other` last."""
+    """Return the wish for class probabilities in the order of the types, `other` last."""
     best = max(range(len(TYPES)), key=probabilities.__getitem__)
     if probabilities[best] < max(LEAST, probabilities[-1]):
         return Wish("search", round(min(UNRECOGNISED, probabilities[0]), 3))
@@ -164,11 +166,11 @@ def wish_of(probabilities: Sequence[float]) -> Wish:
 
 
 def wish_of_words(text: str, reason: str) -> Wish:
-    """The wish that words speak for, for lack of an encoder.
+    """Return the wish by the words, without an encoder.
 
     Args:
         text: The question.
-        reason: Why there is none.
+        reason: Why there is no encoder.
     """
     degraded = f"what the question wants was read from its words alone: {reason}"
     found: IntentType | None = next((name for name, sign in _SIGNS.items() if sign.search(text)), None)

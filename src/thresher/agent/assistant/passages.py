@@ -1,6 +1,6 @@
 """Answers from documents: passages that answer a question, and a document's lines.
 
-Invariant: texts go out verbatim, clipped and saying so.
+Invariant: texts are verbatim; a cut is marked.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from thresher.agent.assistant.inquiry import Findings, Inquiry, Item, given, record_of, rows_of, texts_of
-from thresher.agent.assistant.records import Call, Subject
-from thresher.agent.assistant.toolbox import Outcome, Toolbox
+from thresher.agent.assistant.inquiry import Findings, Inquiry, Item, nonempty, record_of, rows_of, texts_of
+from thresher.agent.assistant.records import AssistantCall, ResultSubject
+from thresher.agent.assistant.toolbox import ToolAnswer, Toolbox
 from thresher.core import shortened
 
 SEARCH: Final = "search_documents"
@@ -22,22 +22,24 @@ READ_BUDGET: Final = 2_000
 
 
 async def find_passages(box: Toolbox, inquiry: Inquiry) -> Findings:
-    """Passages of all repositories; where the question goes on about one, of that one first."""
+    """Find passages in all repositories; if the question continues about one, its passages first."""
     arguments = {"query": inquiry.text, "limit": PASSAGES}
     if inquiry.asked.kind == "documents" and inquiry.asked.sources:
-        found = found_passages(await box.call(Call(SEARCH, {**arguments, "repository": inquiry.asked.sources[0]})))
+        found = found_passages(
+            await box.call(AssistantCall(SEARCH, {**arguments, "repository": inquiry.asked.sources[0]}))
+        )
         if found.results:
             return found
-    return found_passages(await box.call(Call(SEARCH, arguments)))
+    return found_passages(await box.call(AssistantCall(SEARCH, arguments)))
 
 
 async def keep(_box: Toolbox, _inquiry: Inquiry, found: Findings) -> Findings:
-    """The passages are the answer."""
+    """Return the passages unchanged: they are the answer."""
     return found
 
 
-def found_passages(outcome: Outcome) -> Findings:
-    """What `search_documents` has answered."""
+def found_passages(outcome: ToolAnswer) -> Findings:
+    """Return the answer of `search_documents`."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
     data = outcome.data
@@ -55,13 +57,13 @@ def found_passages(outcome: Outcome) -> Findings:
     )
 
 
-def read(outcome: Outcome) -> Findings:
-    """What `read_document` has answered."""
+def read(outcome: ToolAnswer) -> Findings:
+    """Return the answer of `read_document`."""
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
     about = outcome.call.arguments
     item = {"kind": "page", "tool": READ, **about, "text": str(outcome.data.get("content") or "")}
-    subject = Subject("passage", f"{about.get('path')} ({about.get('repository')})", outcome.call)
+    subject = ResultSubject("passage", f"{about.get('path')} ({about.get('repository')})", outcome.call)
     return Findings((item,), 1, 1.0, subjects=(subject,), sources=(str(about.get("repository")),))
 
 
@@ -73,13 +75,13 @@ def _passage(row: Mapping[str, Any]) -> Item:
     return {
         "kind": "passage",
         "tool": SEARCH,
-        **given({"title": row.get("title"), **place, "heading": list(texts_of(part, "heading_path"))}),
+        **nonempty({"title": row.get("title"), **place, "heading": list(texts_of(part, "heading_path"))}),
         "lines": lines,
         "text": shortened(text, TEXT_CHARACTERS),
         "next": {"tool": READ, "arguments": {**place, "lines": lines}},
     }
 
 
-def _subject(item: Mapping[str, Any]) -> Subject:
-    call = Call(READ, {**item["next"]["arguments"], "budget": READ_BUDGET})
-    return Subject("passage", f"{item.get('path')} ({item.get('repository')})", call)
+def _subject(item: Mapping[str, Any]) -> ResultSubject:
+    call = AssistantCall(READ, {**item["next"]["arguments"], "budget": READ_BUDGET})
+    return ResultSubject("passage", f"{item.get('path')} ({item.get('repository')})", call)

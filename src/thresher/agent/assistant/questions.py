@@ -1,6 +1,6 @@
-"""Reads questions: what they say outright, and what they take up from the conversation.
+"""Reads questions: what they say explicitly, and what they take over from the conversation.
 
-Invariant: pure; bounded by the question's length. What a question leaves open is never invented.
+Invariant: pure; bounded by the question's length. Nothing that a question leaves open is invented.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from thresher.agent.assistant.records import Subject, Turn
+from thresher.agent.assistant.records import RememberedTurn, ResultSubject
 
 READ_CHARACTERS: Final = 2_000
-"""Of a question; what stands behind is a paste."""
+"""Characters of a question that are read; the rest is pasted text."""
 
 _PLAIN: Final = re.compile(r"[^\W_]+")
 _ENDPOINT: Final = re.compile(r"\bop_[0-9a-f]{12}\b")
@@ -24,7 +24,7 @@ _CALL: Final = re.compile(
 _NAME: Final = re.compile(
     r"(?<![\w/.{-])(?:[a-z]+[a-z0-9]*(?:[A-Z][a-z0-9]*)+|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)\b"
 )
-"""Names as programs write them: `addWatcher`, `git_log`."""
+"""Names as in programs: `addWatcher`, `git_log`."""
 _DATA: Final = re.compile(
     r"\b(?:tables?|columns?|databases?|sql|schemas?|rows|records|joins?|foreign keys?|warehouse)\b", re.I
 )
@@ -85,21 +85,21 @@ _SECTIONS: Final[Mapping[str, re.Pattern[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """What a question says outright; empty where it does not.
+    """What a question says explicitly; empty values if it does not.
 
     Attributes:
         endpoint_id: `op_...`.
-        method: Upper case; with it always a path.
+        method: Upper case; always with a path.
         path: As written.
-        names: Names as programs write them, in order.
+        names: Names as in programs, in order.
         time_range: `1d`, `7d`, `30d` or `90d`.
-        metrics: Figures that are asked for.
+        metrics: Requested figures.
         improving: Whether it asks what is wrong with a description.
-        feedback: The one kind of feedback that is asked for.
+        feedback: The one kind of feedback it asks for.
         sections: Parts of an operation that it is about.
-        table: A table that is named.
-        data: Whether it speaks of tables and the like.
-        api: Whether it speaks of an API and the like.
+        table: A table that it names.
+        data: Whether it mentions tables and the like.
+        api: Whether it mentions an API and the like.
     """
 
     endpoint_id: str = ""
@@ -117,12 +117,12 @@ class Cues:
 
     @property
     def names_call(self) -> bool:
-        """Whether one operation is named so that it can be looked up."""
+        """Whether it names one operation so that it can be looked up."""
         return bool(self.endpoint_id or self.path)
 
 
 def read_cues(text: str) -> Cues:
-    """What a text says outright."""
+    """Return what a text says explicitly."""
     text = text[:READ_CHARACTERS]
     endpoint, call = _ENDPOINT.search(text), _CALL.search(text)
     named = _CALL.sub(" ", _ENDPOINT.sub(" ", text))
@@ -145,11 +145,11 @@ def read_cues(text: str) -> Cues:
 
 
 def named_in(text: str, names: Iterable[tuple[str, Iterable[str]]]) -> tuple[str, ...]:
-    """Which of some things a text names, the first mentioned first.
+    """Return which of some things a text names, the first mentioned first.
 
     Args:
         text: The text.
-        names: Each thing with the words that it is called by.
+        names: Each thing with its names.
     """
     whole = padded_words(text[:READ_CHARACTERS])
     places = [(_first(whole, words), key) for key, words in names]
@@ -157,7 +157,7 @@ def named_in(text: str, names: Iterable[tuple[str, Iterable[str]]]) -> tuple[str
 
 
 def _first(whole: str, words: Iterable[str]) -> int:
-    """Where the first of some words stands; -1 where none does."""
+    """Return the position of the first of some words; -1 without any."""
     places = [whole.find(padded) for word in words if (padded := padded_words(word)).strip()]
     return min((at for at in places if at >= 0), default=-1)
 
@@ -172,9 +172,9 @@ def _matching(patterns: Mapping[str, re.Pattern[str]], text: str) -> tuple[str, 
 
 
 _SHORT: Final = 14
-"""Words of a question that may refer to a result by its number or by a pronoun; a longer one stands on its own."""
+"""Words of a question that may refer to a result by its number or by a pronoun; a longer one stands alone."""
 _LOOKED_BACK: Final = 4
-"""Turns among which the list is looked for that a number names a place of: what was read of it stands between."""
+"""Turns searched for the list to which a number refers: reading its results comes in between."""
 _TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _ORDINALS: Final = tuple(
     """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
@@ -197,7 +197,7 @@ _NUMBERS: Final = {
     },
     "hundredth": 99,
 }
-"""Places, from 0, by the words for them."""
+"""Positions, from 0, by their words."""
 _ORDINAL: Final = (
     rf"\d{{1,4}}\s?(?:st|nd|rd|th)|{'|'.join(_ORDINALS)}|(?:{'|'.join(_TENS)})[-\s](?:{'|'.join(_ORDINALS[:9])})|"
     rf"(?:{'|'.join(tens[:-1] for tens in _TENS)})ieth|hundredth"
@@ -207,7 +207,7 @@ _FROM_END: Final = (
     rf"(?:{_ORDINAL}|next)[-\s]+(?:to|from)[-\s]+(?:the[-\s]+)?(?:last|end)|last\s+but\s+(?:{'|'.join(_CARDINALS)})|"
     r"second[-\s]last|penultimate|last"
 )
-"""Places counted from the end: the last one, the second to last, the last but one."""
+"""Positions counted from the end: the last one, the second to last, the last but one."""
 _THING: Final = (
     r"(?:ones?|results?|hits?|endpoints?|operations?|calls?|options?|entry|match|tools?|passages?|tables?|requests?)"
 )
@@ -237,7 +237,7 @@ _PRONOUN: Final = re.compile(
     re.I,
 )
 _PERSON: Final = re.compile(r"\b(?:he|she|him|her|his|hers|they|there|those|of (?:these|those|them))\b", re.I)
-"""What a question about the answer of another kind than an API goes on with besides."""
+"""Further pronouns with which a question continues about an answer that is not an API."""
 _COUNTED: Final = re.compile(r"\b(?:how many|how much|number of|count|average|total|which of)\b", re.I)
 _SELF: Final = re.compile(rf"\bthe (?:one|{_THING}) (?:to|that|which|for)\b|\bone (?:to|that|which|for)\b", re.I)
 _WORD: Final = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
@@ -274,36 +274,36 @@ _PARTS: Final = frozenset(
     example examples required optional details detail limits pagination curl python httpx sample format type types
     returned needed allowed possible success failure""".split()  # noqa: SIM905 - a text is easier to read
 )
-"""Words for the parts of an operation: a short question about nothing else is about the operation at hand."""
+"""Words for the parts of an operation: a short question about nothing else is about the current operation."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedQuestion:
-    """A question with what the conversation adds to it.
+    """A question, completed from the conversation.
 
     Attributes:
-        text: Stands on its own, as far as that could be mended.
+        text: Stands alone, as far as possible.
         subject: The former result that it is about.
-        sources: Where the last question was answered from, for one that names no other.
-        more: The turn whose answer it asks the next page of, where that has one.
-        topic: What the conversation goes on to be about, where that is not the question itself.
+        sources: The sources of the last answer, for a question that names no other.
+        more: The turn of whose answer it asks for the next page.
+        topic: The continued topic of the conversation, if that is not the question itself.
         notes: What was understood, in words.
-        lost: Whether it is about a former result that there is not.
-        kind: What the last answer was from, where the question goes on from it.
+        lost: Whether it is about a former result that does not exist.
+        kind: The kind of the last answer, if the question continues it.
     """
 
     text: str
-    subject: Subject | None = None
+    subject: ResultSubject | None = None
     sources: tuple[str, ...] = ()
-    more: Turn | None = None
+    more: RememberedTurn | None = None
     topic: str = ""
     notes: tuple[str, ...] = ()
     lost: bool = False
     kind: str = ""
 
 
-def resolve(query: str, turns: Sequence[Turn]) -> ResolvedQuestion:
-    """A question, read after the turns before it.
+def resolve(query: str, turns: Sequence[RememberedTurn]) -> ResolvedQuestion:
+    """Return a question, read after the turns before it.
 
     Args:
         query: As asked.
@@ -331,7 +331,7 @@ def resolve(query: str, turns: Sequence[Turn]) -> ResolvedQuestion:
 
 
 def place_of(query: str, count: int) -> int | None:
-    """Which of so many results a short question names by its place; None where it names none of them."""
+    """Return which of so many results a short question names by position; None if none."""
     if not count or len(_words(query)) > _SHORT:
         return None
     if match := _PLACED.search(query):
@@ -356,13 +356,13 @@ def _placed(words: str, count: int) -> int:
 
 
 def _number(word: str) -> int:
-    """The place that a number or an ordinal names, from 0."""
+    """Return the position, from 0, of a number or an ordinal."""
     digits = re.match(r"\d+", word)
     return int(digits[0]) - 1 if digits else _NUMBERS["-".join(word.lower().split())]
 
 
 def topic_of(text: str, without: Sequence[str] = ()) -> str:
-    """What a question is about: its words without the action, and without such as the names of providers."""
+    """Return what a question is about: its words without the action and without such as the names of providers."""
     dropped = {word.casefold() for name in without for word in _words(name)}
     kept = [
         word
@@ -372,13 +372,13 @@ def topic_of(text: str, without: Sequence[str] = ()) -> str:
     return " ".join(kept)
 
 
-def _about(query: str, subject: Subject, last: Turn) -> ResolvedQuestion:
+def _about(query: str, subject: ResultSubject, last: RememberedTurn) -> ResolvedQuestion:
     notes = (f"understood as about {subject.name}",)
     return ResolvedQuestion(query, subject, subject.sources, topic=last.understood, notes=notes)
 
 
-def _lost(query: str, why: str, last: Turn | None = None) -> ResolvedQuestion:
-    """A question about nothing that is there; the conversation stays about what it was about."""
+def _lost(query: str, why: str, last: RememberedTurn | None = None) -> ResolvedQuestion:
+    """Return a question about a missing result; the topic of the conversation stays."""
     notes = (f"no former result is meant by “{query.strip()[:60]}”: {why}",)
     if last is None:
         return ResolvedQuestion(query, lost=True, notes=notes)
@@ -386,7 +386,7 @@ def _lost(query: str, why: str, last: Turn | None = None) -> ResolvedQuestion:
 
 
 def _is_place_alone(query: str) -> bool:
-    """Whether a question says nothing but which result it is about, and what of it."""
+    """Return whether a question only says which result it is about, and which part of it."""
     match = _PLACED.search(query) or _NUMBERED.search(query)
     if match is None or len(_words(query)) > _SHORT:
         return False
@@ -395,21 +395,21 @@ def _is_place_alone(query: str) -> bool:
 
 
 def _is_part(query: str) -> bool:
-    """Whether a question asks for parts of an operation and names none."""
+    """Return whether a question asks for parts of an operation and names none."""
     words = {word.lower() for word in _words(query)} - _EMPTY
     asked = {word for word in words if _VERBS.get(word) != "get"}
     return bool(asked) and asked <= _PARTS
 
 
-def _is_about(query: str, words: Sequence[str], last: Turn) -> bool:
-    """Whether a pronoun stands for the best result itself; of rows and passages more is to be found out."""
+def _is_about(query: str, words: Sequence[str], last: RememberedTurn) -> bool:
+    """Return whether a pronoun stands for the best result itself; rows and passages need a new search."""
     if not _PRONOUN.search(query) or _acts(query, words):
         return False
     return last.kind != "documents" and not (last.kind == "databases" and _COUNTED.search(query))
 
 
 def _acts(query: str, words: Sequence[str]) -> bool:
-    """Whether something else is to be done with it ("the one to delete it"), and not to be said of it."""
+    """Return whether it asks for another action on it ("the one to delete it"), and not about it."""
     if _SELF.search(query):
         return True
     verbs = [_VERBS[word.lower()] for word in words if word.lower() in _VERBS]
@@ -418,8 +418,8 @@ def _acts(query: str, words: Sequence[str]) -> bool:
     )
 
 
-def _continued(query: str, words: Sequence[str], last: Turn) -> ResolvedQuestion:
-    """A question that takes over what it does not say: the topic, the action, or where to look."""
+def _continued(query: str, words: Sequence[str], last: RememberedTurn) -> ResolvedQuestion:
+    """Return a question with the topic, the action, or the source that it takes over."""
     pronoun = _PRONOUN.search(query) or (last.kind != "apis" and _PERSON.search(query))
     if not (pronoun or _GOING_ON.match(query) or _SELF.search(query)) or not last.understood:
         return ResolvedQuestion(query)
@@ -445,12 +445,12 @@ def _continued(query: str, words: Sequence[str], last: Turn) -> ResolvedQuestion
     return _taken(f"{action} {objects}".strip(), last)
 
 
-def _taken(text: str, last: Turn) -> ResolvedQuestion:
+def _taken(text: str, last: RememberedTurn) -> ResolvedQuestion:
     return ResolvedQuestion(text, sources=last.sources, notes=(f"understood as: {text}",), kind=last.kind)
 
 
 def _is_place(query: str) -> bool:
-    """Whether it asks for the same elsewhere: "same in Datadog", "and for GitHub?"; a name begins with a capital."""
+    """Return whether it asks for the same elsewhere: "same in Datadog", "and for GitHub?"; a name is capitalised."""
     return re.search(r"\b(?:same|instead)\b|\b(?:in|on|with)\s+\w|\bfor\s+[A-Z]", query) is not None
 
 

@@ -1,6 +1,6 @@
-"""What the assistant answers, and what it remembers of a conversation.
+"""The assistant's answers, and its memory of a conversation.
 
-Invariant: frozen; results are other people's data.
+Invariant: frozen; results are data of others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Intent:
     """What a question wants.
 
     Attributes:
-        type: Nothing recognised is a search, with low confidence.
+        type: A search, with low confidence, if nothing is recognised.
         confidence: 0 to 1.
         tools: The tools that were called for it, in order.
     """
@@ -29,14 +29,14 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What was found.
+    """The results of a question.
 
     Attributes:
         type: The intent's, or `error`.
-        results: One mapping a result, each with its `kind` and `tool`.
-        total: How many there are, also those not shown.
-        query: As it was understood, with what the conversation adds.
-        filters_applied: Providers, methods and the like that were read out of the question.
+        results: One mapping per result, each with its `kind` and `tool`.
+        total: Their total number, including those not shown.
+        query: As understood, completed from the conversation.
+        filters_applied: Providers, methods and the like that were read from the question.
         text: The formatted answer, Markdown.
         notes: What is degraded, guessed or left out.
     """
@@ -51,14 +51,14 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AssistantAnswer:
     """The answer to one question.
 
     Attributes:
         query: As asked.
         intent: What it wants.
-        response: What was found.
-        session_id: Names the conversation; a new one where none was given.
+        response: The results.
+        session_id: Identifies the conversation; a new one if none was given.
     """
 
     query: str
@@ -68,48 +68,48 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A call of a tool."""
+class AssistantCall:
+    """A tool call of the assistant."""
 
     tool: str
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ResultSubject:
     """A result that a later question may be about.
 
     Attributes:
         kind: Of the result.
-        name: What people are told it is: `POST /issues (jira)`.
+        name: Its name for people: `POST /issues (jira)`.
         read: The call that reads it in full.
-        sources: Where it comes from: an API, a database, a repository, a server.
+        sources: Its source: an API, a database, a repository, a server.
     """
 
     kind: str
     name: str
-    read: Call
+    read: AssistantCall
     sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """A question and what its answer held, as the conversation remembers them.
+class RememberedTurn:
+    """A question and the content of its answer, as the conversation remembers them.
 
     Attributes:
         query: As asked.
-        understood: As it was understood, standing on its own.
+        understood: As understood, standing alone.
         type: What it wanted.
         subjects: The results, in the order in which they were shown.
-        sources: Where it was answered from.
-        more: The call that fetches the next page; None where there is none.
-        kind: What it was answered from: `apis`, `documents`, `databases` or `tools`; empty where nothing was found.
+        sources: The sources of the answer.
+        more: The call that fetches the next page; None on the last one.
+        kind: The kind of the answer: `apis`, `documents`, `databases` or `tools`; empty if nothing was found.
     """
 
     query: str
     understood: str
     type: IntentType
-    subjects: tuple[Subject, ...] = ()
+    subjects: tuple[ResultSubject, ...] = ()
     sources: tuple[str, ...] = ()
-    more: Call | None = None
+    more: AssistantCall | None = None
     kind: str = ""

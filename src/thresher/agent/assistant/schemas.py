@@ -1,7 +1,7 @@
 """Answers about databases: the tables that a question needs, one table in full, how many rows, the last statements.
 
-Invariant: the one statement that is run is a count of a table's rows, where the question asks for nothing else; it goes
-through the guard like any other. Any other statement is for the user or a model to write.
+Invariant: the only statement that is run is a count of a table's rows, if the question asks for nothing else; it goes
+through the guard like any other. All other statements are written by the user or a model.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from thresher.agent.assistant.inquiry import SHOWN, Findings, Inquiry, Item, given, record_of, rows_of, texts_of
+from thresher.agent.assistant.inquiry import SHOWN, Findings, Inquiry, Item, nonempty, record_of, rows_of, texts_of
 from thresher.agent.assistant.questions import named_in
-from thresher.agent.assistant.records import Call, Subject
-from thresher.agent.assistant.toolbox import Outcome, Toolbox
+from thresher.agent.assistant.records import AssistantCall, ResultSubject
+from thresher.agent.assistant.toolbox import ToolAnswer, Toolbox
 from thresher.search import terms
 
 SCHEMA: Final = "query_database_schema"
@@ -23,11 +23,11 @@ CONNECTIONS: Final = "sql_connection_list"
 LOG: Final = "sql_activity_log"
 QUERY: Final = "sql_query"
 _ASKED: Final = 12
-"""Connections whose tables are searched, where the question names none."""
+"""Connections whose tables are searched if the question names none."""
 _SHOWN: Final = 2
 """Connections whose tables are shown: those that fit best."""
 _NEAR: Final = 0.5
-"""The part of the best probability from which on a second connection is shown."""
+"""Fraction of the best probability from which a second connection is shown."""
 _BUDGET: Final = 700
 _NO_SERVER: Final = "servoy"
 """The dialect of a workspace's column information, on which no statement can run."""
@@ -40,18 +40,18 @@ _EMPTY: Final = frozenset(
     """a an the all of in on at there are is do does we you have has had database databases db table tables row rows
     record records entry entries connection total overall altogether now stored known exist""".split()  # noqa: SIM905 - a text is easier to read
 )
-"""Words that leave a count as it is; any other one, such as "not", "my" or "without", asks for a part of the rows."""
+"""Words that do not restrict a count; any other one, such as "not", "my" or "without", asks for a part of the rows."""
 _OUR_DATABASE: Final = re.compile(r"\b(?:my|our|your|this|that)\s+(?=(?:databases?|db|connection)\b)", re.I)
 _QUOTES: Final[Mapping[str, tuple[str, str]]] = {"mysql": ("`", "`"), "mariadb": ("`", "`"), "mssql": ("[", "]")}
 
 
 async def find_tables(box: Toolbox, inquiry: Inquiry) -> Findings:
-    """The tables that a question needs, of the databases that it names, or else of those whose tables fit best."""
-    listed = await box.call(Call(CONNECTIONS))
+    """Find the tables that a question needs, in the databases that it names, or else those that fit best."""
+    listed = await box.call(AssistantCall(CONNECTIONS))
     if listed.problem:
         return Findings(problems=(listed.problem,))
     known = [str(one.get("name")) for one in rows_of(listed.data, "connections")]
-    named = named_in(inquiry.text, [(name, _names_of(name)) for name in known])
+    named = named_in(inquiry.text, [(name, (name, _spaced(name))) for name in known])
     carried = [name for name in inquiry.asked.sources if name in known] if inquiry.asked.kind == "databases" else []
     chosen = list(named or carried or known)
     outcomes = await asyncio.gather(*(_look(box, inquiry, name) for name in chosen[:_ASKED]))
@@ -63,29 +63,29 @@ async def find_tables(box: Toolbox, inquiry: Inquiry) -> Findings:
 
 
 NAMED: Final = 0.3
-"""The least relevance of a database that the question names: there is always a schema to show."""
+"""Least relevance of a database that the question names: there is always a schema to show."""
 
 
 async def count_rows(box: Toolbox, inquiry: Inquiry, found: Findings) -> Findings:
-    """What was found; before it the count, where the question asks how many rows one table has, and nothing else."""
+    """Return the findings, preceded by the count if the question asks only how many rows one table has."""
     first = next(iter(found.results), None)
     if first is None or QUERY not in box or (table := _counted(inquiry.query, first)) is None:
         return found
     name = _quoted(table, str(first.get("dialect")))
     sql = f"SELECT count(*) FROM {name}"  # noqa: S608 - quoted, and read by the guard
-    outcome = await box.call(Call(QUERY, {"connection": first["connection"], "sql": sql, "max_rows": 1}))
+    outcome = await box.call(AssistantCall(QUERY, {"connection": first["connection"], "sql": sql, "max_rows": 1}))
     if outcome.problem:
         return replace(found, problems=(*found.problems, outcome.problem))
     names = [str(one.get("name")) for one in rows_of(outcome.data, "columns")]
     rows: Item = {"kind": "rows", "tool": QUERY, "connection": first["connection"], "table": table, "sql": sql}
     rows |= {"columns": names, "rows": outcome.data.get("rows")}
-    read = Call(SCHEMA, {"connection": first["connection"], "table": table, "budget": _BUDGET})
-    subject = Subject("schema", f"the table {table}", read, (str(first["connection"]),))
+    read = AssistantCall(SCHEMA, {"connection": first["connection"], "table": table, "budget": _BUDGET})
+    subject = ResultSubject("schema", f"the table {table}", read, (str(first["connection"]),))
     return replace(found, results=(rows, *found.results), total=found.total + 1, subjects=(subject, *found.subjects))
 
 
 def _counted(query: str, schema: Mapping[str, Any]) -> str | None:
-    """The table whose rows a question counts; None where it says anything besides, or two tables may be meant."""
+    """Return the table whose rows a question counts; None if it says more, or two tables may be meant."""
     match = _COUNT.match(query)
     if match is None:
         return None
@@ -96,13 +96,13 @@ def _counted(query: str, schema: Mapping[str, Any]) -> str | None:
 
 
 def _words(text: str) -> set[str]:
-    """What a text says beside the empty words: the stems of its words; a function word stands for itself."""
+    """Return the stems of a text's words without the empty ones; a function word stands for itself."""
     words = [word.lower() for word in re.findall(r"\w+", text) if word.lower() not in _EMPTY]
     return {stem for word in words for stem in terms(word) or [word]}
 
 
 def _spaced(name: str) -> str:
-    """The words of a name as programs write it."""
+    """Return the words of a name as in programs."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_+", " ", name)
 
 
@@ -111,27 +111,22 @@ def _quoted(table: str, dialect: str) -> str:
     return ".".join(f"{begin}{part.replace(end, end * 2)}{end}" for part in table.split("."))
 
 
-def _names_of(connection: str) -> tuple[str, ...]:
-    """What a question may call a database: its name, with its words apart."""
-    return connection, _spaced(connection)
-
-
-def _fit(outcome: Outcome) -> float:
-    """The probability of the best table; of one that the question names, 1."""
+def _fit(outcome: ToolAnswer) -> float:
+    """Return the probability of the best table; 1 for one that the question names."""
     if "table" in outcome.call.arguments and not outcome.problem:
         return 1.0
     fitting = record_of(outcome.data, "fitting").values()
     return max((float(one) for one in fitting if isinstance(one, int | float)), default=0.0)
 
 
-def shown(outcome: Outcome) -> Findings:
-    """What `query_database_schema` has answered."""
+def shown(outcome: ToolAnswer) -> Findings:
+    """Return the answer of `query_database_schema`."""
     return replace(_joined([outcome], 0, [outcome.problem] if outcome.problem else []), relevance=1.0)
 
 
 async def report_statements(box: Toolbox, _inquiry: Inquiry) -> Findings:
-    """The last statements that were asked of databases."""
-    outcome = await box.call(Call(LOG, {"limit": SHOWN}))
+    """Return the last statements sent to databases."""
+    outcome = await box.call(AssistantCall(LOG, {"limit": SHOWN}))
     if outcome.problem:
         return Findings(problems=(outcome.problem,))
     rows = rows_of(outcome.data, "entries")
@@ -139,33 +134,37 @@ async def report_statements(box: Toolbox, _inquiry: Inquiry) -> Findings:
     return Findings(tuple(items), len(items), 0.5 * bool(items))
 
 
-async def _look(box: Toolbox, inquiry: Inquiry, connection: str) -> Outcome:
+async def _look(box: Toolbox, inquiry: Inquiry, connection: str) -> ToolAnswer:
     if inquiry.cues.table:
-        found = await box.call(Call(SCHEMA, {"connection": connection, "table": inquiry.cues.table, "budget": _BUDGET}))
+        found = await box.call(
+            AssistantCall(SCHEMA, {"connection": connection, "table": inquiry.cues.table, "budget": _BUDGET})
+        )
         if not found.problem:
             return found
-    return await box.call(Call(SCHEMA, {"connection": connection, "question": inquiry.text, "budget": _BUDGET}))
+    return await box.call(
+        AssistantCall(SCHEMA, {"connection": connection, "question": inquiry.text, "budget": _BUDGET})
+    )
 
 
-def _joined(outcomes: Sequence[Outcome], left: int, problems: Iterable[str]) -> Findings:
+def _joined(outcomes: Sequence[ToolAnswer], left: int, problems: Iterable[str]) -> Findings:
     done = [outcome for outcome in outcomes if not outcome.problem]
     items = [_schema(outcome) for outcome in done if texts_of(outcome.data, "shown")]
     names = tuple(str(item["connection"]) for item in items)
     return Findings(
         results=tuple(items),
         total=len(items),
-        filters=given({"connections": list(names)}),
+        filters=nonempty({"connections": list(names)}),
         notes=(f"{left} more databases were not searched: name the one that you mean",) if left > 0 else (),
         problems=tuple(problems),
         subjects=tuple(
-            Subject("schema", f"the database {item['connection']}", _again(item), (str(item["connection"]),))
+            ResultSubject("schema", f"the database {item['connection']}", _again(item), (str(item["connection"]),))
             for item in items
         ),
         sources=names,
     )
 
 
-def _schema(outcome: Outcome) -> Item:
+def _schema(outcome: ToolAnswer) -> Item:
     data = outcome.data
     following = "sql_query" if data.get("dialect") != _NO_SERVER else "sql_list_tables"
     return {
@@ -180,7 +179,7 @@ def _schema(outcome: Outcome) -> Item:
     }
 
 
-def _again(item: Mapping[str, Any]) -> Call:
+def _again(item: Mapping[str, Any]) -> AssistantCall:
     tables = item["tables"][:1] if len(item["tables"]) == 1 else list(item["fitting"])[:1]
     about = {"table": tables[0]} if tables else {}
-    return Call(SCHEMA, {"connection": item["connection"], **about, "budget": 2 * _BUDGET})
+    return AssistantCall(SCHEMA, {"connection": item["connection"], **about, "budget": 2 * _BUDGET})

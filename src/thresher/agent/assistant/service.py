@@ -1,7 +1,7 @@
-"""Answers questions without a model: reads what is wanted, chooses tools, calls them, and formats what they give.
+"""Answers questions without a model: classifies them, chooses and calls tools, and formats the answers.
 
-Invariant: tools are called through `calling`, for the asking caller; a tool that fails costs its own part of the answer
-and no more. A conversation engine with a model can stand beside it and fall back on `ask`.
+Invariant: tools are called through `calling`, for the asking caller; a tool that fails costs only its own part of the
+answer. A conversation engine with a model can stand beside it and fall back on `ask`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from thresher.agent.assistant.endpoints import read_named, report_usage, reviews
 from thresher.agent.assistant.inquiry import Findings, Inquiry
 from thresher.agent.assistant.intents import UNRECOGNISED, IntentReader, Wish
 from thresher.agent.assistant.questions import ResolvedQuestion, read_cues, resolve
-from thresher.agent.assistant.records import Answer, Intent, Reply, Turn
+from thresher.agent.assistant.records import AssistantAnswer, Intent, RememberedTurn, Reply
 from thresher.agent.assistant.schemas import report_statements
-from thresher.agent.assistant.sessions import Sessions
+from thresher.agent.assistant.sessions import AssistantSessions
 from thresher.agent.assistant.toolbox import Toolbox
 from thresher.calling import Calling
 from thresher.core import ASSISTANT, Caller, InvalidInput, StoreError, acting_for, event, traced
@@ -35,17 +35,17 @@ CONTEXT_CHARACTERS: Final = 20_000
 NAMED: Final = 0.9
 """Confidence in a question that names an operation: it is about that one."""
 WEAK: Final = 0.2
-"""A kind whose best result is less relevant is shown only where no other has found anything better."""
+"""A kind whose best result is less relevant is shown only if no other has found anything better."""
 ALSO: Final = 0.2
-"""The least probability at which a kind is shown beside the likeliest."""
+"""Least probability at which a kind is shown beside the most likely one."""
 SURE: Final = 0.9
-"""The probability of a kind at which what fits little is shown all the same: nothing else is meant."""
+"""Probability of a kind at which even weak results are shown: nothing else is meant."""
 REPORTED: Final = 0.6
-"""The least confidence in a wish for figures that no word of the question bears out."""
+"""Least confidence in a wish for figures that no word of the question confirms."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Understood:
+class _ReadQuestion:
     """A question, and what is known of it before a tool is called."""
 
     inquiry: Inquiry
@@ -58,8 +58,8 @@ class Assistant:
 
     Args:
         calling: Runs tools.
-        intents: Says which packs a question asks for.
-        database: Where conversations are, and the vectors of training lines.
+        intents: Routes questions to packs.
+        database: The database of conversations and of the training lines' vectors.
         encoder: Embeds questions.
 
     Attributes:
@@ -67,31 +67,31 @@ class Assistant:
     """
 
     def __init__(self, calling: Calling, intents: IntentService, database: Database, encoder: Encoder) -> None:
-        self.sessions = Sessions(database)
+        self.sessions = AssistantSessions(database)
         self._calling = calling
         self._intents = intents
         self._reader = IntentReader(database, encoder)
 
     async def prepare(self, caller: Caller) -> None:
-        """Have at hand what reads a question before the first one comes."""
+        """Prepare the classification of questions before the first one comes."""
         await self._reader.prepare(caller.tenant)
 
     async def close(self) -> None:
-        """End what runs beside the answers."""
+        """Stop the background work."""
         await self._reader.close()
 
-    async def ask(self, caller: Caller, query: str, *, context: str = "", session_id: str = "") -> Answer:
+    async def ask(self, caller: Caller, query: str, *, context: str = "", session_id: str = "") -> AssistantAnswer:
         """Answer a question.
 
         Args:
-            caller: Who asks.
-            query: The question, in any words; it may go on from the last ones of its conversation.
-            context: What the conversation is about, in the asker's words.
-            session_id: Names the conversation, as its last answer did; a new one begins without.
+            caller: The caller.
+            query: The question, in any words; it may continue the last ones of its conversation.
+            context: The topic of the conversation, in the asker's words.
+            session_id: The conversation's id, from its last answer; without one a new conversation begins.
 
         Raises:
-            InvalidInput: Question or context is empty or too long, or the id is none that was given out.
-            NotFound: There is no such conversation, or its day is over.
+            InvalidInput: Question or context is empty or too long, or the id is not valid.
+            NotFound: The conversation does not exist or has expired.
             StoreUnavailable: The database does not answer.
         """
         query, context = checked(query, context)
@@ -109,26 +109,28 @@ class Assistant:
         event(logger, "asked", tenant=caller.tenant.id, type=answer.intent.type, results=len(answer.response.results))
         return answer
 
-    async def _understand(self, caller: Caller, asked: ResolvedQuestion, query: str, context: str) -> _Understood:
+    async def _understand(self, caller: Caller, asked: ResolvedQuestion, query: str, context: str) -> _ReadQuestion:
         if asked.more is not None or asked.lost:
             wish = Wish(asked.more.type if asked.more is not None else "endpoint_info", NAMED)
             cues = read_cues(query if asked.lost else asked.text)
-            return _Understood(Inquiry(wish.type, asked, cues, context, query), wish)
+            return _ReadQuestion(Inquiry(wish.type, asked, cues, context, query), wish)
         wish, cues = await self._reader.read(caller.tenant, asked.text), read_cues(f"{query}\n{asked.text}")
         if (cues.names_call or asked.subject) and wish.type == "search":
             wish = replace(wish, type="endpoint_info", confidence=NAMED)
         if wish.type == "analytics" and wish.confidence < REPORTED and not (cues.improving or cues.metrics):
-            wish = replace(wish, type="search")  # such as how many rows: what is found decides, not a report
+            wish = replace(wish, type="search")  # such as how many rows: the findings decide, not a report
         inquiry = Inquiry(wish.type, asked, cues, context, query)
         if asked.subject or cues.names_call:
-            return _Understood(inquiry, wish)
+            return _ReadQuestion(inquiry, wish)
         decision = await self._intents.route(caller, asked.text)
-        return _Understood(inquiry, wish, {score.intent: score.score for score in decision.scores})
+        return _ReadQuestion(inquiry, wish, {score.intent: score.score for score in decision.scores})
 
-    async def _remembered(self, caller: Caller, answer: Answer, understood: _Understood, found: Findings) -> Answer:
-        """The answer, its turn kept; where that fails, it says so."""
+    async def _remembered(
+        self, caller: Caller, answer: AssistantAnswer, understood: _ReadQuestion, found: Findings
+    ) -> AssistantAnswer:
+        """Return the answer after storing its turn; a failure is noted."""
         reply = answer.response
-        turn = Turn(
+        turn = RememberedTurn(
             query=answer.query,
             understood=understood.inquiry.asked.topic or reply.query,
             type=answer.intent.type,
@@ -147,10 +149,10 @@ class Assistant:
 
 
 def checked(query: object, context: object = "") -> tuple[str, str]:
-    """A question and its context that can be answered.
+    """Return a question and its context that can be answered.
 
     Raises:
-        InvalidInput: One is no text, or too long, or the question is blank.
+        InvalidInput: One is not text, or too long, or the question is blank.
     """
     for name, value, most in (("query", query, QUERY_CHARACTERS), ("context", context, CONTEXT_CHARACTERS)):
         if not isinstance(value, str):
@@ -165,11 +167,11 @@ def checked(query: object, context: object = "") -> tuple[str, str]:
     return text, printable(str(context).replace("\0", " ").strip())
 
 
-async def _with_reviews(box: Toolbox, understood: _Understood) -> _Understood:
-    """A question, understood as one for a review where it names an API together with words about its description.
+async def _with_reviews(box: Toolbox, understood: _ReadQuestion) -> _ReadQuestion:
+    """Return a question, read as one for a review if it names an API together with words about its description.
 
-    What is read from words alone cannot know this: the lines that teach it hold some names of APIs and not the
-    installed ones, which are also names of tables and of things to ask about.
+    The classifier cannot know this: its lines hold some names of APIs but not the installed ones, which are also names
+    of tables and of other things.
     """
     inquiry = understood.inquiry
     if inquiry.asked.lost or inquiry.asked.more is not None or inquiry.cues.names_call:
@@ -181,8 +183,8 @@ async def _with_reviews(box: Toolbox, understood: _Understood) -> _Understood:
     return replace(understood, inquiry=replace(inquiry, type="analytics", asked=asked, reviewed=names), wish=wish)
 
 
-async def _answered(box: Toolbox, understood: _Understood) -> Findings:
-    """What the tools say; where nothing is wanted that is known, and nothing fits well, that nothing does."""
+async def _answered(box: Toolbox, understood: _ReadQuestion) -> Findings:
+    """Return the tools' answers; if no wish is recognised and nothing fits well, say that nothing does."""
     inquiry = understood.inquiry
     if inquiry.asked.lost:
         return Findings()
@@ -200,7 +202,7 @@ async def _answered(box: Toolbox, understood: _Understood) -> Findings:
 
 
 async def _reported(box: Toolbox, inquiry: Inquiry, routed: Mapping[str, float], there: Sequence[str]) -> Findings:
-    """Figures: of the use of APIs, or the statements that databases were asked; or reviews of descriptions."""
+    """Return figures of the use of APIs, the last statements to databases, or reviews of descriptions."""
     statements = (
         not inquiry.reviewed
         and DATABASES in there
@@ -211,8 +213,8 @@ async def _reported(box: Toolbox, inquiry: Inquiry, routed: Mapping[str, float],
     return replace(await report_usage(box, inquiry), kind=APIS) if APIS in there else Findings()
 
 
-async def _chosen(box: Toolbox, understood: _Understood, there: Sequence[str]) -> Findings:
-    """What every kind finds, the likeliest kind first; others only where they are nearly as likely."""
+async def _chosen(box: Toolbox, understood: _ReadQuestion, there: Sequence[str]) -> Findings:
+    """Return every kind's findings, the most likely first; others only if they are nearly as likely."""
     inquiry = understood.inquiry
     parts = await asyncio.gather(*(KINDS[name].find(box, inquiry) for name in there))
     found = dict(zip(there, parts, strict=True))
@@ -228,7 +230,7 @@ async def _chosen(box: Toolbox, understood: _Understood, there: Sequence[str]) -
 
 
 def _joined(parts: Sequence[Findings]) -> Findings:
-    """What several kinds have found, as one, in their order."""
+    """Join the findings of several kinds, in their order."""
     used = [part for part in parts if part.results]
     filters: dict[str, Any] = {}
     for part in reversed(used):
@@ -247,8 +249,8 @@ def _joined(parts: Sequence[Findings]) -> Findings:
 
 
 def _answer(
-    query: str, name: str, understood: _Understood, found: Findings, called: tuple[str, ...], there: Sequence[str]
-) -> Answer:
+    query: str, name: str, understood: _ReadQuestion, found: Findings, called: tuple[str, ...], there: Sequence[str]
+) -> AssistantAnswer:
     inquiry, wish = understood.inquiry, understood.wish
     items = found.results[: found.page]
     failed = bool(found.problems) and not items
@@ -269,4 +271,4 @@ def _answer(
         text=text,
         notes=(*notes, *found.problems) if failed else notes,
     )
-    return Answer(query, Intent(wish.type, wish.confidence, called), reply, name)
+    return AssistantAnswer(query, Intent(wish.type, wish.confidence, called), reply, name)

@@ -1,8 +1,8 @@
-"""Keeps what conversations with the assistant have come to: questions, and what their answers named.
+"""Stores conversations with the assistant: questions, and the subjects of their answers.
 
-Invariant: a conversation is one user's, or of a caller without a user; each is bounded in turns and in size, and ends a
-day after its last question. Turns that are added at once are all kept. Secrets that are known by their form are masked
-before a question is kept.
+Invariant: a conversation belongs to one user, or to a caller without a user; each is bounded in turns and in size, and
+ends a day after its last question. Turns added at the same time are all kept. Secrets that are recognised by their form
+are masked before a question is stored.
 """
 
 from __future__ import annotations
@@ -10,21 +10,20 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from thresher.agent.assistant.records import Call, Subject, Turn
+from thresher.agent.assistant.records import AssistantCall, RememberedTurn, ResultSubject
 from thresher.core import Caller, InvalidInput, NotFound, Tenant, mask_text
-from thresher.store import Database, clean
+from thresher.store import Database, clean_json
 
 _READ: Final = b"""
     select turns from assistant_session
     where tenant_id = %(tenant)s and owner is not distinct from %(owner)s::text and name = %(name)s
       and at > now() - make_interval(secs => %(life)s)"""
 
-# The row's lock puts turns of one conversation one after another; the last ones stay. A conversation whose time is over
-# starts again, and only so many of one owner are kept, the ones that were used last.
+# The row's lock orders the turns of one conversation; the last ones are kept. An expired conversation
+# starts again, and only the most recently used ones of an owner are kept.
 _ADD: Final = b"""
     with extra as (
       delete from assistant_session
@@ -46,11 +45,11 @@ _ADD: Final = b"""
 
 _PURGE: Final = b"select purge_conversations(now() - make_interval(secs => %(life)s))"
 _NOBODY: Final = Tenant(0, "")
-"""Sees no tenant's rows; the function goes through all tenants itself."""
+"""Sees no tenant's rows; the database function goes through all tenants itself."""
 
 
 async def read_turns(database: Database, caller: Caller, name: str, life: float) -> list[Any] | None:
-    """The turns of a caller's conversation, oldest first; None where none went on within so many seconds."""
+    """Return the turns of a caller's conversation, oldest first; None without one within so many seconds."""
     values = {"tenant": caller.tenant.id, "owner": caller.user, "name": name, "life": life}
     rows = await database.once(caller.tenant, lambda driver: driver.execute(_READ, values, prepare=True))
     return rows[0][0] if rows else None
@@ -59,16 +58,16 @@ async def read_turns(database: Database, caller: Caller, name: str, life: float)
 async def add_turn(
     database: Database, caller: Caller, name: str, turn: str, *, life: float, most: int, others: int
 ) -> None:
-    """Add a turn, as JSON, to a caller's conversation, which begins with it where there is none.
+    """Add a turn, as JSON, to a caller's conversation, which is created if it does not exist.
 
     Args:
-        database: Where it is.
-        caller: Whose it is.
+        database: The database.
+        caller: The owner.
         name: Of the conversation.
         turn: A JSON object.
-        life: Seconds after which a conversation is over.
+        life: Seconds after which a conversation ends.
         most: Turns that are kept.
-        others: Conversations of the caller that are kept beside it.
+        others: Other conversations of the caller that are kept.
     """
     values = {"tenant": caller.tenant.id, "owner": caller.user, "name": name, "turn": turn}
     values |= {"life": life, "most": most, "others": others}
@@ -76,7 +75,7 @@ async def add_turn(
 
 
 async def purge_conversations(database: Database, life: float) -> int:
-    """Remove conversations of all tenants that did not go on for so many seconds; returns how many."""
+    """Remove conversations of all tenants without a turn for so many seconds; returns their number."""
     rows = await database.once(_NOBODY, lambda driver: driver.execute(_PURGE, {"life": life}))
     return int(rows[0][0])
 
@@ -84,9 +83,9 @@ async def purge_conversations(database: Database, life: float) -> int:
 LIFE_SECONDS: Final = 24 * 3600.0
 TURNS: Final = 20
 SUBJECTS: Final = 25
-"""Results of a turn that a later question can name by their place: a page of a list."""
+"""Results of a turn that a later question can name by position: a page of a list."""
 OTHERS: Final = 200
-"""Conversations of one owner that are kept beside the one that goes on."""
+"""Other conversations of an owner that are kept."""
 _TEXT: Final = 500
 _TURN_BYTES: Final = 16_000
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
@@ -94,39 +93,41 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation as it stands.
+    """A conversation.
 
     Attributes:
-        name: What the caller goes on with it by.
+        name: The id with which the caller continues it.
         turns: Oldest first; empty at its beginning.
     """
 
     name: str
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[RememberedTurn, ...] = ()
 
 
-class Sessions:
+class AssistantSessions:
     """The conversations of all callers, in the database. One per process.
 
     Args:
-        database: Where they are.
+        database: The database.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def open(self, caller: Caller, name: str = "") -> Conversation:
-        """A caller's conversation; a new one without a name.
+        """Return a caller's conversation; a new one without a name.
 
         Raises:
-            InvalidInput: The name is none that was given out.
-            NotFound: There is none of this name that the caller may go on with, or its day is over.
+            InvalidInput: The name is not a valid one.
+            NotFound: The caller has no such conversation, or it has expired.
             StoreUnavailable: The database does not answer.
         """
         if not name:
             return Conversation(secrets.token_urlsafe(12))
         if not _NAME.fullmatch(name):
-            raise InvalidInput("session_id is no conversation's.", hint="Give one as an answer named it, or none.")
+            raise InvalidInput(
+                "session_id is not the id of a conversation.", hint="Copy it from an answer, or leave it out."
+            )
         turns = await read_turns(self._database, caller, name, LIFE_SECONDS)
         if turns is None:
             raise NotFound(
@@ -135,7 +136,7 @@ class Sessions:
             )
         return Conversation(name, tuple(turn for raw in turns if (turn := _turn(raw)) is not None))
 
-    async def add(self, caller: Caller, name: str, turn: Turn) -> None:
+    async def add(self, caller: Caller, name: str, turn: RememberedTurn) -> None:
         """Remember a turn.
 
         Raises:
@@ -145,12 +146,12 @@ class Sessions:
         await add_turn(self._database, caller, name, text, life=LIFE_SECONDS, most=TURNS, others=OTHERS)
 
     async def purge(self) -> int:
-        """Remove the conversations of all tenants whose day is over; returns how many."""
+        """Remove expired conversations of all tenants; returns their number."""
         return await purge_conversations(self._database, LIFE_SECONDS)
 
 
-def _written(turn: Turn) -> str:
-    """A turn as JSON; where it would be too large, with fewer results."""
+def _written(turn: RememberedTurn) -> str:
+    """Return a turn as JSON, with fewer results if it would be too large."""
     subjects = turn.subjects[:SUBJECTS]
     while True:
         kept = {
@@ -159,29 +160,23 @@ def _written(turn: Turn) -> str:
             "understood": mask_text(turn.understood[:_TEXT]),
             "subjects": [asdict(subject) for subject in subjects],
         }
-        text = json.dumps(_storable(kept), ensure_ascii=False)
+        text = json.dumps(clean_json(kept), ensure_ascii=False)
         if len(text.encode()) <= _TURN_BYTES or not subjects:
             return text
         subjects = subjects[: len(subjects) // 2]
 
 
-def _storable(value: Any) -> Any:
-    """A JSON value without what PostgreSQL cannot hold."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, Mapping):
-        return {clean(str(key)): _storable(one) for key, one in cast("Mapping[Any, Any]", value).items()}
-    return [_storable(one) for one in cast("Sequence[Any]", value)] if isinstance(value, list | tuple) else value
-
-
-def _turn(raw: Any) -> Turn | None:
-    """A turn as it was written; None where another version of Thresher has written it in another form."""
+def _turn(raw: Any) -> RememberedTurn | None:
+    """Return a stored turn; None if another version of Thresher wrote it in another form."""
     try:
-        return Turn(
+        return RememberedTurn(
             query=raw["query"],
             understood=raw["understood"],
             type=raw["type"],
-            subjects=tuple(_subject(one) for one in raw["subjects"]),
+            subjects=tuple(
+                ResultSubject(one["kind"], one["name"], _call(one["read"]), tuple(one["sources"]))
+                for one in raw["subjects"]
+            ),
             sources=tuple(raw["sources"]),
             more=_call(raw["more"]) if raw["more"] else None,
             kind=raw["kind"],
@@ -190,9 +185,5 @@ def _turn(raw: Any) -> Turn | None:
         return None
 
 
-def _subject(raw: Any) -> Subject:
-    return Subject(raw["kind"], raw["name"], _call(raw["read"]), tuple(raw["sources"]))
-
-
-def _call(raw: Any) -> Call:
-    return Call(raw["tool"], raw["arguments"])
+def _call(raw: Any) -> AssistantCall:
+    return AssistantCall(raw["tool"], raw["arguments"])

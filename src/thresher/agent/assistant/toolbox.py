@@ -1,7 +1,7 @@
-"""Calls tools for the assistant, by the one door through which tools are run.
+"""Calls tools for the assistant, through `calling`.
 
-Invariant: arguments that a tool's schema does not allow are never sent; whatever a tool does, the answer is an outcome
-and no exception.
+Invariant: arguments that a tool's schema does not allow are never sent; whatever a tool does, the result is an answer
+and not an exception.
 """
 
 from __future__ import annotations
@@ -14,44 +14,43 @@ from typing import Any, Final
 
 import jsonschema_rs
 
-from thresher.agent.assistant.records import Call
-from thresher.calling import RULES_META, Calling, Result
-from thresher.calling import Call as ToolCall
+from thresher.agent.assistant.records import AssistantCall
+from thresher.calling import RULES_META, Call, Calling, Result
 from thresher.core import JSON, Caller, Said, ThresherError, event, traced
 
 logger = logging.getLogger("thresher.agent")
 
 CALL_SECONDS: Final = 20.0
-"""How long a tool may take before the answer goes out without it."""
+"""How long a tool may take before the answer is given without it."""
 _PROBLEM_CHARACTERS: Final = 400
 _ENDING_SECONDS: Final = 1.0
-"""How long a call that is broken off may take to end."""
+"""How long a cancelled call may take to end."""
 _UNFORESEEN: Final = "Something went wrong inside Thresher. Its log tells more under this trace id."
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ToolAnswer:
     """How a call ended.
 
     Attributes:
-        call: What was called.
-        data: The answer's structured content; empty where there is none.
+        call: The call.
+        data: The answer's structured content; may be empty.
         text: The answer's text.
-        problem: Why there is no answer; empty where there is one.
+        problem: Why there is no answer; else empty.
     """
 
-    call: Call
+    call: AssistantCall
     data: Mapping[str, Any] = field(default_factory=dict[str, Any])
     text: str = ""
     problem: str = ""
 
 
 class Toolbox:
-    """The tools that a caller is shown.
+    """The tools that a caller sees.
 
     Args:
         calling: Runs them.
-        caller: For whom.
+        caller: The caller.
         schemas: Their input schemas, by name.
 
     Attributes:
@@ -67,7 +66,7 @@ class Toolbox:
 
     @classmethod
     async def of(cls, calling: Calling, caller: Caller) -> Toolbox:
-        """The tools that a caller is shown now."""
+        """Return the tools that a caller sees now."""
         await calling.ready(caller)
         listed = await calling.listed(caller, "own")
         own = {tool.name: tool.input_schema for tool in calling.own}
@@ -76,20 +75,20 @@ class Toolbox:
     def __contains__(self, name: str) -> bool:
         return name in self._schemas
 
-    async def call(self, call: Call) -> Outcome:
-        """Call a tool; one that is not there, or does not take the arguments, is not called."""
+    async def call(self, call: AssistantCall) -> ToolAnswer:
+        """Call a tool; one that does not exist, or does not accept the arguments, is not called."""
         if call.tool not in self._schemas:
-            return Outcome(call, problem=f"There is no tool {call.tool}.")
+            return ToolAnswer(call, problem=f"There is no tool {call.tool}.")
         if wrong := self._wrong(call):
-            return Outcome(call, problem=wrong)
+            return ToolAnswer(call, problem=wrong)
         self.called[call.tool] = None
         answer = await run_tool(self._calling, self._caller, call.tool, call.arguments, CALL_SECONDS)
         if isinstance(answer, Result) and RULES_META in answer.meta:
             answer = await run_tool(self._calling, self._caller, call.tool, call.arguments, CALL_SECONDS)
         return _outcome(call, answer)
 
-    def _wrong(self, call: Call) -> str:
-        """What a tool's schema says against arguments; empty where nothing."""
+    def _wrong(self, call: AssistantCall) -> str:
+        """Return the schema's objection to the arguments; empty without one."""
         if (validator := self._validators.get(call.tool)) is None:
             try:
                 validator = self._validators[call.tool] = jsonschema_rs.validator_for(dict(self._schemas[call.tool]))
@@ -105,12 +104,12 @@ class Toolbox:
 async def run_tool(
     calling: Calling, caller: Caller, name: str, arguments: Mapping[str, Any], seconds: float
 ) -> Result | str:
-    """Call a tool, whatever becomes of it. One that does not end when it is broken off is left behind.
+    """Call a tool. One that does not end when it is cancelled is left behind.
 
     Returns:
-        What the tool answered, or why there is no answer.
+        The tool's answer, or why there is none.
     """
-    call = asyncio.create_task(_answer(calling, caller, ToolCall(name, dict(arguments))))
+    call = asyncio.create_task(_answer(calling, caller, Call(name, dict(arguments))))
     try:
         await asyncio.wait([call], timeout=seconds)
     finally:
@@ -120,22 +119,22 @@ async def run_tool(
     return call.result() if call.done() and not call.cancelled() else f"{name} did not answer within {seconds:g} s."
 
 
-async def _answer(calling: Calling, caller: Caller, call: ToolCall) -> Result | str:
+async def _answer(calling: Calling, caller: Caller, call: Call) -> Result | str:
     with traced() as trace:
         try:
             result = await calling.call(caller, call)
         except ThresherError as error:
             event(logger, "refused", code=error.code, message=Said(error.message))
             return Result.of(f"{error} [trace {trace}]", is_error=True)
-        except Exception as error:  # a model's answer must not fail for a tool
+        except Exception as error:  # a model's answer must not fail because of a tool
             logger.error("unforeseen", exc_info=error, extra={"fields": {"kind": type(error).__name__}})
             return Result.of(f"{_UNFORESEEN} [trace {trace}]", is_error=True)
     return f"{call.name} could not be called: it asks its client for input." if result.asks else result
 
 
-def _outcome(call: Call, result: Result | str) -> Outcome:
+def _outcome(call: AssistantCall, result: Result | str) -> ToolAnswer:
     if isinstance(result, str):
-        return Outcome(call, problem=result[:_PROBLEM_CHARACTERS])
+        return ToolAnswer(call, problem=result[:_PROBLEM_CHARACTERS])
     if result.is_error:
-        return Outcome(call, problem=" ".join(result.text.split())[:_PROBLEM_CHARACTERS] or f"{call.tool} failed.")
-    return Outcome(call, result.structured, result.text)
+        return ToolAnswer(call, problem=" ".join(result.text.split())[:_PROBLEM_CHARACTERS] or f"{call.tool} failed.")
+    return ToolAnswer(call, result.structured, result.text)

@@ -1,13 +1,13 @@
-"""Chat models that people register, and conversations with them as streams.
+"""Registered chat models, and conversations with them as streams.
 
 Light to import: LangChain and the client of the wire format are imported when the first model is opened.
 
-Invariant: a key is sealed where it lies, goes to its own service, and shows nowhere else.
+Invariant: a key is sealed in the database, is sent only to its own service, and appears nowhere else.
 """
 
 from thresher.agent.models.open_model import OpenModel
 from thresher.agent.models.queries import seen_of, seen_statement
-from thresher.agent.models.records import Checked, Chunk, Model
+from thresher.agent.models.records import AnswerChunk, Model, ModelCheck
 from thresher.agent.models.service import Models
 
-__all__ = ["Checked", "Chunk", "Model", "Models", "OpenModel", "seen_of", "seen_statement"]
+__all__ = ["AnswerChunk", "Model", "ModelCheck", "Models", "OpenModel", "seen_of", "seen_statement"]

@@ -1,10 +1,9 @@
-"""LangChain's chat model as it asks a service: what is sent, and over which connection.
+"""Sends requests to a model's service.
 
-LangChain makes the request of its messages and of the functions; the official client sends it. The answer is read by
-`reading`.
+LangChain builds them, the official client sends them, and `reading` reads the answers.
 
-Invariant: of this process' environment nothing goes to a service, and nothing but what is written here; the key is in
-the header of that service's requests alone.
+Invariant: nothing of this process's environment is sent to a service, and only what is written here; the key is only in
+the header of that service's requests.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ import openai
 from langchain_core.messages import MessageLikeRepresentation
 from langchain_openai import ChatOpenAI
 
-from thresher.agent.models.failures import Lost, Refused
-from thresher.agent.models.transport import Wire
+from thresher.agent.models.failures import RequestLost, RequestRefused
+from thresher.agent.models.transport import ServiceTransport
 from thresher.core import ModelError
 from thresher.llm import Dialect, Function, retry_after, tool_of
 
-logging.getLogger("openai").setLevel(logging.WARNING)  # below it logs what is asked, OPENAI_LOG or not
+logging.getLogger("openai").setLevel(logging.WARNING)  # at lower levels it logs requests, whatever OPENAI_LOG says
 
 
 _BROKEN: Final = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, httpcore2.ProxyError)
@@ -34,20 +33,20 @@ _NO_JSON: Final = "Leave out numbers without an end, halves of characters, and w
 _UNUSABLE: Final = (httpcore2.UnsupportedProtocol, httpcore2.LocalProtocolError, httpx2.InvalidURL)
 
 
-class Client:
+class ModelClient:
     """One model at one service.
 
     Args:
         url: The service's address; its query is sent with every request.
         model: The service's name for the model.
-        key: Sent as a bearer token; None: none is.
-        hint: What to check where the service fails.
+        key: Sent as a bearer token; None for no key.
+        hint: What to check if the service fails.
     """
 
     def __init__(self, url: str, model: str, key: str | None, hint: str) -> None:
         self._hint = hint
         address = httpx2.URL(url)
-        self._web = httpx2.AsyncClient(transport=Wire(address, key, hint), timeout=None)
+        self._web = httpx2.AsyncClient(transport=ServiceTransport(address, key, hint), timeout=None)
         self._service = openai.AsyncOpenAI(
             api_key="none",
             base_url=str(address.copy_with(query=None)),
@@ -56,7 +55,7 @@ class Client:
             timeout=None,
             http_client=self._web,
         )
-        self._model = _Asked(
+        self._model = _RequestBuilder(
             model=model,
             base_url=str(address.copy_with(query=None)),
             api_key=_no_key,
@@ -78,16 +77,16 @@ class Client:
         dialect: Dialect,
         more: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """A request's body, with what the service takes.
+        """Return a request's body, with the options that the service accepts.
 
         Args:
             messages: The conversation.
             functions: Tools that the model may call.
             choice: `auto`, `none`, `required` or a function's name.
-            temperature: None: the service's own.
-            max_tokens: Of the answer; None: the service's own limit.
-            dialect: How the service wants to be asked.
-            more: What is sent besides, as it stands; what is about functions goes with functions alone.
+            temperature: None for the service's own.
+            max_tokens: Of the answer; None for the service's own limit.
+            dialect: The variant of the wire format that the service accepts.
+            more: Further fields, sent unchanged; those about functions are sent only with functions.
         """
         fields: dict[str, Any] = {**more, "stream": True}
         if not functions:
@@ -108,24 +107,24 @@ class Client:
         return payload
 
     @asynccontextmanager
-    async def post(self, payload: Mapping[str, Any]) -> AsyncGenerator[Answer]:
-        """Send a request; the block has an answer whose status says success.
+    async def post(self, payload: Mapping[str, Any]) -> AsyncGenerator[ServiceAnswer]:
+        """Send a request; the block has an answer with a successful status.
 
         Raises:
-            Refused: The service refuses.
-            Lost: The connection broke, or could not be made.
+            RequestRefused: The service refuses.
+            RequestLost: The connection broke, or could not be made.
             ModelError: The address cannot be used.
         """
         sent = False
         try:
-            # The body goes as it is: the library would look at each message again.
+            # The body is sent as it is: the library would process each message again.
             create = cast("Any", self._service.chat.completions.with_streaming_response).create
             async with create(model="", messages=[], stream=True, extra_body=payload) as answer:
                 sent = True
-                yield Answer(answer.http_response)
+                yield ServiceAnswer(answer.http_response)
         except openai.APIStatusError as error:
             response = error.response
-            raise Refused(response.status_code, response.content, retry_after(response.headers)) from None
+            raise RequestRefused(response.status_code, response.content, retry_after(response.headers)) from None
         except openai.APIConnectionError as error:
             raise self._lost(error.__cause__ or error) from None
         except _BROKEN as error:
@@ -140,18 +139,18 @@ class Client:
             return error
         if isinstance(error, _UNUSABLE):
             return ModelError("The address of the chat model cannot be used.", hint=self._hint)
-        return Lost(type(error).__name__)
+        return RequestLost(type(error).__name__)
 
     async def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         await self._web.aclose()
 
 
-class Answer:
-    """An answer that has begun to come.
+class ServiceAnswer:
+    """An answer that has begun to arrive.
 
     Args:
-        response: Whose status says success.
+        response: With a successful status.
     """
 
     def __init__(self, response: httpx2.Response) -> None:
@@ -162,36 +161,36 @@ class Answer:
         self.is_whole = "json" in kind and "event-stream" not in kind
 
     def abort(self) -> None:
-        """End the connection now; a reader finds it broken."""
+        """Close the connection now; a reader gets an error."""
         self._response.extensions["network_stream"].abort()
 
     async def read(self) -> bytes:
-        """All of it."""
+        """Return the whole answer."""
         return await self._response.aread()
 
     async def part(self) -> bytes:
-        """What has come since the last part; nothing at the end."""
+        """Return what has arrived since the last part; empty at the end."""
         return await anext(self._parts, b"")
 
     async def finish(self, seconds: float) -> None:
-        """Wait a moment for its end, so that the connection can serve again."""
+        """Wait briefly for its end, so that the connection can be used again."""
         with suppress(TimeoutError, *_BROKEN):
             async with asyncio.timeout(seconds):
                 while await self.part():
                     pass
 
 
-class _Asked(ChatOpenAI):
-    """LangChain's chat model, of which the requests are wanted alone."""
+class _RequestBuilder(ChatOpenAI):
+    """LangChain's chat model, used only to build requests."""
 
     def payload(self, messages: Sequence[MessageLikeRepresentation], fields: Mapping[str, Any]) -> dict[str, Any]:
-        """What it would send."""
+        """Return the body that it would send."""
         make = cast("Callable[..., dict[str, Any]]", self._get_request_payload)  # pyright: ignore[reportUnknownMemberType] - untyped there
         return make(list(messages), **fields)
 
 
 async def _no_key() -> str:
-    """What stands in for a key in the libraries: the real one is added to requests on their way out."""
+    """Return a placeholder for the libraries: the real key is added to requests when they are sent."""
     return "none"
 
 

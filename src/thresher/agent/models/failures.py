@@ -1,17 +1,17 @@
-"""How one try of asking a service fails, between those who send and those who try again.
+"""Failures of one request to a service, between sender and retry.
 
-Invariant: neither leaves this package; what a service says of itself is in none of our messages.
+Invariant: neither leaves this package; a service's own words are in none of Thresher's messages.
 """
 
 from __future__ import annotations
 
 
-class Lost(Exception):
-    """It came to nothing, and another try may not.
+class RequestLost(Exception):
+    """It failed, and another try may succeed.
 
     Args:
         why: Such as `HTTP 503` or `ReadError`.
-        wait: Seconds that the service wants us to wait; None where it does not say.
+        wait: Seconds to wait, according to the service; None if it does not say.
     """
 
     def __init__(self, why: str, wait: float | None = None) -> None:
@@ -20,13 +20,13 @@ class Lost(Exception):
         self.wait = wait
 
 
-class Refused(Exception):
-    """The service answered with a status that is no success.
+class RequestRefused(Exception):
+    """The service answered with an unsuccessful status.
 
     Args:
         status: The status.
-        body: What it says, which may quote the request.
-        wait: As of `Lost`.
+        body: Its text, which may quote the request.
+        wait: As for `RequestLost`.
     """
 
     def __init__(self, status: int, body: bytes, wait: float | None) -> None:

@@ -1,4 +1,4 @@
-"""A model that can be asked, with what holds in the conversation that asks it.
+"""An open model, with the settings of the conversation that uses it.
 
 Invariant: leaving a stream closes its connection.
 """
@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from thresher.agent.models.records import Chunk
-from thresher.agent.models.requests import Clock, Question, Service
+from thresher.agent.models.records import AnswerChunk
+from thresher.agent.models.requests import Clock, ModelRequest, Service
 from thresher.agent.settings import ChatSettings
 from thresher.llm import Completion, Function, Usage
 
@@ -22,11 +22,11 @@ class OpenModel:
     """A model for one turn.
 
     Args:
-        name: Ours for it.
+        name: Its name in Thresher.
         address: The host of its service, with the port if it has one.
-        service: Asks it.
-        settings: What holds where a call does not say.
-        anyway: Whether the service is asked even while it is left alone.
+        service: Sends requests.
+        settings: Used if a call does not say otherwise.
+        anyway: Whether to ask the service even while its breaker is open.
     """
 
     def __init__(
@@ -49,27 +49,27 @@ class OpenModel:
         seconds: float | None = None,
         first_seconds: float | None = None,
         more: Mapping[str, Any] | None = None,
-    ) -> AsyncGenerator[Chunk]:
-        """Ask, and have the answer as it comes: pieces of text, and a last one that tells the rest.
+    ) -> AsyncGenerator[AnswerChunk]:
+        """Stream the answer: chunks of text, and a last one with everything else.
 
-        Close the generator (`contextlib.aclosing`) where it is left before its end: that ends the answer.
+        Close the generator (`contextlib.aclosing`) if it is left before its end: that ends the answer.
 
         Args:
-            messages: The conversation, as LangChain has messages.
+            messages: The conversation, as LangChain's messages.
             functions: Tools that the model may call.
             choice: `auto`, `none`, `required` or a function's name.
-            temperature: None: as the settings say, which may leave it to the service.
+            temperature: None as in the settings, which may leave it to the service.
             max_tokens: Of the answer; None likewise.
-            seconds: For the whole answer; None: as the settings say.
-            first_seconds: Until it begins, tries and pauses included; None: as the settings say.
-            more: Fields of the wire that are sent as they stand, such as `stop`.
+            seconds: For the whole answer; None as in the settings.
+            first_seconds: Until it begins, including retries and pauses; None as in the settings.
+            more: Fields of the wire format that are sent unchanged, such as `stop`.
 
         Raises:
             ModelTimeout: It took too long.
-            ModelError: The model cannot be reached, refuses, is left alone, or answers what cannot be read.
+            ModelError: The model cannot be reached, refuses, has an open breaker, or its answer cannot be read.
         """
         given = self._settings
-        question = Question(
+        question = ModelRequest(
             messages,
             functions,
             choice,
@@ -96,9 +96,9 @@ class OpenModel:
         seconds: float | None = None,
         first_seconds: float | None = None,
     ) -> Completion:
-        """Ask, and wait for the whole answer; arguments and errors as of `stream`."""
+        """Wait for the whole answer; arguments and errors as for `stream`."""
         texts: list[str] = []
-        last = Chunk()
+        last = AnswerChunk()
         async with aclosing(
             self.stream(
                 messages,

@@ -1,6 +1,6 @@
-"""The SQL of registered models: which there are, and whose.
+"""The SQL of registered models.
 
-Invariant: a model is written under its owner, so that no user's takes the place of the tenant's, or of another user's.
+Invariant: a model is written under its owner, so that no user's replaces the tenant's, or another user's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SEEN: Final = f"""
     where tenant_id = %(tenant)s and (owner is null or owner = %(user)s::text)
     order by owner nulls last, created_at, id"""  # noqa: S608 - names of columns, which stand above
 
-# Written twice over a lost connection it is written once.
+# If it is sent twice over a lost connection, it is written once.
 _ADD: Final = f"""
     insert into chat_model as m (tenant_id, owner, name, url, model, key)
     values (%(tenant)s, %(user)s, %(name)s, %(url)s, %(model)s, %(key)s)
@@ -34,16 +34,16 @@ _REMOVE: Final = f"delete from chat_model where {_MINE} returning id"  # noqa: S
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A registered model as it is kept.
+class ModelRow:
+    """A stored model.
 
     Attributes:
         id: Its row.
-        owner: The user whose alone it is; None: the tenant's.
-        name: Ours for it.
+        owner: The user who owns it; None for the tenant.
+        name: Its name in Thresher.
         url: The service's address.
         model: The service's name for it.
-        key: Sealed; None where the service wants none.
+        key: Sealed; None without a key.
         enabled: Whether conversations may use it.
         created_at: When it was registered.
     """
@@ -58,19 +58,22 @@ class Row:
     created_at: dt.datetime
 
 
-async def seen(database: Database, caller: Caller) -> dict[str, Row]:
-    """The models that the caller sees, by name: the user's own ones first, each group by age; own names hide others."""
+async def seen(database: Database, caller: Caller) -> dict[str, ModelRow]:
+    """Return the models that the caller sees, by name: the user's own first, each group by age.
+
+    A user's model hides a model of the tenant with the same name.
+    """
     return seen_of(await database.once(caller.tenant, seen_statement(caller)))
 
 
 def seen_statement(caller: Caller) -> Send:
-    """The statement that reads them."""
+    """Return the statement that reads them."""
     return _statement(caller, _SEEN, {})
 
 
-def seen_of(rows: Sequence[tuple[Any, ...]]) -> dict[str, Row]:
-    """What that statement has read, by name."""
-    found: dict[str, Row] = {}
+def seen_of(rows: Sequence[tuple[Any, ...]]) -> dict[str, ModelRow]:
+    """Return the models in that statement's rows, by name."""
+    found: dict[str, ModelRow] = {}
     for row in map(_row, rows):
         found.setdefault(row.name, row)
     return found
@@ -78,23 +81,23 @@ def seen_of(rows: Sequence[tuple[Any, ...]]) -> dict[str, Row]:
 
 async def add(
     database: Database, caller: Caller, name: str, url: str, model: str, key: bytes | None, *, replace: bool
-) -> Row | None:
-    """Register a model of the caller's user (the tenant's where it has none); None where the name is taken."""
+) -> ModelRow | None:
+    """Register a model of the caller's user (or the tenant without one); None if the name is taken."""
     values = {"name": name, "url": url, "model": model, "key": key, "replace": replace}
     return _one(await _rows(database, caller, _ADD, **values))
 
 
-async def enable(database: Database, caller: Caller, name: str, *, enabled: bool) -> Row | None:
-    """Switch the caller's own model of a name; None where there is none."""
+async def enable(database: Database, caller: Caller, name: str, *, enabled: bool) -> ModelRow | None:
+    """Enable or disable the caller's own model of a name; None if there is none."""
     return _one(await _rows(database, caller, _ENABLE, name=name, enabled=enabled))
 
 
 async def remove(database: Database, caller: Caller, name: str) -> None:
-    """Forget the caller's own model of a name."""
+    """Delete the caller's own model of a name."""
     await _sent(database, caller, _REMOVE, {"name": name})
 
 
-async def _rows(database: Database, caller: Caller, statement: str, **values: object) -> list[Row]:
+async def _rows(database: Database, caller: Caller, statement: str, **values: object) -> list[ModelRow]:
     return [_row(row) for row in await _sent(database, caller, statement, values)]
 
 
@@ -109,10 +112,10 @@ def _statement(caller: Caller, statement: str, values: dict[str, object]) -> Sen
     return lambda driver: driver.execute(statement.encode(), given, prepare=True)
 
 
-def _row(row: tuple[Any, ...]) -> Row:
+def _row(row: tuple[Any, ...]) -> ModelRow:
     number, owner, name, url, model, key, enabled, created_at = row
-    return Row(number, owner, name, url, model, None if key is None else bytes(key), enabled, created_at)
+    return ModelRow(number, owner, name, url, model, None if key is None else bytes(key), enabled, created_at)
 
 
-def _one(rows: list[Row]) -> Row | None:
+def _one(rows: list[ModelRow]) -> ModelRow | None:
     return rows[0] if rows else None

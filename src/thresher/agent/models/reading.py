@@ -1,6 +1,6 @@
-"""Reads a model's answer off the wire, whole or streamed: words, thoughts, calls, usage.
+"""Reads a model's answer from the wire, whole or streamed: text, reasoning, calls, usage.
 
-Invariant: bounded in size; what a service leaves out or writes otherwise never fails an answer that can be read.
+Invariant: bounded in size; missing or unusual fields never fail an answer that can be read.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from thresher.agent.models.failures import Lost
-from thresher.agent.models.records import Chunk
+from thresher.agent.models.failures import RequestLost
+from thresher.agent.models.records import AnswerChunk
 from thresher.core import ModelError, dumps
 from thresher.llm import (
     LARGEST_ANSWER,
@@ -33,8 +33,8 @@ _CLOSING: Final = ("</think>", "</thinking>")
 _LONGEST: Final = max(map(len, _CLOSING))
 
 
-class Spoken:
-    """What of a stream is said aloud."""
+class SpokenText:
+    """The part of a stream that is not reasoning."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -42,7 +42,7 @@ class Spoken:
         self._begun = False
 
     def feed(self, text: str) -> str:
-        """Take a piece; returns what of it, and of what was held back, is said."""
+        """Add a piece; returns the text, of it and of what was held back, that belongs to the answer."""
         if self._begun:
             return text
         self._held += text
@@ -51,11 +51,11 @@ class Spoken:
         return self._closed() if self._thinking else self._begin(self._held)
 
     def rest(self) -> str:
-        """What was held back and turns out to be said, at the end of the answer."""
+        """Return the held-back text that turns out to belong to the answer at its end."""
         return "" if self._thinking else self._held
 
     def _opened(self) -> bool:
-        """Whether it is known how the answer begins."""
+        """Return whether it is known how the answer begins."""
         self._held = self._held.lstrip()
         if any(mark.startswith(self._held) for mark in _OPENING if mark != self._held):
             return False  # nothing yet, or the beginning of a mark
@@ -80,11 +80,11 @@ class Spoken:
 
 
 MOST_CALLS: Final = 128
-"""Of one answer: a model that calls more repeats itself, and each call would stay in the conversation."""
+"""Most calls of one answer: a model that calls more repeats itself, and each call would stay in the conversation."""
 
 
 def paired(text: str) -> str:
-    """The text with halves of surrogate pairs joined where they meet, and replaced where they do not."""
+    """Return the text with adjacent halves of surrogate pairs joined, and single ones replaced."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -96,18 +96,18 @@ class _Begun:
     arguments: str
 
 
-class Calls:
+class CallPieces:
     """The calls of one answer."""
 
     def __init__(self) -> None:
         self._begun: list[_Begun] = []
 
     def feed(self, pieces: Sequence[Mapping[str, Any]]) -> None:
-        """Take the pieces of a delta.
+        """Add the pieces of a delta.
 
         Raises:
-            ModelError: The answer has more than `MOST_CALLS` calls.
-            TypeError, AttributeError: The pieces are malformed.
+            ModelError: The answer has more than `MOST_CALLS` calls. TypeError, AttributeError: The pieces are
+                malformed.
         """
         for piece in pieces:
             function: Mapping[str, Any] = piece.get("function") or {}
@@ -116,11 +116,15 @@ class Calls:
             call.arguments += arguments if isinstance(arguments, str) else dumps(arguments)
 
     def _of(self, index: object, number: str, name: str) -> _Begun:
-        """The call that a piece belongs to; one that names an id or a function that differ begins another."""
+        """Return the call of a piece; another id or function name begins a new call."""
         if not isinstance(number, str) or not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a service's
             raise TypeError("a call is named by no text")
         found = next((one for one in reversed(self._begun) if index is None or one.index == index), None)
-        if found is None or _differ(number, found.id) or (index is None and _both(name, found.name)):
+        if (
+            found is None
+            or (_both(number, found.id) and number != found.id)
+            or (index is None and _both(name, found.name))
+        ):
             if len(self._begun) == MOST_CALLS:
                 raise ModelError(
                     f"The chat model called more than {MOST_CALLS} tools in one answer.",
@@ -132,7 +136,7 @@ class Calls:
         return found
 
     def whole(self) -> tuple[FunctionCall, ...]:
-        """The calls, in the order in which they began.
+        """Return the calls, in the order in which they began.
 
         Raises:
             TypeError: One names no function.
@@ -149,10 +153,6 @@ def _both(one: str, other: str) -> bool:
     return bool(one and other)
 
 
-def _differ(one: str, other: str) -> bool:
-    return _both(one, other) and one != other
-
-
 def _own_id(number: str, taken: set[str]) -> str:
     while not number or number in taken:
         number = f"call_{secrets.token_hex(12)}"
@@ -166,37 +166,37 @@ _WORDS: Final = ("content", "tool_calls", "reasoning_content", "reasoning")
 _UNREADABLE: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
 
 
-class Reading:
-    """One answer as it comes.
+class AnswerReader:
+    """One answer as it arrives.
 
     Args:
-        hint: What to check where the service fails.
+        hint: What to check if the service fails.
     """
 
     def __init__(self, hint: str) -> None:
         self._hint = hint
         self._rest = b""
         self._texts: list[str] = []
-        self._half = ""  # of a surrogate pair, whose other half comes with the next text
-        self._spoken = Spoken()
-        self._calls = Calls()
+        self._half = ""  # of a surrogate pair; the other half is in the next text
+        self._spoken = SpokenText()
+        self._calls = CallPieces()
         self._finish: Finish | None = None
         self._usage = Usage()
         self._model = ""
         self._said = False
         self.begun = False
-        """Whether the model has said anything, if only to itself."""
+        """Whether the model has produced anything, including reasoning."""
         self.done = False
-        """Whether the stream has said that it is at its end."""
+        """Whether the stream has announced its end."""
 
     def feed(self, data: bytes) -> str:
-        """Take bytes as they came.
+        """Add bytes as received.
 
         Returns:
-            What they say, of all events that are whole now; empty where that is nothing.
+            The chunk of all events that are complete now; may be empty.
 
         Raises:
-            ModelError: They are no such stream, or the service tells of a failure.
+            ModelError: They are not such a stream, or the service reports a failure.
         """
         lines = (self._rest + data).split(b"\n") if self._rest else data.split(b"\n")
         self._rest = lines.pop()
@@ -210,16 +210,16 @@ class Reading:
         except _UNREADABLE:
             raise self._unreadable() from None
 
-    def end(self) -> tuple[Chunk, ...]:
-        """What remains to be told at the end of the stream; the last chunk is the answer's last.
+    def end(self) -> tuple[AnswerChunk, ...]:
+        """Return the remaining chunks at the end of the stream; the last chunk is the answer's last.
 
         Raises:
-            ModelError: It said nothing, or a call in it is none.
-            Lost: It broke off.
+            ModelError: It is empty, or a call in it is not valid.
+            RequestLost: It broke off.
         """
-        text = self.feed(b"\n") if self._rest and not self.done else ""  # the last line may lack its end
+        text = self.feed(b"\n") if self._rest and not self.done else ""  # the last line may have no end
         if not self.done and self._finish is None:
-            raise Lost("it broke off")
+            raise RequestLost("it broke off")
         try:
             calls = self._calls.whole()
         except _UNREADABLE:
@@ -230,8 +230,8 @@ class Reading:
             raise empty_answer(finish)
         if calls and finish in ("stop", "other"):
             finish = "tool_calls"
-        last = Chunk("", calls, self._usage, finish, self._model)
-        return (Chunk(text), last) if text else (last,)
+        last = AnswerChunk("", calls, self._usage, finish, self._model)
+        return (AnswerChunk(text), last) if text else (last,)
 
     def _event(self, data: bytes) -> None:
         if data == _END:
@@ -272,19 +272,19 @@ class Reading:
         return ModelError("The chat model's answer cannot be read.", hint=self._hint)
 
 
-def whole(payload: bytes, hint: str) -> tuple[Chunk, ...]:
-    """The pieces of an answer that a service gave at once, where it was asked for a stream.
+def whole(payload: bytes, hint: str) -> tuple[AnswerChunk, ...]:
+    """Return the chunks of an answer that a service sent at once although a stream was requested.
 
     Raises:
-        ModelError: It is none, or it is empty.
+        ModelError: It is not an answer, or it is empty.
     """
     answer = completion(payload, hint)
-    last = Chunk("", _with_ids(answer), answer.usage, answer.finish, answer.model)
-    return (Chunk(paired(answer.text)), last) if answer.text else (last,)
+    last = AnswerChunk("", _with_ids(answer), answer.usage, answer.finish, answer.model)
+    return (AnswerChunk(paired(answer.text)), last) if answer.text else (last,)
 
 
 def _with_ids(answer: Completion) -> Any:
-    calls = Calls()
+    calls = CallPieces()
     for index, call in enumerate(answer.calls):
         calls.feed([{"index": index, "id": call.id, "function": {"name": call.name, "arguments": call.arguments}}])
     return calls.whole()

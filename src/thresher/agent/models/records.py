@@ -9,23 +9,23 @@ from typing import Final
 from thresher.llm import Finish, FunctionCall, Usage
 
 DEFAULT: Final = "default"
-"""The model of the settings: THRESHER_LLM_URL."""
+"""The name of the model in the settings: THRESHER_LLM_URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model that somebody has registered, or that of the settings.
+    """A registered model, or that of the settings.
 
     Attributes:
-        name: Ours for it.
+        name: Its name in Thresher.
         url: The service's address, without its query.
         model: The service's name for it.
-        keyed: Whether a key is kept for it.
+        keyed: Whether a key is stored for it.
         enabled: Whether conversations may use it.
-        owner: The user whose alone it is; None: the tenant's, or everybody's where it comes from the settings.
+        owner: The user who owns it; None for the tenant, or for all if it comes from the settings.
         configured: Whether it comes from the settings.
-        chosen: Whether it answers where no model is named.
-        created_at: When it was registered; None where it comes from the settings.
+        chosen: Whether it answers if no model is named.
+        created_at: When it was registered; None if it comes from the settings.
     """
 
     name: str
@@ -40,16 +40,16 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """What came of asking a model something harmless.
+class ModelCheck:
+    """The result of a harmless test request.
 
     Attributes:
         name: The model.
         ok: Whether it answered.
-        ms: Until the whole answer was there, or the failure.
-        says: Its words, in front; other people's text.
-        model: As the service names the one that answered.
-        problem: Why it did not.
+        ms: Until the whole answer, or the failure.
+        says: The beginning of its words; text of others.
+        model: The answering model's name at its service.
+        problem: Why it did not answer.
     """
 
     name: str
@@ -61,15 +61,15 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
-    """A piece of an answer. All but the last have text alone; the last has none, and all the rest.
+class AnswerChunk:
+    """A piece of an answer. All but the last have only text; the last has no text, and everything else.
 
     Attributes:
-        text: What was said since the piece before.
-        calls: What the model asks for, whole; each has an id of its own.
-        usage: What the answer cost; None but in the last, zeros where the service does not say.
-        finish: Why the answer ended; None but in the last.
-        model: The model that answered, as the service names it; empty but in the last.
+        text: New text since the chunk before.
+        calls: Complete calls; each has an id of its own.
+        usage: The tokens of the answer; None except in the last, zeros if the service does not say.
+        finish: Why the answer ended; None except in the last.
+        model: The answering model's name at its service; empty except in the last.
     """
 
     text: str = ""

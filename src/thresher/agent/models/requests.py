@@ -1,6 +1,6 @@
-"""Asks a service: again where that may help, in the words that it takes, and not at all while it is left alone.
+"""Sends a request to a service: with retries, in the dialect that it accepts, and not at all while its breaker is open.
 
-Invariant: nothing is asked twice once a word of the answer has come; a cancelled request has closed its connection.
+Invariant: nothing is sent twice once a word of the answer has arrived; a cancelled request has closed its connection.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from contextlib import AsyncExitStack, aclosing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from thresher.agent.models.failures import Lost, Refused
-from thresher.agent.models.reading import Reading, whole
-from thresher.agent.models.records import Chunk
+from thresher.agent.models.failures import RequestLost, RequestRefused
+from thresher.agent.models.reading import AnswerReader, whole
+from thresher.agent.models.records import AnswerChunk
 from thresher.core import Breaker, ModelError, ModelTimeout, ModelUnavailable, event
 from thresher.llm import (
     FIRST_PAUSE,
@@ -33,25 +33,25 @@ from thresher.llm import (
 if TYPE_CHECKING:
     from langchain_core.messages import MessageLikeRepresentation
 
-    from thresher.agent.models.client import Client
+    from thresher.agent.models.client import ModelClient
 
 T = TypeVar("T")
 Watch: TypeAlias = Callable[[Mapping[str, Any]], None]
-"""Looks at the body of a request."""
+"""Receives the body of a request."""
 _logger = logging.getLogger("thresher.agent")
 _FAREWELL: Final = 0.05
-"""Seconds that a service has to end its answer after the last event, so that the connection can serve again."""
+"""Seconds that a service has to end its answer after the last event, so that the connection can be used again."""
 _FAIR: Final = 10.0
-"""Seconds that a service has to have had, so that time which ran out is held against it."""
+"""Least seconds that a service must have had before a timeout counts against it."""
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """A service, as it is spoken of.
+class ServiceDescription:
+    """A service's description for logs and messages.
 
     Attributes:
-        name: What logs call it.
-        hint: What to check where it fails.
+        name: Its name in logs.
+        hint: What to check if it fails.
         address: Its host and port.
         keyed: Whether it gets a key.
         renew: How its key is set.
@@ -65,8 +65,8 @@ class About:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked; the fields are those of `Client.payload`."""
+class ModelRequest:
+    """A request; the fields are those of `ModelClient.payload`."""
 
     messages: Sequence[MessageLikeRepresentation]
     functions: Sequence[Function]
@@ -77,11 +77,11 @@ class Question:
 
 
 class Clock:
-    """How long one answer may take.
+    """The time limits of one answer.
 
     Args:
-        seconds: In all.
-        first_seconds: Until its first word, tries and pauses included.
+        seconds: In total.
+        first_seconds: Until its first word, including retries and pauses.
     """
 
     def __init__(self, seconds: float, first_seconds: float) -> None:
@@ -94,23 +94,23 @@ class Clock:
         self.expired = False
 
     def begun(self) -> None:
-        """From now on the whole answer counts."""
+        """From now on apply the limit of the whole answer."""
         if self.due < self._end:
             self.due = self._end
             if self._timer is not None:
                 self._set()
 
     def left(self) -> float:
-        """Seconds until it is due."""
+        """Return the seconds left."""
         return self.due - self._loop.time()
 
     def gone(self) -> float:
-        """Seconds since it began."""
+        """Return the seconds since it began."""
         return self._loop.time() - self._start
 
     @contextmanager
     def watching(self, abort: Callable[[], None]) -> Generator[None]:
-        """End what goes on in the block when time is out: a timer for a whole stream costs less than one a read."""
+        """Cancel the block when time is up: one timer for a whole stream costs less than one per read."""
         self._abort = abort
         self._set()
         try:
@@ -119,7 +119,7 @@ class Clock:
             self._stop()
 
     def out(self) -> ModelTimeout:
-        """What to say when time is out."""
+        """Return the error for a timeout."""
         if self.due < self._end:
             return ModelTimeout(
                 f"The chat model did not begin to answer within {self._first_seconds:g} s.",
@@ -143,28 +143,28 @@ class Clock:
 
 
 class Service:
-    """One model at one service, for all who ask it.
+    """One model at one service, shared by all callers.
 
     Args:
-        connect: Makes what sends.
-        breaker: Says when it is left alone.
-        about: What it is called, where it is, and what to do where it fails.
-        pause: Waits between tries.
+        connect: Creates the client.
+        breaker: Decides when the service is not asked.
+        about: Its description for logs and messages.
+        pause: Waits between retries.
         watch: Receives each request's body before it is sent.
-        fair: Seconds that it has to have had, so that time which ran out is held against it.
+        fair: Least seconds that it must have had before a timeout counts against it.
     """
 
     def __init__(
         self,
-        connect: Callable[[], Client],
+        connect: Callable[[], ModelClient],
         breaker: Breaker,
-        about: About,
+        about: ServiceDescription,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         watch: Watch | None = None,
         fair: float = _FAIR,
     ) -> None:
         self._connect = connect
-        self._client: Client | None = None
+        self._client: ModelClient | None = None
         self._breaker = breaker
         self._about = about
         self._pause = pause
@@ -174,17 +174,19 @@ class Service:
         self._asking = 0
         self._retired = False
 
-    async def answer(self, question: Question, clock: Clock, *, anyway: bool = False) -> AsyncGenerator[Chunk]:
-        """The pieces of an answer.
+    async def answer(
+        self, question: ModelRequest, clock: Clock, *, anyway: bool = False
+    ) -> AsyncGenerator[AnswerChunk]:
+        """Yield the chunks of an answer.
 
         Args:
-            question: What is asked.
-            clock: How long it may take.
-            anyway: Whether it is asked even while it is left alone.
+            question: The request.
+            clock: Its time limits.
+            anyway: Whether to ask even while the breaker is open.
 
         Raises:
             ModelTimeout: It took too long.
-            ModelError: The service cannot be reached, refuses, is left alone, or answers what cannot be read.
+            ModelError: The service cannot be reached, refuses, has an open breaker, or its answer cannot be read.
         """
         if (wait := self._breaker.attempt()) and not anyway:
             raise self._left_alone(wait)
@@ -197,7 +199,7 @@ class Service:
                 async for chunk in pieces:
                     yield chunk
             self._breaker.succeeded()
-        except Lost as error:
+        except RequestLost as error:
             self._breaker.failed(failure_text(error.why, self._about.address))
             raise ModelError("The chat model broke off its answer.", hint="Ask again.") from None
         except ModelTimeout as error:
@@ -215,11 +217,11 @@ class Service:
                 await self.close()
 
     async def connect(self) -> None:
-        """Have what sends at hand, which takes a moment to make."""
+        """Create the client, which takes a moment."""
         self._client = await asyncio.to_thread(self._connect)
 
     async def retire(self) -> None:
-        """Close the connections as soon as no answer is under way; a request that still comes opens new ones."""
+        """Close the connections as soon as no answer is in progress; a later request opens new ones."""
         self._retired = True
         if not self._asking:
             await self.close()
@@ -230,13 +232,13 @@ class Service:
         if client is not None:
             await client.close()
 
-    async def _begun(self, question: Question, clock: Clock) -> tuple[Chunk, AsyncGenerator[Chunk]]:
-        """The first piece and those that follow, after as many tries as it takes."""
+    async def _begun(self, question: ModelRequest, clock: Clock) -> tuple[AnswerChunk, AsyncGenerator[AnswerChunk]]:
+        """Return the first chunk and the following ones, after as many tries as needed."""
         pause, why = FIRST_PAUSE, ""
         for attempt in range(1, TRIES + 1):
             try:
                 return await self._adapting(question, clock)
-            except Lost as error:
+            except RequestLost as error:
                 why = error.why
                 wait = pause if error.wait is None else error.wait
             event(_logger, "model_retry", level=logging.WARNING, model=self._about.name, attempt=attempt, why=why)
@@ -247,25 +249,25 @@ class Service:
         self._breaker.failed(failure_text(why, self._about.address))
         raise no_answer(why, self._about.address, self._about.hint)
 
-    async def _adapting(self, question: Question, clock: Clock) -> tuple[Chunk, AsyncGenerator[Chunk]]:
-        """One try, repeated at once in another dialect where the service refuses ours; what helped is kept."""
+    async def _adapting(self, question: ModelRequest, clock: Clock) -> tuple[AnswerChunk, AsyncGenerator[AnswerChunk]]:
+        """Try once, and again at once in another dialect if the service refuses this one; a working one is kept."""
         dialect = self._dialect
         while True:
             pieces = self._pieces(question, dialect, clock)
             try:
                 first = await anext(pieces)
-            except Refused as refused:
+            except RequestRefused as refused:
                 if is_misfit(refused.status) and (other := adapted(dialect, refused.body)) is not None:
                     dialect = other
                     continue
                 if worth_a_retry(refused.status):
-                    raise Lost(f"HTTP {refused.status}", refused.wait) from None
+                    raise RequestLost(f"HTTP {refused.status}", refused.wait) from None
                 raise self._refusal(refused) from None
             self._dialect = dialect
             return first, pieces
 
-    async def _pieces(self, question: Question, dialect: Dialect, clock: Clock) -> AsyncGenerator[Chunk]:
-        """The pieces of the answer to one request."""
+    async def _pieces(self, question: ModelRequest, dialect: Dialect, clock: Clock) -> AsyncGenerator[AnswerChunk]:
+        """Yield the chunks of the answer to one request."""
         client = self._client = self._client or self._connect()
         asked = question.messages, question.functions, question.choice, question.temperature, question.max_tokens
         payload = client.payload(*asked, dialect, question.more)
@@ -275,12 +277,12 @@ class Service:
             async with aclosing(self._read(client, payload, clock)) as pieces:
                 async for chunk in pieces:
                     yield chunk
-        except Lost:
+        except RequestLost:
             if clock.expired:
                 raise clock.out() from None
             raise
 
-    async def _read(self, client: Client, payload: dict[str, Any], clock: Clock) -> AsyncGenerator[Chunk]:
+    async def _read(self, client: ModelClient, payload: dict[str, Any], clock: Clock) -> AsyncGenerator[AnswerChunk]:
         async with AsyncExitStack() as stack:
             answer = await _in_time(clock, stack.enter_async_context(client.post(payload)))
             if answer.is_whole:
@@ -288,19 +290,19 @@ class Service:
                     yield chunk
                 return
             stack.enter_context(clock.watching(answer.abort))
-            reading = Reading(self._about.hint)
+            reading = AnswerReader(self._about.hint)
             while not reading.done and (data := await answer.part()):
                 text = reading.feed(data)
                 if reading.begun:
                     clock.begun()
                 if text:
-                    yield Chunk(text)
+                    yield AnswerChunk(text)
             if reading.done:
                 await answer.finish(_FAREWELL)
             for chunk in reading.end():
                 yield chunk
 
-    def _refusal(self, refused: Refused) -> ModelError:
+    def _refusal(self, refused: RequestRefused) -> ModelError:
         about = self._about
         return refusal(refused.status, code_of(refused.body), about.hint, keyed=about.keyed, renew=about.renew)
 

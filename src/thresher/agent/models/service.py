@@ -1,7 +1,6 @@
-"""What people do with models: register, list, check, switch, remove; and what conversations do: open one.
+"""The service of models: people register, list, check, enable and remove them; conversations open one.
 
-Invariant: a key is sealed before it is written, and opened for its service alone; only the owner of a model
-changes it.
+Invariant: a key is sealed before it is written, and opened only for its service; only the owner of a model changes it.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ import httpx
 
 from thresher.agent.models import queries
 from thresher.agent.models.open_model import OpenModel
-from thresher.agent.models.queries import Row
-from thresher.agent.models.records import DEFAULT, Checked, Model
-from thresher.agent.models.requests import About, Service, Watch
+from thresher.agent.models.queries import ModelRow
+from thresher.agent.models.records import DEFAULT, Model, ModelCheck
+from thresher.agent.models.requests import Service, ServiceDescription, Watch
 from thresher.agent.settings import AgentSettings, ChatSettings
 from thresher.core import (
     Breaker,
@@ -48,10 +47,10 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 def checked_url(url: str) -> httpx.URL:
-    """The address of a model's service.
+    """Return the address of a model's service.
 
     Raises:
-        InvalidInput: It is none, or it holds a password.
+        InvalidInput: It is not a valid address, or contains a password.
     """
     url = url.strip()
     if clean(url) != url or len(url) > _LONGEST_URL:
@@ -63,32 +62,36 @@ def checked_url(url: str) -> httpx.URL:
 
 
 def checked_model(model: str) -> str:
-    """The service's name for a model.
+    """Return the service's name for a model.
 
     Raises:
-        InvalidInput: It is none.
+        InvalidInput: It is not valid.
     """
     name = model.strip()
     if not name or clean(name) != name or not name.isprintable() or len(name) > _LONGEST_MODEL:
-        raise InvalidInput("That is no name of a model.", hint="Write it as the service does, such as qwen3:8b.")
+        raise InvalidInput(
+            "This is not a valid name of a model.", hint="Write it as the service does, such as qwen3:8b."
+        )
     return name
 
 
 def checked_key(key: str | None) -> str | None:
-    """A service's key; None where it wants none.
+    """Return a service's key; None without one.
 
     Raises:
-        InvalidInput: It holds what no key has.
+        InvalidInput: It contains characters that no key has.
     """
     if key is None or not key.strip():
         return None
     if not _KEY.fullmatch(key.strip()):
-        raise InvalidInput("That is no key of a service.", hint="Copy it again: letters, digits and signs, no spaces.")
+        raise InvalidInput(
+            "This is not a valid key of a service.", hint="Copy it again: letters, digits and signs, no spaces."
+        )
     return key.strip()
 
 
 def may_register(caller: Caller, address: httpx.URL, settings: Settings) -> None:
-    """Refuse a service that this process may not be made to reach.
+    """Refuse a service that this process must not be made to reach.
 
     Raises:
         NotAllowed: A caller with a key names a host that the settings do not.
@@ -105,7 +108,7 @@ def may_register(caller: Caller, address: httpx.URL, settings: Settings) -> None
 
 
 _MOST_KEPT: Final = 200
-"""Services whose connections are kept; of those that are not in use, the oldest go first."""
+"""Services whose connections are kept; unused ones are dropped first, the oldest first."""
 _CHECK_SECONDS: Final = 30.0
 _SAID: Final = 200
 _PAUSES: Final = Pauses(failures=3, pause=5.0, longest=60.0)
@@ -124,7 +127,7 @@ class Models:
     """The models of all callers. One per process.
 
     Args:
-        database: Where they are.
+        database: The database of models.
         secrets: Seals keys.
         settings: Names the default model, and the hosts that callers with a key may name.
         watch: Receives each request's body before it is sent, for evaluations.
@@ -144,18 +147,18 @@ class Models:
     async def add(
         self, caller: Caller, name: str, url: str, model: str, *, key: str | None = None, replace: bool = False
     ) -> Model:
-        """Register a model for the caller's user, or for the tenant where the caller stands for none.
+        """Register a model for the caller's user, or for the tenant if the caller has no user.
 
         Args:
-            caller: Whose it is.
-            name: Ours for it.
+            caller: The owner.
+            name: Its name in Thresher.
             url: The service's address, such as `http://127.0.0.1:11434/v1`.
             model: The service's name for it.
-            key: Sent as a bearer token; kept sealed.
-            replace: Whether it may take the place of another one of this name.
+            key: Sent as a bearer token; stored sealed.
+            replace: Whether it may replace an existing one of this name.
 
         Raises:
-            InvalidInput: The name, the address, the model's name or the key is none.
+            InvalidInput: The name, the address, the model's name or the key is not valid.
             NotAllowed: A caller with a key names a host that the settings do not.
             Conflict: The name is taken.
         """
@@ -171,7 +174,7 @@ class Models:
         return _shown(row)
 
     async def list(self, caller: Caller) -> tuple[Model, ...]:
-        """The models that the caller sees: the one of the settings, the user's own ones, the tenant's."""
+        """Return the models that the caller sees: the one of the settings, the user's own ones, the tenant's."""
         rows = await queries.seen(self._database, caller)
         chosen = (await self._choices.of(caller)).model or self._first(rows)
         default = self._default(chosen=chosen == DEFAULT)
@@ -179,7 +182,7 @@ class Models:
         return (*([default] if default else []), *found)
 
     async def get(self, caller: Caller, name: str) -> Model:
-        """One that the caller sees.
+        """Return a model that the caller sees.
 
         Raises:
             NotFound: There is none of this name.
@@ -190,7 +193,7 @@ class Models:
         return found[name]
 
     async def names(self, caller: Caller) -> Mapping[str, bool]:
-        """The names of those, and whether each is enabled."""
+        """Return the names of those, and whether each is enabled."""
         return {model.name: model.enabled for model in await self.list(caller)}
 
     async def enable(self, caller: Caller, name: str) -> Model:
@@ -203,18 +206,18 @@ class Models:
         return await self._switch(caller, name, enabled=True)
 
     async def disable(self, caller: Caller, name: str) -> Model:
-        """Keep conversations from using a model; errors as of `enable`."""
+        """Keep conversations from using a model; errors as for `enable`."""
         return await self._switch(caller, name, enabled=False)
 
     async def remove(self, caller: Caller, name: str) -> None:
-        """Forget a model and its key; errors as of `enable`."""
+        """Delete a model and its key; errors as for `enable`."""
         self._own(caller, name, await queries.seen(self._database, caller))
         await queries.remove(self._database, caller, name)
         if (kept := self._services.pop((caller.tenant.id, caller.user, name), None)) is not None:
             await kept[1].retire()
 
-    async def check(self, caller: Caller, name: str) -> Checked:
-        """Ask a model something harmless, also one that is disabled, or left alone after failures.
+    async def check(self, caller: Caller, name: str) -> ModelCheck:
+        """Send a harmless test request to a model, even if it is disabled or its breaker is open.
 
         Raises:
             NotFound: There is none of this name.
@@ -227,23 +230,23 @@ class Models:
         try:
             said = await model.complete([("user", "Say ok.")], seconds=_CHECK_SECONDS)
         except ThresherError as error:
-            return Checked(name, False, _since(started), problem=_problem(error, name))
-        return Checked(name, True, _since(started), says=shortened(said.text, _SAID), model=said.model)
+            return ModelCheck(name, False, _since(started), problem=_problem(error, name))
+        return ModelCheck(name, True, _since(started), says=shortened(said.text, _SAID), model=said.model)
 
     async def open(
-        self, caller: Caller, name: str = "", *, settings: ChatSettings, rows: Mapping[str, Row] | None = None
+        self, caller: Caller, name: str = "", *, settings: ChatSettings, rows: Mapping[str, ModelRow] | None = None
     ) -> OpenModel | None:
-        """A model that can be asked.
+        """Return a model that can be asked.
 
         Args:
-            caller: Who asks.
-            name: Which; empty: the one of the conversation's settings, else that of THRESHER_LLM_URL, else the first
-                one that the caller sees and that is enabled, own ones before the tenant's.
-            settings: What holds in the conversation.
-            rows: The models that the caller sees, where they were read already.
+            caller: The caller.
+            name: The model; empty for the one of the conversation's settings, else that of THRESHER_LLM_URL, else the
+                first enabled one that the caller sees, own ones before the tenant's.
+            settings: The settings of the conversation.
+            rows: The models that the caller sees, if they were read already.
 
         Returns:
-            The model; None where there is none at all.
+            The model; None if there is none at all.
 
         Raises:
             NotFound: There is none of this name.
@@ -259,7 +262,7 @@ class Models:
         return await self._opened(caller, wanted, rows, settings)
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         kept, self._services = self._services, {}
         for _, service in kept.values():
             await service.close()
@@ -272,8 +275,8 @@ class Models:
             raise _unknown(name, self._visible(rows))
         return _shown(row)
 
-    def _own(self, caller: Caller, name: str, rows: Mapping[str, Row]) -> None:
-        """Refuse to change what is not the caller's own."""
+    def _own(self, caller: Caller, name: str, rows: Mapping[str, ModelRow]) -> None:
+        """Refuse to change a model that is not the caller's own."""
         if not self._known(name, rows):
             raise _unknown(name, self._visible(rows))
         if name == DEFAULT:
@@ -281,14 +284,14 @@ class Models:
         if rows[name].owner != caller.user:
             raise NotAllowed(f"The model '{name}' is the tenant's.", hint="Ask who set it up to change it.")
 
-    def _known(self, name: str, rows: Mapping[str, Row]) -> bool:
+    def _known(self, name: str, rows: Mapping[str, ModelRow]) -> bool:
         return name in self._visible(rows)
 
-    def _visible(self, rows: Mapping[str, Row]) -> tuple[str, ...]:
+    def _visible(self, rows: Mapping[str, ModelRow]) -> tuple[str, ...]:
         return (*([DEFAULT] if self._settings.llm_url else []), *rows)
 
-    def _first(self, rows: Mapping[str, Row]) -> str:
-        """The model that answers where none is named; empty where there is none."""
+    def _first(self, rows: Mapping[str, ModelRow]) -> str:
+        """Return the model that answers if none is named; may be empty."""
         if self._settings.llm_url:
             return DEFAULT
         return next((row.name for row in rows.values() if row.enabled), "")
@@ -301,7 +304,7 @@ class Models:
         return Model(DEFAULT, _plain(given.llm_url), given.llm_model, keyed, configured=True, chosen=chosen)
 
     async def _opened(
-        self, caller: Caller, name: str, rows: Mapping[str, Row], settings: ChatSettings, *, anyway: bool = False
+        self, caller: Caller, name: str, rows: Mapping[str, ModelRow], settings: ChatSettings, *, anyway: bool = False
     ) -> OpenModel:
         row = rows.get(name)
         if row is None:
@@ -313,13 +316,13 @@ class Models:
             key = None if row.key is None else self._secrets.open(row.key)
             what = (row.url, row.model, row.key)
             owner, hint, renew = row.owner, _HINT.format(name), _RENEW.format(name)
-        about = About(name, hint, host_and_port(what[0]), key is not None, renew)
+        about = ServiceDescription(name, hint, host_and_port(what[0]), key is not None, renew)
         service = await self._service((caller.tenant.id, owner, name), what, key, about)
         shown = httpx.URL(what[0]).netloc.decode("ascii", "replace")
         return OpenModel(name, shown, service, settings, anyway=anyway)
 
-    async def _service(self, place: _Place, what: _What, key: str | None, about: About) -> Service:
-        """The connections to a model, which stay while it is the same."""
+    async def _service(self, place: _Place, what: _What, key: str | None, about: ServiceDescription) -> Service:
+        """Return the connections to a model, which stay while its registration does."""
         async with self._opening:
             kept = self._services.pop(place, None)
             if kept is not None and kept[0] == what:
@@ -328,7 +331,7 @@ class Models:
             if kept is not None:
                 await kept[1].retire()
             module = await asyncio.to_thread(import_module, "thresher.agent.models.client")
-            connect = partial(module.Client, what[0], what[1], key, about.hint)
+            connect = partial(module.ModelClient, what[0], what[1], key, about.hint)
             service = Service(connect, Breaker(_PAUSES), about, watch=self._watch)
             await service.connect()
             self._services[place] = (what, service)
@@ -338,7 +341,7 @@ class Models:
 
 
 def _problem(error: ThresherError, name: str) -> str:
-    """What a check says of a failure: not that it should be checked."""
+    """Return the message of a check about a failure, without the advice to check."""
     hint = _SLOW if isinstance(error, ModelTimeout) else error.hint.replace(_HINT.format(name), _LOOK)
     return f"{error.message} {hint}".strip()
 
@@ -350,7 +353,7 @@ def _unknown(name: str, known: Sequence[str]) -> NotFound:
     return NotFound(f"There is no model '{name[:80]}'.", hint=did_you_mean(nearest(name[:80], known)) or listed)
 
 
-def _shown(row: Row, *, chosen: bool = False) -> Model:
+def _shown(row: ModelRow, *, chosen: bool = False) -> Model:
     keyed = row.key is not None
     return Model(
         row.name,
@@ -365,7 +368,7 @@ def _shown(row: Row, *, chosen: bool = False) -> Model:
 
 
 def _plain(url: str) -> str:
-    """An address without its query, which may hold a key."""
+    """Return an address without its query, which may hold a key."""
     return str(httpx.URL(url).copy_with(query=None))
 
 

@@ -1,6 +1,6 @@
 """The connection to a model's service: sockets, and the HTTP transport over them.
 
-Invariant: what a service sends is bounded, and a connection that is lost says so at once.
+Invariant: the size of a service's answer is bounded, and a lost connection is reported at once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class UnknownHost(httpcore2.ConnectError):
 
 
 class Unsecured(httpcore2.ConnectError):
-    """The other side does not speak TLS, or has no certificate that is trusted."""
+    """The other side does not speak TLS, or has no trusted certificate."""
 
 
 class Sockets(httpcore2.AsyncNetworkBackend):
@@ -41,7 +41,7 @@ class Sockets(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,  # noqa: ARG002 - the library's, which we give none
         socket_options: Iterable[SOCKET_OPTION] | None = None,  # noqa: ARG002 - as above
     ) -> httpcore2.AsyncNetworkStream:
-        """See the library's."""
+        """See the library's method."""
         opened = asyncio.open_connection(host, port, happy_eyeballs_delay=0.25)
         try:
             return _Socket(*await _in_time(opened, timeout))
@@ -101,7 +101,7 @@ class _Socket(httpcore2.AsyncNetworkStream):
         return self
 
     def get_extra_info(self, info: str) -> Any:
-        if info == "is_readable":  # asked of a connection that waits for work: then the other side has hung up
+        if info == "is_readable":  # on an idle connection this means that the other side has closed it
             return self._reader.at_eof() or self._reader.exception() is not None
         return self._writer.get_extra_info({"server_addr": "peername", "client_addr": "sockname"}.get(info, info))
 
@@ -114,19 +114,19 @@ async def _in_time(work: Awaitable[T], timeout: float | None) -> T:
 
 
 _LARGEST_STREAM: Final = 8 * LARGEST_ANSWER
-"""Bytes: a stream says more around a word than the word has, and is read as it comes."""
+"""Bytes of a stream: it has more around a word than the word itself, and is read as it comes."""
 _SENT: Final = ("host", "content-type", "content-length", "transfer-encoding", "accept")
 _KEPT: Final = 100
 _KEPT_SECONDS: Final = 30.0
 
 
-class Wire(httpx2.AsyncBaseTransport):
+class ServiceTransport(httpx2.AsyncBaseTransport):
     """A transport to one service.
 
     Args:
         address: The service's.
-        key: Sent as a bearer token; None: none is.
-        hint: What to check where an answer is too long.
+        key: Sent as a bearer token; None for no key.
+        hint: What to check if an answer is too long.
     """
 
     def __init__(self, address: httpx2.URL, key: str | None, hint: str) -> None:
@@ -150,7 +150,7 @@ class Wire(httpx2.AsyncBaseTransport):
                 extensions=request.extensions,
             )
         )
-        if (coding := _coding(answer)) not in (b"", b"identity"):
+        if (coding := _header(answer, b"content-encoding").strip().lower()) not in (b"", b"identity"):
             await answer.aclose()
             raise ModelError(
                 f"The chat model's answer is packed ({coding[:20].decode('ascii', 'replace')}); it must not be.",
@@ -164,7 +164,7 @@ class Wire(httpx2.AsyncBaseTransport):
         )
 
     async def aclose(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         await self._pool.aclose()
 
 
@@ -190,16 +190,12 @@ def _most(answer: httpcore2.Response) -> int:
     return _LARGEST_STREAM if _header(answer, b"content-type").startswith(b"text/event-stream") else LARGEST_ANSWER
 
 
-def _coding(answer: httpcore2.Response) -> bytes:
-    return _header(answer, b"content-encoding").strip().lower()
-
-
 def _header(answer: httpcore2.Response, name: bytes) -> bytes:
     return next((value for known, value in answer.headers if known.lower() == name), b"")
 
 
 def _pool(address: httpx2.URL) -> httpcore2.AsyncConnectionPool:
-    """Connections to a service, through the machine's proxy where it has one."""
+    """Return connections to a service, through the machine's proxy if it has one."""
     context = httpx2.create_ssl_context() if address.scheme == "https" else None
     return httpcore2.AsyncConnectionPool(
         ssl_context=context,
@@ -212,7 +208,7 @@ def _pool(address: httpx2.URL) -> httpcore2.AsyncConnectionPool:
 
 
 def _proxy(address: httpx2.URL) -> httpcore2.Proxy | None:
-    """The proxy that this machine names for a service."""
+    """Return the machine's proxy for a service."""
     named = getproxies()
     found = named.get(address.scheme) or named.get("all")
     if not found or proxy_bypass(address.host):

@@ -1,6 +1,6 @@
 """The steps of a turn that ask the model, search documents and call tools.
 
-Each is a function of the state and the turn's context, and fails as it says.
+Each is a function of the state and the turn's context; its docstring names its failures.
 """
 
 from thresher.agent.nodes.complete import complete

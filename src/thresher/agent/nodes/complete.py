@@ -1,4 +1,4 @@
-"""The step in which the model speaks."""
+"""The step in which the model answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NOT_RUN: Final = "This call was not run: the steps of this turn are used up."
 
 
 async def complete(state: State, runtime: Runtime[TurnContext]) -> Update:
-    """Ask the model, and pass on what it says while it says it."""
+    """Ask the model, and pass its words on as they come."""
     context = runtime.context
     if context.model is None:
         return await _without(state, context)
@@ -41,20 +41,22 @@ async def complete(state: State, runtime: Runtime[TurnContext]) -> Update:
     functions = [] if at_limit else functions_of(context, state)
     context.account.offered = tuple(function.name for function in functions) or context.account.offered
     context.account.saved += state.get("passed", 0)
-    _log_placed(searches)
-    said = await _said(state, context, searches, functions)
+    event(logger, "passages placed", passages=len(searches.passages), tokens=searches.tokens)
+    said = await _answered(state, context, searches, functions)
     made = AIMessage(said.text, tool_calls=tool_calls(said.calls, ids_of(state["messages"])), id=str(uuid4()))
     if at_limit and (made.tool_calls or not said.text):
         return _stopped(state, context, made, searches)
-    if made.tool_calls:  # the turn goes on, here or at the client
+    if made.tool_calls:  # the turn continues, here or at the client
         return {"messages": [made], "searches": searches}
     if at_limit:
         context.account.finish = "limit"
     return _last(state, context, made, searches)
 
 
-async def _said(state: State, context: TurnContext, searches: Searches, functions: Sequence[Function]) -> Completion:
-    """The model's answer, streamed; where it fails in the midst of a turn, words of ours with a reference to the log.
+async def _answered(
+    state: State, context: TurnContext, searches: Searches, functions: Sequence[Function]
+) -> Completion:
+    """Return the model's streamed answer; a later failure of a turn becomes a message with a reference to the log.
 
     Raises:
         ModelError: It failed at once.
@@ -74,7 +76,7 @@ async def _said(state: State, context: TurnContext, searches: Searches, function
 
 
 def _failed_at_once(context: TurnContext, error: ThresherError) -> bool:
-    """Whether a turn ends as an error of its own: nothing was said, and nothing done that a second try would repeat."""
+    """Return whether a turn fails as a whole: nothing was said, and nothing done that a second try would repeat."""
     return (
         isinstance(error, ModelError) and context.sent <= 1 and not context.account.text and not context.account.called
     )
@@ -123,7 +125,7 @@ def _tell(context: TurnContext, text: str) -> None:
 
 
 def _stopped(state: State, context: TurnContext, made: AIMessage, searches: Searches) -> Update:
-    """The end of a turn whose steps are used up."""
+    """Return the end of a turn whose steps are used up."""
     context.account.finish = "limit"
     context.account.note(f"The turn was ended after {context.settings.recursion} steps.")
     _tell(context, f"\n\n{LIMIT_TEXT}" if context.account.text else LIMIT_TEXT)
@@ -135,7 +137,7 @@ def _stopped(state: State, context: TurnContext, made: AIMessage, searches: Sear
 
 
 def _last(state: State, context: TurnContext, made: AIMessage, searches: Searches) -> Update:
-    """The answer with its report; what it placed is counted for later turns."""
+    """Return the answer with its report; its placed tokens are counted for later turns."""
     report = plain(context.report(searches))
     kept = {key: value for key, value in report.items() if value and key not in ("text", "thread")}
     made.additional_kwargs[MARK] = {"report": kept, "at": now()}
@@ -143,7 +145,7 @@ def _last(state: State, context: TurnContext, made: AIMessage, searches: Searche
 
 
 async def _searches(state: State, context: TurnContext) -> Searches:
-    """The passages of this turn; after an interruption they are read again from where they are kept for people."""
+    """Return the passages of this turn; after an interruption they are read from the artifacts kept for people."""
     if (searches := state.get("searches")) is not None:
         return searches
     kept = [
@@ -156,13 +158,9 @@ async def _searches(state: State, context: TurnContext) -> Searches:
 
 
 async def _without(state: State, context: TurnContext) -> Update:
-    """The answer of the assistant that needs no model."""
+    """Return the answer of the assistant that needs no model."""
     text, notes = await context.assist(question(state["messages"]))
     for note in ("No model is configured: the assistant without one has answered.", *notes):
         context.account.note(note)
     _tell(context, text)
     return _last(state, context, AIMessage(text, id=str(uuid4())), Searches())
-
-
-def _log_placed(searches: Searches) -> None:
-    event(logger, "passages placed", passages=len(searches.passages), tokens=searches.tokens)

@@ -1,4 +1,4 @@
-"""The step that calls tools: asks a person first where that is wanted, makes the calls side by side, answers each.
+"""The step that calls tools: asks a person first if required, makes the calls side by side, answers each.
 
 A step that waits for a person is run again from its beginning after the decision; so nothing is called before.
 """
@@ -15,10 +15,10 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from thresher.agent.artifacts import within
-from thresher.agent.exchange import Called, Step
+from thresher.agent.exchange import CalledTool, Step
 from thresher.agent.messages import unreadable
 from thresher.agent.needs import detect
-from thresher.agent.offers import READER, SEARCH, Outcome, Tool
+from thresher.agent.offers import READER, SEARCH, ModelTool, ToolOutcome
 from thresher.agent.state import State, Update
 from thresher.agent.subtasks import TURNS, select_tables
 from thresher.agent.transcript import answered, former_words, open_calls, question
@@ -30,18 +30,18 @@ logger = logging.getLogger("thresher.agent")
 
 AT_ONCE: Final = 8
 MOST: Final = 32
-"""Calls of one answer that are made side by side, and made at all."""
+"""Calls of one answer that are made side by side, and at all."""
 PREVIEW: Final = 4
-"""The part of a long result that stays in the conversation: one of so many of the limit."""
+"""Fraction of the limit of a long result that stays in the conversation: one part of so many."""
 _SCHEMA: Final = "query_database_schema"
-_UNASKED: Final = "It waits for approval by now, and nobody was asked about it."
+_UNASKED: Final = "It needs approval now, and no one was asked about it."
 _NO_THREAD: Final = "It needs a person's approval, and a call without a thread cannot wait for one."
 _TABLES: Final = 8
-"""Tables that are read in full, of those that a model has chosen."""
+"""Most tables that are read in full, of those that a model has chosen."""
 
 
 async def tools(state: State, runtime: Runtime[TurnContext]) -> Update:
-    """Answer the calls of our tools."""
+    """Answer the calls of Thresher's tools."""
     context, messages = runtime.context, state["messages"]
     theirs = state.get("theirs", ())
     calls = [call for call in open_calls(messages) if call["name"] not in theirs and call["name"] != SEARCH]
@@ -59,7 +59,7 @@ async def tools(state: State, runtime: Runtime[TurnContext]) -> Update:
 async def _answers(
     context: TurnContext, state: State, calls: Sequence[ToolCall], decisions: Mapping[str, Mapping[str, Any]]
 ) -> list[ToolMessage]:
-    """The answers to calls, made side by side, some at a time; of a flood the first ones."""
+    """Return the answers to calls, made side by side, some at a time; of too many only the first are made."""
     room = asyncio.Semaphore(AT_ONCE)
 
     async def one(call: ToolCall) -> ToolMessage:
@@ -70,16 +70,18 @@ async def _answers(
     return [*made, *(_failed(context, call, f"Not run: {MOST} calls at once are enough.") for call in calls[MOST:])]
 
 
-def _tool(context: TurnContext, offered: Sequence[str], call: ToolCall) -> Tool | None:
-    """The tool that a call means, if it was offered and still may be: a tool that was not offered is not there."""
+def _tool(context: TurnContext, offered: Sequence[str], call: ToolCall) -> ModelTool | None:
+    """Return the tool of a call if it was offered and still may be."""
     tool = context.offers.get(call["name"])
     return tool if tool is not None and tool.name in offered and context.offers.known([tool.name]) else None
 
 
-def _decided(context: TurnContext, calls: Sequence[tuple[ToolCall, Tool | None]]) -> Mapping[str, Mapping[str, Any]]:
-    """A person's decisions about the calls that wait for one, by the calls' ids; without them the step ends here.
+def _decided(
+    context: TurnContext, calls: Sequence[tuple[ToolCall, ModelTool | None]]
+) -> Mapping[str, Mapping[str, Any]]:
+    """Return a person's decisions about the waiting calls, by the calls' ids; without them the step ends here.
 
-    A decision counts for what the person was asked, whatever the settings say by now.
+    A decision counts for exactly what the person was asked, whatever the settings are by now.
     """
     waiting = [told for call, tool in calls if (told := _question(context, call, tool)) is not None]
     if context.call.decisions:
@@ -94,8 +96,8 @@ def _decided(context: TurnContext, calls: Sequence[tuple[ToolCall, Tool | None]]
     return cast("Mapping[str, Mapping[str, Any]]", interrupt(waiting))
 
 
-def _question(context: TurnContext, call: ToolCall, tool: Tool | None) -> dict[str, Any] | None:
-    """What a person is asked before a call; None where it needs no asking."""
+def _question(context: TurnContext, call: ToolCall, tool: ModelTool | None) -> dict[str, Any] | None:
+    """Return the question to a person before a call; None if it needs no approval."""
     if tool is None or unreadable(call["args"]) or not (why := _waits(context.settings.approval, tool)):
         return None
     asked = {"id": call["id"], "tool": tool.name, "arguments": call["args"], "why": why}
@@ -103,8 +105,8 @@ def _question(context: TurnContext, call: ToolCall, tool: Tool | None) -> dict[s
     return asked | ({"definition": tool.claim.definition} if tool.claim and rememberable else {})
 
 
-def _waits(approval: str, tool: Tool) -> str:
-    """Why a tool's calls wait for a person; empty where they do not."""
+def _waits(approval: str, tool: ModelTool) -> str:
+    """Return why a tool's calls wait for a person; empty if they do not."""
     match approval:
         case "all":
             return "every call waits"
@@ -122,7 +124,7 @@ async def _answer(
     context: TurnContext, state: State, call: ToolCall, decision: Mapping[str, Any] | None
 ) -> ToolMessage:
     if unreadable(call["args"]):
-        return _failed(context, call, "The arguments are no JSON object. Write them again.")
+        return _failed(context, call, "The arguments are not a JSON object. Write them again.")
     if call["name"] == READER:
         return await _leaf(context, call)
     if (tool := _tool(context, state.get("offered", ()), call)) is None:
@@ -131,7 +133,7 @@ async def _answer(
     if decision is not None and decision.get("tool", tool.name) != tool.name:
         return _failed(context, call, f"Not run: the person was asked about {decision['tool']}, which is gone.")
     if decision is not None and not decision.get("approved"):
-        context.account.called.append(Called(tool.name, "declined", why=str(decision.get("reason") or "")))
+        context.account.called.append(CalledTool(tool.name, "declined", why=str(decision.get("reason") or "")))
         reason = f" Reason: {decision['reason']}" if decision.get("reason") else ""
         who = " by the person" if context.call.decisions else ""
         return answered(call, f"Declined{who}: not run.{reason}", failed=True, declined=True)
@@ -142,8 +144,8 @@ async def _answer(
     return await _called(context, state, call, tool, arguments, changed)
 
 
-async def _agreed(context: TurnContext, tool: Tool, decision: Mapping[str, Any]) -> str:
-    """Remember a yes where that was wanted; says why a call is not made after all, nothing where it is."""
+async def _agreed(context: TurnContext, tool: ModelTool, decision: Mapping[str, Any]) -> str:
+    """Remember an approval if that was requested; returns why a call is not made after all, or an empty text."""
     definition = str(decision.get("definition") or "")
     if definition and tool.claim is not None and tool.claim.definition != definition:
         return f"Not run: the definition of {tool.name} has changed since the person was asked."
@@ -156,7 +158,7 @@ async def _agreed(context: TurnContext, tool: Tool, decision: Mapping[str, Any])
 
 
 async def _called(
-    context: TurnContext, state: State, call: ToolCall, tool: Tool, arguments: Mapping[str, Any], changed: str
+    context: TurnContext, state: State, call: ToolCall, tool: ModelTool, arguments: Mapping[str, Any], changed: str
 ) -> ToolMessage:
     context.tell(Step("tool", tool.name, {"tool": tool.name, "id": call["id"]}))
     outcome = await context.offers.call(tool.name, arguments, context.settings.tool_seconds)
@@ -169,17 +171,17 @@ async def _called(
         return _failed(context, call, changed + outcome.text, outcome.ms)
     if tool.name == _SCHEMA and not arguments.get("table"):
         outcome = await _chosen(context, state, arguments, outcome)
-    return await _told(context, call, tool, changed + outcome.text, outcome.ms)
+    return await _result(context, call, tool, changed + outcome.text, outcome.ms)
 
 
-async def _told(context: TurnContext, call: ToolCall, tool: Tool, text: str, ms: int) -> ToolMessage:
-    """A result; of a long one the beginning, and the cursor of the rest."""
+async def _result(context: TurnContext, call: ToolCall, tool: ModelTool, text: str, ms: int) -> ToolMessage:
+    """Return a result; of a long one the beginning, and the cursor of the rest."""
     limit = context.settings.result_tokens
     if (size := count_tokens(text)) <= limit:
-        context.account.called.append(Called(tool.name, "done", ms))
+        context.account.called.append(CalledTool(tool.name, "done", ms))
         return answered(call, text)
     beginning = within(text, limit // PREVIEW)
-    context.account.called.append(Called(tool.name, "moved out", ms, f"{size:,} tokens"))
+    context.account.called.append(CalledTool(tool.name, "moved out", ms, f"{size:,} tokens"))
     try:
         named = await context.artifacts.add("result", tool.name, text)
     except StoreError as error:
@@ -191,12 +193,12 @@ async def _told(context: TurnContext, call: ToolCall, tool: Tool, text: str, ms:
 
 
 async def _leaf(context: TurnContext, call: ToolCall) -> ToolMessage:
-    """A page of a long result."""
+    """Return a page of a long result."""
     try:
         leaf = await context.artifacts.leaf(str(call["args"].get("cursor") or ""), context.settings.result_tokens)
     except ThresherError as error:
         return answered(call, f"{error.message} {error.hint}", failed=True, reader=True)
-    context.account.called.append(Called(READER, "done"))
+    context.account.called.append(CalledTool(READER, "done"))
     more = (
         f"\n[{leaf.left:,} tokens follow: {READER}, cursor {leaf.cursor}]" if leaf.cursor else "\n[This was the end.]"
     )
@@ -204,12 +206,14 @@ async def _leaf(context: TurnContext, call: ToolCall) -> ToolMessage:
 
 
 def _failed(context: TurnContext, call: ToolCall, text: str, ms: int = 0) -> ToolMessage:
-    context.account.called.append(Called(call["name"], "failed", ms, text[:200]))
+    context.account.called.append(CalledTool(call["name"], "failed", ms, text[:200]))
     return answered(call, text, failed=True)
 
 
-async def _chosen(context: TurnContext, state: State, arguments: Mapping[str, Any], outcome: Outcome) -> Outcome:
-    """A schema that is too long for the conversation, cut to the tables that the question needs."""
+async def _chosen(
+    context: TurnContext, state: State, arguments: Mapping[str, Any], outcome: ToolOutcome
+) -> ToolOutcome:
+    """Return a schema that is too long for the conversation, cut to the tables that the question needs."""
     names = outcome.data.get("shown") or ()
     if not context.settings.grading or count_tokens(outcome.text) <= context.settings.result_tokens or len(names) < 2:
         return outcome
@@ -231,11 +235,11 @@ async def _chosen(context: TurnContext, state: State, arguments: Mapping[str, An
         return outcome
     left = [name for name in names if name not in chosen[:_TABLES]]
     tail = f"\n\n[Not shown: {', '.join(map(named, left))}]" if left else ""
-    return Outcome("\n\n".join(one.text for one in parts) + tail, outcome.data, ms=outcome.ms)
+    return ToolOutcome("\n\n".join(one.text for one in parts) + tail, outcome.data, ms=outcome.ms)
 
 
 async def _again(context: TurnContext, state: State, missed: Sequence[ToolMessage]) -> Update:
-    """Detect what the message needs once more, with what went wrong; once in a turn, and said."""
+    """Detect the message's needs again, with the failure; once in a turn, and reported."""
     messages = state["messages"]
     why = f"{missed[0].name}: {' '.join(str(missed[0].text).split())[:200]}"
     context.tell(Step("retry", why))

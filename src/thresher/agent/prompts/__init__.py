@@ -1,10 +1,10 @@
-"""The agent's prompts: six texts by name, as shipped or in a tenant's own words.
+"""The agent's prompts: six texts by name, as shipped or changed by a tenant.
 
-Invariant: whatever a tenant writes, each prompt has its variables, and other people's text stands between borders.
+Invariant: whatever a tenant writes, each prompt has its variables, and text of others stands between borders.
 """
 
 from thresher.agent.prompts.queries import in_force_statement, versions_of
-from thresher.agent.prompts.records import SHIPPED, Prompt, fill_text
+from thresher.agent.prompts.records import SHIPPED, AgentPrompt, fill_text
 from thresher.agent.prompts.service import Prompts
 
-__all__ = ["SHIPPED", "Prompt", "Prompts", "fill_text", "in_force_statement", "versions_of"]
+__all__ = ["SHIPPED", "AgentPrompt", "Prompts", "fill_text", "in_force_statement", "versions_of"]

@@ -1,6 +1,6 @@
 """The SQL of prompts: versions are added and never changed.
 
-Invariant: one statement each. Of two that write the same version at once, one writes nothing.
+Invariant: one statement each. If two write the same version at once, one writes nothing.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _ADD: Final = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
-    """A row. `text`: None where the shipped words are again."""
+class PromptVersion:
+    """A row. `text`: None if it restored the shipped text."""
 
     name: str
     version: int
@@ -40,40 +40,42 @@ class Version:
     created_at: dt.datetime
 
 
-async def in_force(database: Database, caller: Caller) -> list[Version]:
-    """The newest version of each prompt that the caller's tenant has ever changed."""
+async def in_force(database: Database, caller: Caller) -> list[PromptVersion]:
+    """Return the newest version of each prompt that the caller's tenant has ever changed."""
     return versions_of(await database.once(caller.tenant, in_force_statement(caller)))
 
 
 def in_force_statement(caller: Caller) -> Send:
-    """The statement that reads the versions in force."""
+    """Return the statement that reads the versions in force."""
     return _statement(caller, _IN_FORCE)
 
 
-def versions_of(rows: Sequence[Row]) -> list[Version]:
-    """The versions that a statement has read."""
-    return [Version(*row) for row in rows]
+def versions_of(rows: Sequence[Row]) -> list[PromptVersion]:
+    """Return the versions in a statement's rows."""
+    return [PromptVersion(*row) for row in rows]
 
 
-async def newest(database: Database, caller: Caller, name: str, limit: int) -> list[Version]:
-    """The versions of one prompt, newest first."""
+async def newest(database: Database, caller: Caller, name: str, limit: int) -> list[PromptVersion]:
+    """Return the versions of one prompt, newest first."""
     return await _versions(database, caller, _NEWEST, name=name, limit=limit)
 
 
-async def find_version(database: Database, caller: Caller, name: str, version: int) -> Version | None:
-    """One version of a prompt."""
+async def find_version(database: Database, caller: Caller, name: str, version: int) -> PromptVersion | None:
+    """Return one version of a prompt."""
     found = await _versions(database, caller, _ONE, name=name, version=version)
     return found[0] if found else None
 
 
-async def add_version(database: Database, caller: Caller, name: str, version: int, text: str | None) -> Version | None:
-    """Write a version; None where it is there already, which may be our own, sent twice over a lost connection."""
+async def add_version(
+    database: Database, caller: Caller, name: str, version: int, text: str | None
+) -> PromptVersion | None:
+    """Write a version; None if it exists already, which may be this one, sent twice over a lost connection."""
     author = "key" if caller.keyed else "local"
     added = await _versions(database, caller, _ADD, name=name, version=version, text=text, author=author)
     return added[0] if added else None
 
 
-async def _versions(database: Database, caller: Caller, statement: str, **values: object) -> list[Version]:
+async def _versions(database: Database, caller: Caller, statement: str, **values: object) -> list[PromptVersion]:
     return versions_of(await database.once(caller.tenant, _statement(caller, statement, **values)))
 
 

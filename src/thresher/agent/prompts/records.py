@@ -1,6 +1,6 @@
-"""The agent's prompts as records: the shipped texts, checking a tenant's own, and filling in variables.
+"""Prompts as records: the shipped texts, checks of a tenant's own, and filling in variables.
 
-Invariant: a filled prompt has all its variables, and other people's text stands between borders that it cannot hold.
+Invariant: a filled prompt has all its variables, and text of others stands between borders that it cannot contain.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from thresher.core import InvalidInput, border_of
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class AgentPrompt:
     """One version of a prompt.
 
     Attributes:
-        name: What it is asked for by.
+        name: Its name.
         title: For people.
         description: When it is used.
-        text: What a model reads, `{{NAME}}` where a variable is filled.
+        text: What a model reads, with `{{NAME}}` for a variable.
         version: 0 for the shipped text, if it was never changed.
-        shipped: Whether the text is the shipped one: also of a version that went back to it.
-        variables: Names that the text has, each at least once, and no others.
+        shipped: Whether the text is the shipped one, also for a version that restored it.
+        variables: Names of variables in the text, each at least once, and no others.
         author: `local`: the user of this machine; `key`: a caller with a key of the tenant; empty for version 0.
         created_at: When the version was written; None for version 0.
     """
@@ -45,19 +45,19 @@ class Prompt:
 
 MOST_CHARACTERS: Final = 20_000
 _PLACE: Final = re.compile(r"\{\{\s*([A-Za-z]\w{0,63})\s*\}\}", re.ASCII)
-"""Any case, as in rules of packs: a name written small is no variable, and its author is told."""
+"""In any case, as in rules of packs: a name in small letters is not a variable, and its author is told."""
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """The variables that a text names, in order, each once."""
+    """Return the variables in a text, in order, each once."""
     return tuple(dict.fromkeys(_PLACE.findall(text)))
 
 
 def fill_text(text: str, values: Mapping[str, str]) -> str:
-    """Put values in, each between borders of its own line: `[4f09ac] begin QUESTION`, `[4f09ac] end QUESTION`.
+    """Fill in values, each between borders on their own lines: `[4f09ac] begin QUESTION`, `[4f09ac] end QUESTION`.
 
     Args:
-        text: What a model reads; a variable without a value stays as it is written.
+        text: What a model reads; a variable without a value stays as written.
         values: By the names of variables, in capitals.
     """
     mark = border_of(values.values())
@@ -69,15 +69,15 @@ def fill_text(text: str, values: Mapping[str, str]) -> str:
     return _PLACE.sub(value, text)
 
 
-def fill_prompt(prompt: Prompt, values: Mapping[str, str]) -> str:
-    """Put values in that somebody else gives.
+def fill_prompt(prompt: AgentPrompt, values: Mapping[str, str]) -> str:
+    """Fill in values from outside.
 
     Args:
-        prompt: Whose text.
+        prompt: The prompt.
         values: By the names of its variables, in any case.
 
     Raises:
-        InvalidInput: One is missing, or is none of the prompt's.
+        InvalidInput: One is missing, or unknown to the prompt.
     """
     given = {name.upper(): value for name, value in values.items()}
     _check_names(f"The prompt '{prompt.name}' has no variable", given, prompt.variables)
@@ -86,11 +86,11 @@ def fill_prompt(prompt: Prompt, values: Mapping[str, str]) -> str:
     return fill_text(prompt.text, given)
 
 
-def checked_text(shipped: Prompt, text: str) -> str:
-    """A tenant's words for a prompt, as they are kept: lines end as in Unix, and nothing is blank around them.
+def checked_text(shipped: AgentPrompt, text: str) -> str:
+    """Return a tenant's text for a prompt in its stored form: Unix line ends, without surrounding blanks.
 
     Raises:
-        InvalidInput: They are empty, too long, hold what is no text, or have other variables than the shipped words.
+        InvalidInput: It is empty, too long, has invalid characters, or other variables than the shipped text.
     """
     kept = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     if not kept:
@@ -98,7 +98,7 @@ def checked_text(shipped: Prompt, text: str) -> str:
     if len(kept) > MOST_CHARACTERS:
         raise InvalidInput(f"The prompt has {len(kept):,} characters.", hint=f"{MOST_CHARACTERS:,} at most.")
     if any(mark == "\0" or "\ud800" <= mark <= "\udfff" for mark in kept):
-        raise InvalidInput("The prompt holds characters that are no text.", hint="Write it as UTF-8, without NUL.")
+        raise InvalidInput("The prompt holds invalid characters.", hint="Write it as UTF-8, without NUL.")
     names = names_in(kept)
     _check_names(f"The prompt '{shipped.name}' has no variable", names, shipped.variables)
     if missing := [name for name in shipped.variables if name not in names]:
@@ -127,12 +127,12 @@ _ABOUT: Final = {
 }
 
 
-def _read(names: Iterable[str]) -> Mapping[str, Prompt]:
-    folder, prompts = files("thresher.agent.prompts"), dict[str, Prompt]()
+def _read(names: Iterable[str]) -> Mapping[str, AgentPrompt]:
+    folder, prompts = files("thresher.agent.prompts"), dict[str, AgentPrompt]()
     for name in names:
         text = folder.joinpath(f"{name}.md").read_text(encoding="utf-8").strip()
         title, description = _ABOUT[name]
-        prompts[name] = Prompt(name, title, description, text, variables=names_in(text))
+        prompts[name] = AgentPrompt(name, title, description, text, variables=names_in(text))
     return MappingProxyType(prompts)
 
 

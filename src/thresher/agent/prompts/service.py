@@ -1,6 +1,7 @@
-"""The service of prompts: what is in force for a tenant, and how it is changed.
+"""The service of prompts: the ones in force for a tenant, and changing them.
 
-Invariant: a reader gets a whole prompt, whatever the tenant has done; no change overwrites one that was not seen.
+Invariant: a reader gets a whole prompt, whatever the tenant has done; no change overwrites another that its author did
+not see.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from dataclasses import replace
 from typing import Final
 
 from thresher.agent.prompts import queries
-from thresher.agent.prompts.queries import Version
-from thresher.agent.prompts.records import SHIPPED, Prompt, checked_text, fill_prompt
+from thresher.agent.prompts.queries import PromptVersion
+from thresher.agent.prompts.records import SHIPPED, AgentPrompt, checked_text, fill_prompt
 from thresher.core import Caller, Conflict, NotAllowed, NotFound, event
 from thresher.store import Database
 
@@ -30,37 +31,37 @@ class Prompts:
     """The prompts of all tenants. One per process.
 
     Args:
-        database: Where the tenants' own words are.
+        database: The database of the tenants' own texts.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     @property
-    def shipped(self) -> Mapping[str, Prompt]:
-        """Every prompt as it is shipped, by name; names, titles and variables are those of every tenant."""
+    def shipped(self) -> Mapping[str, AgentPrompt]:
+        """Every shipped prompt, by name; names, titles and variables are the same for every tenant."""
         return SHIPPED
 
-    async def all(self, caller: Caller) -> Mapping[str, Prompt]:
-        """Every prompt as it is in force, by name; one statement."""
+    async def all(self, caller: Caller) -> Mapping[str, AgentPrompt]:
+        """Return every prompt in force, by name; one statement."""
         return self.merged(await queries.in_force(self._database, caller))
 
-    def merged(self, versions: Iterable[Version]) -> Mapping[str, Prompt]:
-        """Every prompt by name, as these versions and what is shipped give it."""
+    def merged(self, versions: Iterable[PromptVersion]) -> Mapping[str, AgentPrompt]:
+        """Return every prompt by name: these versions, else the shipped ones."""
         changed = {one.name: one for one in versions}
         return {name: _prompt(shipped, changed.get(name)) for name, shipped in SHIPPED.items()}
 
-    async def list(self, caller: Caller) -> tuple[Prompt, ...]:
-        """Every prompt as it is in force."""
+    async def list(self, caller: Caller) -> tuple[AgentPrompt, ...]:
+        """Return every prompt in force."""
         return tuple((await self.all(caller)).values())
 
-    async def get(self, caller: Caller, name: str, version: int | None = None) -> Prompt:
-        """One prompt.
+    async def get(self, caller: Caller, name: str, version: int | None = None) -> AgentPrompt:
+        """Return one prompt.
 
         Args:
-            caller: Whose tenant.
+            caller: Any caller of the tenant.
             name: Of the prompt.
-            version: One that is, or once was, in force; 0 is what is shipped. By default the newest.
+            version: A present or former version; 0 is the shipped one. By default the newest.
 
         Raises:
             NotFound: There is no such prompt, or no such version of it.
@@ -71,17 +72,17 @@ class Prompts:
         if version == 0:
             return shipped
         if (found := await queries.find_version(self._database, caller, name, version)) is None:
-            raise NotFound(f"The prompt '{name}' has no version {version}.", hint="Its versions tell which there are.")
+            raise NotFound(f"The prompt '{name}' has no version {version}.", hint="Its list of versions shows them.")
         return _prompt(shipped, found)
 
-    async def put(self, caller: Caller, name: str, text: str, *, expected: int | None = None) -> Prompt:
-        """Say a prompt in the tenant's own words, from the next message on; the same words change nothing.
+    async def put(self, caller: Caller, name: str, text: str, *, expected: int | None = None) -> AgentPrompt:
+        """Replace a prompt's text for the tenant, from the next message on; the same text changes nothing.
 
         Args:
-            caller: One of the tenant without a user.
+            caller: A caller of the tenant without a user.
             name: Of the prompt.
-            text: All of it, with each of its variables.
-            expected: The version that the words were made from; by default any.
+            text: The whole text, with each of its variables.
+            expected: The version that the text was based on; by default any.
 
         Raises:
             NotFound: There is no such prompt.
@@ -91,8 +92,8 @@ class Prompts:
         """
         return await self._change(caller, name, checked_text(_shipped(name), text), expected)
 
-    async def reset(self, caller: Caller, name: str) -> Prompt:
-        """Have the shipped words again, also those of later releases; the tenant's own stay as a version.
+    async def reset(self, caller: Caller, name: str) -> AgentPrompt:
+        """Restore the shipped text, also that of later releases; the tenant's own stays as a version.
 
         Raises:
             NotFound: There is no such prompt.
@@ -102,8 +103,8 @@ class Prompts:
         _shipped(name)
         return await self._change(caller, name, None, None)
 
-    async def versions(self, caller: Caller, name: str) -> tuple[Prompt, ...]:
-        """The versions of a prompt, newest first, at most 200 of them, and what is shipped as the last.
+    async def versions(self, caller: Caller, name: str) -> tuple[AgentPrompt, ...]:
+        """Return the versions of a prompt, newest first, at most 200, and the shipped one as the last.
 
         Raises:
             NotFound: There is no such prompt.
@@ -113,10 +114,10 @@ class Prompts:
         return (*(_prompt(shipped, one) for one in found), shipped)
 
     async def diff(self, caller: Caller, name: str, old: int = 0, new: int | None = None) -> str:
-        """What differs between two versions, as a unified diff; empty where nothing does.
+        """Return the difference between two versions, as a unified diff; empty if they are equal.
 
         Args:
-            caller: Whose tenant.
+            caller: Any caller of the tenant.
             name: Of the prompt.
             old: A version; by default the shipped text.
             new: A version; by default the text in force.
@@ -131,21 +132,21 @@ class Prompts:
         return "".join(f"{line}\n" for line in lines)
 
     async def fill(self, caller: Caller, name: str, /, **values: str) -> str:
-        """One prompt as it is in force, its variables filled between borders.
+        """Return one prompt in force, its variables filled between borders.
 
         Args:
-            caller: Whose tenant.
+            caller: Any caller of the tenant.
             name: Of the prompt.
             values: By the names of its variables, in any case.
 
         Raises:
             NotFound: There is no such prompt.
-            InvalidInput: A value is missing, or is none of the prompt's.
+            InvalidInput: A value is missing, or unknown to the prompt.
         """
         return fill_prompt(await self.get(caller, name), values)
 
-    async def _change(self, caller: Caller, name: str, text: str | None, expected: int | None) -> Prompt:
-        """Write the next version, unless these words, or for None the shipped ones, are in force."""
+    async def _change(self, caller: Caller, name: str, text: str | None, expected: int | None) -> AgentPrompt:
+        """Write the next version, unless this text, or for None the shipped one, is in force."""
         if caller.user is not None:
             raise NotAllowed(
                 f"The prompt '{name}' is the whole tenant's.", hint="Only a caller without a user may change it."
@@ -162,20 +163,20 @@ class Prompts:
         raise _overtaken(await self.get(caller, name))
 
 
-def _shipped(name: str) -> Prompt:
+def _shipped(name: str) -> AgentPrompt:
     if (found := SHIPPED.get(name)) is None:
         raise NotFound(f"There is no prompt '{name[:80]}' that can be set here.", hint=_SETTABLE)
     return found
 
 
-def _overtaken(now: Prompt) -> Conflict:
+def _overtaken(now: AgentPrompt) -> Conflict:
     return Conflict(
         f"Version {now.version} of the prompt '{now.name}' is in force by now.", hint="Read it, and write again."
     )
 
 
-def _prompt(shipped: Prompt, version: Version | None) -> Prompt:
-    """A prompt with what a tenant has made of it."""
+def _prompt(shipped: AgentPrompt, version: PromptVersion | None) -> AgentPrompt:
+    """Return a prompt with a tenant's change."""
     if version is None:
         return shipped
     return replace(
@@ -188,5 +189,5 @@ def _prompt(shipped: Prompt, version: Version | None) -> Prompt:
     )
 
 
-def _label(prompt: Prompt) -> str:
+def _label(prompt: AgentPrompt) -> str:
     return f"{prompt.name} ({'shipped' if prompt.version == 0 else f'version {prompt.version}'})"

@@ -1,6 +1,6 @@
-"""What a conversation with a model may do and cost: the defaults, a client's choices, and a thread's.
+"""What a conversation with a model may do and cost: defaults, the owner's choices, and a thread's.
 
-Invariant: settings are checked when they are written, and whatever a row holds, what is read is within bounds.
+Invariant: settings are checked when they are written, and values that are read are within bounds whatever a row holds.
 """
 
 from thresher.agent.settings.queries import layers_of, layers_statement

@@ -1,6 +1,6 @@
 """The SQL of settings.
 
-Invariant: what is changed at the same moment in another field stays.
+Invariant: simultaneous changes of other fields are kept.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _FLOOR: Final = """
 
 
 class Layers(NamedTuple):
-    """What holds for a conversation, from the outside in; None where nothing was chosen.
+    """The chosen settings of a conversation, from the outside in; None if nothing was chosen.
 
     Attributes:
-        owner: What the caller has chosen for all threads.
-        thread: What was chosen for this one.
+        owner: The caller's choices for all threads.
+        thread: The choices for this one.
         there: Whether the thread exists and is the caller's.
         floor: The tenant's floor for approvals.
     """
@@ -53,17 +53,17 @@ class Layers(NamedTuple):
 
 
 async def layers(database: Database, caller: Caller, thread: UUID | None) -> Layers:
-    """Read what was chosen, in one statement."""
+    """Read the chosen settings, in one statement."""
     return layers_of(await database.once(caller.tenant, layers_statement(caller, thread)))
 
 
 def layers_statement(caller: Caller, thread: UUID | None) -> Send:
-    """The statement that reads what was chosen."""
+    """Return the statement that reads them."""
     return _statement(caller, _LAYERS, thread=thread)
 
 
 def layers_of(rows: Sequence[Row]) -> Layers:
-    """What that statement has read."""
+    """Return the settings in that statement's rows."""
     return Layers(*rows[0])
 
 
@@ -75,7 +75,7 @@ async def set_floor(database: Database, caller: Caller, floor: str) -> None:
 async def change(
     database: Database, caller: Caller, given: dict[str, Any], dropped: Sequence[str], thread: UUID | None
 ) -> bool:
-    """Set some fields and drop others; False where the caller has no such thread."""
+    """Set some fields and remove others; returns False if the caller has no such thread."""
     statement = _CHANGE if thread is None else _CHANGE_THREAD
     values = {"given": dumps(given), "dropped": list(dropped), "thread": thread}
     return bool(await _sent(database, caller, statement, **values))

@@ -1,6 +1,6 @@
-"""The settings of a conversation: their fields and bounds, and checks of what is chosen and what is read.
+"""The settings of a conversation: their fields and bounds, and checks of written and read values.
 
-Invariant: whatever a row holds, what is read is within bounds.
+Invariant: values that are read are within bounds whatever a row holds.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from thresher.store import clean
 
 Approval: TypeAlias = Literal["writes", "destructive", "all", "none"]
 STRICTNESS: Final[Mapping[Approval, int]] = {"none": 0, "destructive": 1, "writes": 2, "all": 3}
-"""Each makes all those calls wait that the ones before it do, and more."""
+"""Each makes all calls wait that the ones before it do, and more."""
 SettingSource: TypeAlias = Literal["default", "owner", "thread", "floor"]
-"""Whose choice a value is: nobody's, that of the threads' owner for all of them, that of one thread; or `floor`: the
-least strict one that the owner of the installation allows, where a stricter choice was not made."""
+"""Where a value comes from: the defaults, the owner's choice for all threads, the choice for one thread; or `floor`:
+the least strict one that the owner of the installation allows, unless a stricter one was chosen."""
 
 
 class ChatSettings(BaseModel):
-    """What holds in a conversation: of the thread, else of its owner, else these defaults.
+    """The settings of a conversation: of the thread, else of its owner, else these defaults.
 
-    Tokens are o200k. `model` empty: the first one that the caller has and that is enabled.
+    Tokens are o200k. An empty `model` means the first enabled one that the caller has.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -60,10 +60,10 @@ class ChatSettings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class SettingsView:
-    """What holds, and why.
+    """The settings in force, and their sources.
 
     Attributes:
-        settings: What holds.
+        settings: The settings in force.
         sources: Where each value comes from, by field.
     """
 
@@ -75,16 +75,16 @@ _LONGEST_SHOWN: Final = 40
 
 
 def checked(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Changes as they are kept; a null stays one.
+    """Return changes in their stored form; a null stays one.
 
     Raises:
-        InvalidInput: A field is unknown, or a value is not allowed there.
+        InvalidInput: A field is unknown, or a value is not allowed in it.
     """
     return {_known(name): None if value is None else _checked(name, value) for name, value in changes.items()}
 
 
 def sound(row: object) -> dict[str, Any]:
-    """What of a row can be used: known fields with allowed values."""
+    """Return the usable part of a row: known fields with allowed values."""
     if not isinstance(row, Mapping):
         return {}
     found: dict[str, Any] = {}
@@ -111,7 +111,9 @@ def _checked(name: str, value: Any) -> Any:
         return _valid(name, value)
     except ValidationError:
         shown = str(value)[:_LONGEST_SHOWN]
-        raise InvalidInput(f"'{shown}' is no value of the setting {name}.", hint=f"Allowed: {allowed(name)}.") from None
+        raise InvalidInput(
+            f"'{shown}' is not a value of the setting {name}.", hint=f"Allowed: {allowed(name)}."
+        ) from None
 
 
 def _valid(name: str, value: Any) -> Any:
@@ -120,7 +122,7 @@ def _valid(name: str, value: Any) -> Any:
 
 @cache
 def allowed(name: str) -> str:
-    """What a field takes, in words."""
+    """Return the allowed values of a field, in words."""
     field: dict[str, Any] = ChatSettings.model_json_schema()["properties"][name]
     kinds: list[dict[str, Any]] = field.get("anyOf", [field])
     told = next(kind for kind in kinds if kind.get("type") != "null")

@@ -1,7 +1,7 @@
-"""The service of settings: what holds in a conversation, where it comes from, and what somebody chooses.
+"""The service of settings: those in force for a conversation, their sources, and choosing them.
 
-Invariant: settings are their owner's alone, as threads are; and whatever they say, `approval` is never less strict than
-the floor of the installation and of the tenant.
+Invariant: settings belong to their owner, like threads; whatever they are, `approval` is never less strict than the
+floor of the installation and of the tenant.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class AgentSettings:
     """The settings of all callers.
 
     Args:
-        database: Where they are.
-        models: Tells the names of the models that a caller sees, and whether each is enabled.
+        database: The database of settings.
+        models: Returns the names of the models that a caller sees, and whether each is enabled.
         floor: The least strict `approval` of all tenants.
         connections: Lists the databases that a caller sees; None if the settings are only read.
     """
@@ -67,44 +67,44 @@ class AgentSettings:
     async def of(
         self, caller: Caller, thread: UUID | None = None, extra: Mapping[str, Any] | None = None
     ) -> ChatSettings:
-        """What holds in a conversation, in one statement. An `approval` below the floor is raised to it.
+        """Return the settings of a conversation, in one statement. An `approval` below the floor is raised to it.
 
         Args:
-            caller: Whose it is.
-            thread: Which; None: none that is kept. One that is not there yet has no settings.
-            extra: What differs for this turn alone; a null is as if it were not there.
+            caller: The owner.
+            thread: The thread; None without a stored one. One that does not exist yet has no settings.
+            extra: Settings for this turn only; a null is ignored.
 
         Raises:
-            InvalidInput: In `extra`, a field is unknown or a value is not allowed there.
+            InvalidInput: In `extra`, a field is unknown or a value is not allowed in it.
         """
         return self.resolved(await queries.layers(self._database, caller, thread), extra)
 
     def resolved(self, found: Layers, extra: Mapping[str, Any] | None = None) -> ChatSettings:
-        """The same as `of`, from what was read already."""
+        """The same as `of`, from layers that were read already."""
         now = {name: value for name, value in checked(extra or {}).items() if value is not None}
         settings = _NOTHING_CHOSEN.model_copy(update=sound(found.owner) | sound(found.thread) | now)
         return _raised(settings, self._strictest(found.floor))
 
     async def get(self, caller: Caller, thread: UUID | str | None = None) -> SettingsView:
-        """What holds for all of the caller's threads, or in one, and where each value comes from.
+        """Return the settings of all the caller's threads, or of one, and where each value comes from.
 
         Raises:
-            InvalidInput: The thread's id is none.
+            InvalidInput: The thread's id is not valid.
             NotFound: The caller has no such thread.
         """
         return await self._view(caller, None if thread is None else thread_id(thread))
 
     async def put(self, caller: Caller, changes: Mapping[str, Any], thread: UUID | str | None = None) -> SettingsView:
-        """Choose for all of the caller's threads, or for one.
+        """Change settings for all of the caller's threads, or for one.
 
         Args:
-            caller: Who chooses.
-            changes: Value by field; null: as it is without a choice. Fields that are not named stay.
-            thread: For this one alone.
+            caller: The owner.
+            changes: Value by field; null removes the choice. Other fields stay.
+            thread: Only for this one.
 
         Raises:
-            InvalidInput: A field is unknown, a value is not allowed there, no model or database has this name, or
-                the model is disabled.
+            InvalidInput: A field is unknown, a value is not allowed in it, no model or database has this name, or the
+                model is disabled.
             NotFound: The caller has no such thread.
         """
         wanted = checked(changes)
@@ -116,24 +116,24 @@ class AgentSettings:
         return await self._view(caller, asked)
 
     async def floor(self, caller: Caller) -> Approval:
-        """The least strict `approval` that conversations of the caller's tenant may have."""
+        """Return the least strict `approval` that conversations of the caller's tenant may have."""
         return self._strictest((await queries.layers(self._database, caller, None)).floor)
 
     async def set_floor(self, caller: Caller, floor: str) -> Approval:
-        """Set the tenant's floor; for the owner of the installation alone, which the face that calls this checks.
+        """Set the tenant's floor; only for the owner of the installation, which the calling face checks.
 
         Returns:
-            What holds: that of the installation, where it is stricter.
+            The floor in force: that of the installation, if it is stricter.
 
         Raises:
-            InvalidInput: It is no value of the setting `approval`.
+            InvalidInput: It is not a value of the setting `approval`.
         """
         wanted = checked({"approval": floor})["approval"]
         await queries.set_floor(self._database, caller, wanted)
         return self._strictest(wanted)
 
     def _strictest(self, tenants: str | None) -> Approval:
-        """The floor of the installation or of a tenant, whichever is stricter."""
+        """Return the floor of the installation or of a tenant, whichever is stricter."""
         given = sound({"approval": tenants}).get("approval", self._floor)
         return max(self._floor, given, key=STRICTNESS.__getitem__)
 
@@ -144,7 +144,7 @@ class AgentSettings:
             raise _unknown("model", name, tuple(known), "Register one: thresher models add NAME.")
         if not known[name]:
             raise InvalidInput(
-                f"'{name}' is no value of the setting model: it is disabled.",
+                f"'{name}' is not a value of the setting model: it is disabled.",
                 hint=f"Enable it: thresher models enable {name}.",
             )
 
@@ -172,12 +172,12 @@ class AgentSettings:
 
 
 def _unknown(setting: str, name: str, known: Sequence[str], otherwise: str) -> InvalidInput:
-    """The error about a value that names nothing; the hint says what there is, or how to have one."""
+    """Return the error for an unknown name; the hint lists the known ones, or how to create one."""
     hint = did_you_mean(nearest(name, known)) or (f"There are: {', '.join(known)}." if known else otherwise)
-    return InvalidInput(f"'{name}' is no value of the setting {setting}: there is none of this name.", hint=hint)
+    return InvalidInput(f"'{name}' is not a value of the setting {setting}: there is none of this name.", hint=hint)
 
 
 def _raised(settings: ChatSettings, floor: Approval) -> ChatSettings:
-    """The settings, with an `approval` that is as strict as the floor or stricter."""
+    """Return the settings with an `approval` at least as strict as the floor."""
     enough = STRICTNESS[settings.approval] >= STRICTNESS[floor]
     return settings if enough else settings.model_copy(update={"approval": floor})

@@ -1,9 +1,8 @@
-"""Conversations with the agent: what is kept of them, for whom, how long, and who may write now.
+"""Stored conversations with the agent: their content, owner and lifetime, and the right to write to one.
 
-`Threads` is light; `ThreadSaver` needs LangGraph, which takes half a second to import, so it is imported when it is
-asked for.
+`Threads` is light; `ThreadSaver` needs LangGraph, which takes half a second to import, so it is imported on first use.
 
-Invariant: a thread is its owner's alone, and while one turn of it is answered no other one begins.
+Invariant: a thread is visible only to its owner, and only one turn of it runs at a time.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ __all__ = ["Point", "Points", "Thread", "ThreadPage", "ThreadSaver", "Threads", 
 
 
 def __getattr__(name: str) -> object:
-    """Import the one name that is heavy."""
+    """Import `ThreadSaver`, the heavy name."""
     if name != "ThreadSaver":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = import_module(f"{__name__}.saver").ThreadSaver

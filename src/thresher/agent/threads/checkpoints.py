@@ -1,6 +1,8 @@
-"""The SQL of checkpoints: each of LangGraph's verbs is one statement, so a killed process leaves all of it or nothing.
+"""The SQL of checkpoints, one statement for each of LangGraph's operations.
 
-Invariant: a writer owns the thread, and if a turn is named, the thread is still in that turn. Rows of another owner are
+So a killed process leaves all of an operation or nothing.
+
+Invariant: a writer owns the thread, and if a turn is given, the thread is still in that turn. Rows of another owner are
 not visible.
 """
 
@@ -20,7 +22,7 @@ from thresher.store import Database, Send
 _OWN: Final = "t.owner is not distinct from %(owner)s::text"
 _IN_TURN: Final = "(%(turn)s::uuid is null or t.turn = %(turn)s::uuid)"
 
-# A thread that was deleted in the middle of a turn does not come back by what that turn writes.
+# The writes of a turn do not restore a thread that was deleted meanwhile.
 _PUT: Final = f"""
     with home as (
       insert into thread as t (tenant_id, id, owner, last_checkpoint)
@@ -42,7 +44,7 @@ _PUT: Final = f"""
     set parent_id = excluded.parent_id, state = excluded.state, metadata = excluded.metadata
     returning id"""  # noqa: S608 - conditions are ours
 
-# What a task wrote stays as it was first written; errors, interrupts and what resumes them, below 0, are replaced.
+# A task's first write stays; errors, interrupts and their resumption (below 0) are replaced.
 _WRITE: Final = f"""
     with home as (
       select t.id from thread t
@@ -112,7 +114,7 @@ _CHAIN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """A value as it is kept. `type`: how `data` is written."""
+    """A stored value. `type`: the encoding of `data`."""
 
     channel: str
     version: str
@@ -121,8 +123,8 @@ class Blob:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What a task wrote. `place`: among what it wrote at once, below 0 where one replaces the one before."""
+class WrittenValue:
+    """A value that a task wrote. `place`: its index in one write, below 0 if it replaces the one before."""
 
     task: str
     path: str
@@ -133,8 +135,8 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """A checkpoint as it is kept, with the values of its channels and what was written after it."""
+class StoredCheckpoint:
+    """A stored checkpoint, with the values of its channels and the writes after it."""
 
     thread: UUID
     ns: str
@@ -143,11 +145,11 @@ class Stored:
     state: dict[str, Any]
     metadata: dict[str, Any]
     values: tuple[tuple[str, str, bytes], ...]
-    writes: tuple[Written, ...]
+    writes: tuple[WrittenValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CheckpointLocation:
     """Where to write: a checkpoint of a caller's thread, in a turn of it if one is given."""
 
     caller: Caller
@@ -157,37 +159,37 @@ class Place:
     turn: UUID | None = None
 
     def values(self) -> dict[str, Any]:
-        """What statements bind."""
+        """The parameters of statements."""
         place = {"thread": self.thread, "ns": self.ns, "id": self.id, "turn": self.turn}
         return {"tenant": self.caller.tenant.id, "owner": self.caller.user, **place}
 
 
 @dataclass(frozen=True, slots=True)
-class Writes:
-    """What a task wrote after the checkpoint at a place."""
+class TaskWrites:
+    """The values that a task wrote after a checkpoint."""
 
-    place: Place
+    place: CheckpointLocation
     task: str
     path: str
-    entries: Sequence[Written]
+    entries: Sequence[WrittenValue]
 
 
 async def put_checkpoint(
     database: Database,
-    place: Place,
+    place: CheckpointLocation,
     parent: UUID | None,
     state: str,
     metadata: str,
     blobs: Sequence[Blob],
-    writes: Sequence[Writes] = (),
+    writes: Sequence[TaskWrites] = (),
 ) -> bool:
-    """Write a checkpoint and the values that are new with it; returns whether the caller may write there.
+    """Write a checkpoint and its new values; returns whether the caller may write there.
 
     Args:
-        database: Where.
-        place: Of the checkpoint; its thread is made where there is none.
+        database: The database.
+        place: Of the checkpoint; its thread is created if it does not exist.
         parent: The one before it.
-        state: All but the values, in JSON.
+        state: Everything but the values, in JSON.
         metadata: In JSON.
         blobs: The values.
         writes: What tasks wrote before it; it is committed first, in the same round trip.
@@ -197,20 +199,20 @@ async def put_checkpoint(
     return await _written(database, place, *map(_write, writes), _statement(_PUT, values | _columns(blobs)))
 
 
-async def put_written(database: Database, *writes: Writes) -> bool:
+async def put_written(database: Database, *writes: TaskWrites) -> bool:
     """Write what tasks wrote after a checkpoint; returns whether the caller may write there."""
     place, statements = writes[0].place, list(map(_write, writes))
-    # The second time a thread that another task has made meanwhile is seen.
+    # The second attempt sees a thread that another task has created meanwhile.
     return await _written(database, place, *statements) or await _written(database, place, *statements)
 
 
-def _write(writes: Writes) -> Send:
+def _write(writes: TaskWrites) -> Send:
     values = writes.place.values() | {"task": writes.task, "path": writes.path}
     values |= {"places": [entry.place for entry in writes.entries]}
     return _statement(_WRITE, values | _columns(writes.entries))
 
 
-def _columns(entries: Sequence[Blob] | Sequence[Written]) -> dict[str, Any]:
+def _columns(entries: Sequence[Blob] | Sequence[WrittenValue]) -> dict[str, Any]:
     return {
         "channels": [entry.channel for entry in entries],
         "types": [entry.type for entry in entries],
@@ -218,14 +220,14 @@ def _columns(entries: Sequence[Blob] | Sequence[Written]) -> dict[str, Any]:
     }
 
 
-async def find_checkpoints(database: Database, caller: Caller, *, limit: int, **asked: Any) -> list[Stored]:
-    """The caller's checkpoints, newest first.
+async def find_checkpoints(database: Database, caller: Caller, *, limit: int, **asked: Any) -> list[StoredCheckpoint]:
+    """Return the caller's checkpoints, newest first.
 
     Args:
-        database: Where.
-        caller: Whose.
-        limit: At most so many.
-        asked: Any of `thread`, `ns`, `id`, `before` (an id), `filter` (JSON that the metadata hold) and `after` (the
+        database: The database.
+        caller: The owner.
+        limit: Most checkpoints.
+        asked: Any of `thread`, `ns`, `id`, `before` (an id), `filter` (JSON that the metadata contain) and `after` (the
             last one of an earlier page).
     """
     conditions = " and ".join(_CONDITIONS[name] for name in asked) or "true"
@@ -238,8 +240,10 @@ async def find_checkpoints(database: Database, caller: Caller, *, limit: int, **
     )
 
 
-async def find_chain(database: Database, place: Place, channels: Sequence[str], limit: int) -> list[Stored]:
-    """A checkpoint and those before it, nearest first, with what concerns some channels alone."""
+async def find_chain(
+    database: Database, place: CheckpointLocation, channels: Sequence[str], limit: int
+) -> list[StoredCheckpoint]:
+    """Return a checkpoint and those before it, nearest first, restricted to some channels."""
     values = place.values() | {"only": list(channels), "limit": limit}
     return _stored(
         await database.once(
@@ -252,7 +256,7 @@ def _statement(statement: str, values: dict[str, Any]) -> Send:
     return lambda driver: driver.execute(statement.encode(), values, prepare=True)
 
 
-async def _written(database: Database, place: Place, *statements: Send) -> bool:
+async def _written(database: Database, place: CheckpointLocation, *statements: Send) -> bool:
     """Run statements in order, in one round trip; returns whether each has written."""
     try:
         return all(await database.together(place.caller.tenant, *statements))
@@ -260,13 +264,15 @@ async def _written(database: Database, place: Place, *statements: Send) -> bool:
         raise unknown(place.thread) from None  # it was deleted at this moment
 
 
-def _stored(rows: Iterable[tuple[Any, ...]]) -> list[Stored]:
+def _stored(rows: Iterable[tuple[Any, ...]]) -> list[StoredCheckpoint]:
     return [
-        Stored(*row[:6], values=tuple(_zipped(row[6:9])), writes=tuple(Written(*one) for one in _zipped(row[9:15])))
+        StoredCheckpoint(
+            *row[:6], values=tuple(_zipped(row[6:9])), writes=tuple(WrittenValue(*one) for one in _zipped(row[9:15]))
+        )
         for row in rows
     ]
 
 
 def _zipped(columns: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Rows of arrays that were made of the same rows; none where there was nothing."""
+    """Combine arrays of the same rows; empty if there was nothing."""
     return [] if columns[0] is None else list(zip(*columns, strict=True))

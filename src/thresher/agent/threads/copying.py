@@ -1,6 +1,6 @@
-"""Copies and prunes threads, row by row in the database: no value is read by this process.
+"""Copies and prunes threads, row by row in the database: this process reads no value.
 
-Invariant: a thread is held still while it is copied or pruned, and what is kept of it can be read whole.
+Invariant: a thread is locked while it is copied or pruned, and what is kept of it is readable as a whole.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from uuid import UUID
 import psycopg
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.agent.threads.lineage import Key, Node, ancestry, latest
+from thresher.agent.threads.lineage import CheckpointNode, Key, ancestry, latest
 from thresher.agent.threads.records import unknown
 from thresher.core import Caller, Conflict, NotFound
 from thresher.store import Database, driver, run_retrying
 
-Nodes: TypeAlias = Mapping[Key, Node]
+Nodes: TypeAlias = Mapping[Key, CheckpointNode]
 _Driver: TypeAlias = psycopg.AsyncConnection[Any]
 
 _HOLD: Final = b"""
@@ -63,7 +63,7 @@ _COPY_ARTIFACTS: Final = b"""
     insert into artifact (tenant_id, thread_id, id, turn, kind, tool, content, created_at)
     select a.tenant_id, %(target)s, a.id, a.turn, a.kind, a.tool, a.content, a.created_at from artifact a
     where a.tenant_id = %(tenant)s and a.thread_id = %(thread)s"""
-"""Those of states after the one that is copied, too: nothing names them, and they go with the thread."""
+"""Also those of states after the copied one: nothing refers to them, and they are removed with the thread."""
 _DROP: Final = (
     f"""
     delete from checkpoint c using {_CHOSEN}
@@ -92,10 +92,10 @@ _OF_RUNS: Final = b"""
 async def fork_thread(
     database: Database, caller: Caller, source: UUID, target: UUID, at: UUID | None, title: str | None
 ) -> None:
-    """Make a thread of what another had come to at a checkpoint, or has come to.
+    """Create a thread from another one's state at a checkpoint, or from its last state.
 
-    What was written after a checkpoint that is not the last one led on from it, and stays behind; after the last one
-    it waits, such as for somebody's approval, and comes along.
+    Writes after a checkpoint that is not the last one led on from it and are not copied; after the last one they wait,
+    such as for an approval, and are copied.
 
     Raises:
         NotFound: The caller has no such thread, or it has no such checkpoint.
@@ -106,7 +106,7 @@ async def fork_thread(
         newest = latest(nodes.values()).get("")
         head = newest if at is None else nodes.get(("", at))
         if at is not None and head is None:
-            raise NotFound(f"The thread has no checkpoint {at}.", hint="Its history names those that there are.")
+            raise NotFound(f"The thread has no checkpoint {at}.", hint="Its history lists them.")
         values = _values(caller, thread=source, target=target, title=title, at=head and head.id)
         await raw.execute(_MAKE, values)
         if head is not None:
@@ -117,10 +117,10 @@ async def fork_thread(
 
 
 async def copy_thread(database: Database, caller: Caller, source: UUID, target: UUID) -> None:
-    """Copy all of a thread into another, which is new or has no checkpoint yet.
+    """Copy a whole thread into another one, which is new or has no checkpoint yet.
 
     Raises:
-        NotFound: The caller has no such thread, or the other one is not his.
+        NotFound: The caller has no such thread, or does not own the other one.
         Conflict: The other one has checkpoints.
     """
 
@@ -139,7 +139,7 @@ async def copy_thread(database: Database, caller: Caller, source: UUID, target: 
 
 
 async def keep(database: Database, caller: Caller, thread: UUID, chosen: Callable[[Nodes], set[Key]]) -> None:
-    """Remove the checkpoints of a thread but the chosen ones; a thread that is not the caller's is left alone."""
+    """Remove all but the chosen checkpoints of a thread; a thread that is not the caller's is not touched."""
 
     async def work(connection: AsyncConnection) -> None:
         try:
@@ -154,19 +154,19 @@ async def keep(database: Database, caller: Caller, thread: UUID, chosen: Callabl
 
 
 async def threads_of_runs(database: Database, caller: Caller, runs: Sequence[str]) -> list[UUID]:
-    """The caller's threads in which some runs left checkpoints."""
+    """Return the caller's threads in which some runs left checkpoints."""
     values = _values(caller, runs=list(runs))
     return [row[0] for row in await database.once(caller.tenant, lambda raw: raw.execute(_OF_RUNS, values))]
 
 
 async def _held(connection: AsyncConnection, caller: Caller, thread: UUID) -> tuple[_Driver, Nodes]:
-    """The shape of a thread, locked until the transaction ends."""
+    """Return the shape of a thread, locked until the transaction ends."""
     raw = await driver(connection)
     values = _values(caller, thread=thread)
     if await (await raw.execute(_HOLD, values)).fetchone() is None:
         raise unknown(thread)
     rows = await (await raw.execute(_SHAPE, values)).fetchall()
-    nodes = [Node(*row[:5], deltas=frozenset(row[5]), stored=frozenset(row[6])) for row in rows]
+    nodes = [CheckpointNode(*row[:5], deltas=frozenset(row[5]), stored=frozenset(row[6])) for row in rows]
     return raw, {node.key: node for node in nodes}
 
 

@@ -1,9 +1,9 @@
-"""Which checkpoints others rest on: pure functions over the shape of a thread.
+"""Which checkpoints others depend on: pure functions over the shape of a thread.
 
-A delta channel of LangGraph's stores its value now and then; between these, a value is made again from what the
-ancestors' tasks wrote. So a checkpoint rests on its ancestors back to one that stores the value.
+A delta channel of LangGraph stores its value from time to time; in between, a value is rebuilt from what the ancestors'
+tasks wrote. So a checkpoint depends on its ancestors back to one that stores the value.
 
-Invariant: of whatever is kept, every value can be made again.
+Invariant: every value of a kept checkpoint can be rebuilt.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ Key: TypeAlias = tuple[str, UUID]
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class CheckpointNode:
     """A checkpoint without its contents.
 
     Attributes:
         ns: Namespace; empty for the whole graph.
         id: Of the checkpoint.
         parent: The one before it.
-        run: What made it, as LangGraph names runs.
+        run: The run that made it, by LangGraph's name.
         root: For a subgraph's, the id of the whole graph's checkpoint that it ran under.
-        deltas: Channels whose values are made again from earlier ones.
-        stored: Channels whose values are kept with it.
+        deltas: Channels whose values are rebuilt from earlier ones.
+        stored: Channels whose values are stored with it.
     """
 
     ns: str
@@ -41,21 +41,21 @@ class Node:
 
     @property
     def key(self) -> Key:
-        """What it is found by."""
+        """Its key."""
         return self.ns, self.id
 
 
-def latest(nodes: Iterable[Node]) -> dict[str, Node]:
-    """The newest checkpoint of each namespace."""
-    newest: dict[str, Node] = {}
+def latest(nodes: Iterable[CheckpointNode]) -> dict[str, CheckpointNode]:
+    """Return the newest checkpoint of each namespace."""
+    newest: dict[str, CheckpointNode] = {}
     for node in nodes:
         if node.ns not in newest or newest[node.ns].id < node.id:
             newest[node.ns] = node
     return newest
 
 
-def needed(nodes: Mapping[Key, Node], heads: Iterable[Node]) -> set[Key]:
-    """Some checkpoints and all that they rest on."""
+def needed(nodes: Mapping[Key, CheckpointNode], heads: Iterable[CheckpointNode]) -> set[Key]:
+    """Return some checkpoints and all that they depend on."""
     kept: set[Key] = set()
     for head in heads:
         kept.add(head.key)
@@ -67,10 +67,10 @@ def needed(nodes: Mapping[Key, Node], heads: Iterable[Node]) -> set[Key]:
     return kept
 
 
-def ancestry(nodes: Mapping[Key, Node], head: Node) -> set[Key]:
-    """A checkpoint of the whole graph, all before it, and those of subgraphs that ran under them."""
+def ancestry(nodes: Mapping[Key, CheckpointNode], head: CheckpointNode) -> set[Key]:
+    """Return a checkpoint of the whole graph, all before it, and those of subgraphs that ran under them."""
     line: set[Key] = set()
-    here: Node | None = head
+    here: CheckpointNode | None = head
     while here is not None and here.key not in line:
         line.add(here.key)
         here = nodes.get((here.ns, here.parent)) if here.parent is not None else None
@@ -78,6 +78,6 @@ def ancestry(nodes: Mapping[Key, Node], head: Node) -> set[Key]:
     return line | {node.key for node in nodes.values() if node.ns and node.root in roots}
 
 
-def without_runs(nodes: Mapping[Key, Node], runs: Collection[str]) -> set[Key]:
-    """What stays when the checkpoints of some runs go: the others, and of these what the others rest on."""
+def without_runs(nodes: Mapping[Key, CheckpointNode], runs: Collection[str]) -> set[Key]:
+    """Return what stays without the checkpoints of some runs: the others, and those that they depend on."""
     return needed(nodes, [node for node in nodes.values() if node.run not in runs])

@@ -1,7 +1,7 @@
 """The SQL of threads themselves.
 
-Invariant: a thread is one user's, or of callers that stand for no user. A turn is taken in one statement, which looks
-whether the process that holds the thread lives at the moment in which it has the row.
+Invariant: a thread belongs to one user, or to callers without a user. A turn is taken in one statement, which checks
+whether the process that holds the thread is alive at the moment it has the row.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from thresher.core import Caller, Tenant
 from thresher.store import Database
 
 LOCK_CLASS: Final = 1_953_459_812
-"""Class of the advisory locks that say which processes live; any number that no other program takes."""
+"""Class of the advisory locks that show which processes are alive; a number that no other program uses."""
 
 _NOBODY: Final = Tenant(0, "")
-"""Sees no tenant's rows; the function goes through all tenants itself."""
+"""Sees no tenant's rows; the database function goes through all tenants itself."""
 _COLUMNS: Final = "id, title, settings, created_at, updated_at, forked_from, forked_at, last_checkpoint"
 _MINE: Final = "tenant_id = %(tenant)s and owner is not distinct from %(owner)s::text"
 
 
 def _lives(number: str) -> str:
-    """Whether a process of this number lives now; asked for each row."""
+    """Whether a process of this number is alive now; evaluated for each row."""
     return f"""exists (
       select from pg_locks l
       where l.locktype = 'advisory' and l.granted and l.objsubid = 2 and l.classid::bigint = {LOCK_CLASS}
@@ -53,7 +53,7 @@ _DELETE: Final = f"""
     with gone as (delete from thread t where {_MINE} and t.id = %(thread)s and {_FREE} returning t.id)
     select exists (select from gone), exists (select from thread where {_MINE} and id = %(thread)s)"""  # noqa: S608 - as above
 
-# A turn that has the row already is this one, sent twice over a lost connection.
+# A turn that has the row already is this one: it was sent twice over a lost connection.
 _TAKE: Final = f"""
     with taken as (
       insert into thread as t (tenant_id, id, owner, holder, turn)
@@ -81,14 +81,14 @@ _PURGE: Final = b"select purge_threads(%(before)s::timestamptz)"
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """What came of asking for a turn.
+class TurnClaim:
+    """The result of requesting a turn.
 
     Attributes:
-        taken: It is the caller's.
-        lives: The asking process's number stands for it.
-        mine: Whether the thread that was there is the caller's; None where none was.
-        title: Of that thread; None where it is not the caller's, or none was.
+        taken: Whether the caller has the turn.
+        lives: Whether the asking process's number is locked for it.
+        mine: Whether the existing thread is the caller's; None if it did not exist.
+        title: Of that thread; None if it is not the caller's, or did not exist.
         drafts: Whether drafts of answers are kept beside it.
     """
 
@@ -100,57 +100,57 @@ class Taken:
 
 
 async def create_thread(database: Database, caller: Caller, thread: UUID, title: str, settings: str) -> Thread:
-    """Write a new thread. Sent twice it fails the second time, and the thread is there."""
+    """Write a new thread. If it is sent twice, the second one fails, and the thread exists."""
     rows = await _rows(database, caller, _CREATE, thread=thread, title=title, settings=settings)
     return Thread(*rows[0])
 
 
 async def find_thread(database: Database, caller: Caller, thread: UUID) -> Thread | None:
-    """The caller's thread of this id."""
+    """Return the caller's thread of this id."""
     return _one(await _rows(database, caller, _FIND, thread=thread))
 
 
 async def list_threads(database: Database, caller: Caller, before: tuple[str, UUID], limit: int) -> list[Thread]:
-    """The caller's threads before a moment and an id, newest first."""
+    """Return the caller's threads before a moment and an id, newest first."""
     at, after = before
     return [Thread(*row) for row in await _rows(database, caller, _LIST, at=at, after=after, limit=limit)]
 
 
 async def rename_thread(database: Database, caller: Caller, thread: UUID, title: str) -> Thread | None:
-    """Give a thread another title; None where there is none."""
+    """Change a thread's title; None if it does not exist."""
     return _one(await _rows(database, caller, _RENAME, thread=thread, title=title))
 
 
 async def configure_thread(database: Database, caller: Caller, thread: UUID, settings: str) -> Thread | None:
-    """Give a thread other settings, as JSON; None where there is none."""
+    """Replace a thread's settings, as JSON; None if it does not exist."""
     return _one(await _rows(database, caller, _CONFIGURE, thread=thread, settings=settings))
 
 
 async def delete_thread(database: Database, caller: Caller, thread: UUID) -> tuple[bool, bool]:
-    """Remove a thread that has no turn under way; returns whether it is gone, and whether it was there."""
+    """Remove a thread without a turn in progress; returns whether it is gone, and whether it existed."""
     gone, there = (await _rows(database, caller, _DELETE, thread=thread))[0]
     return gone, there
 
 
-async def take_turn(database: Database, caller: Caller, thread: UUID, holder: int, turn: UUID) -> Taken:
-    """Begin a turn of a thread, which is made where there is none."""
-    return Taken(*(await _rows(database, caller, _TAKE, thread=thread, holder=holder, turn=turn))[0])
+async def take_turn(database: Database, caller: Caller, thread: UUID, holder: int, turn: UUID) -> TurnClaim:
+    """Begin a turn of a thread, which is created if it does not exist."""
+    return TurnClaim(*(await _rows(database, caller, _TAKE, thread=thread, holder=holder, turn=turn))[0])
 
 
 async def leave_turn(database: Database, tenant: Tenant, thread: UUID, turn: UUID) -> None:
-    """End a turn; one that is not any more is fine."""
+    """End a turn; does nothing if it has ended."""
     values = {"tenant": tenant.id, "thread": thread, "turn": turn}
     await database.once(tenant, lambda driver: driver.execute(_LEAVE, values, prepare=True))
 
 
 async def points_of(database: Database, caller: Caller, thread: UUID, before: UUID, limit: int) -> list[Point]:
-    """The states of a thread that are older than one, newest first."""
+    """Return the states of a thread that are older than one, newest first."""
     rows = await _rows(database, caller, _POINTS.decode(), thread=thread, before=before, limit=limit)
     return [Point(row[0], row[1], dt.datetime.fromisoformat(row[2]), row[3] or "", int(row[4] or 0)) for row in rows]
 
 
 async def purge_threads(database: Database, before: dt.datetime) -> int:
-    """Remove some threads of each tenant that did not go on since; returns how many."""
+    """Remove some threads of each tenant without a turn since a moment; returns their number."""
     rows = await database.once(_NOBODY, lambda driver: driver.execute(_PURGE, {"before": before}))
     return int(rows[0][0])
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from thresher.core import InvalidInput, NotFound
-from thresher.store import clean
+from thresher.store import clean, clean_json
 
 TITLE: Final = 200
 SETTINGS_BYTES: Final = 16_000
@@ -21,14 +21,14 @@ class Thread:
     """A conversation.
 
     Attributes:
-        id: What clients name it by.
-        title: In the words of its owner; empty until somebody gives one.
-        settings: What differs in it from its owner's settings.
+        id: Its id for clients.
+        title: In the words of its owner; may be empty.
+        settings: Its differences from the owner's settings.
         created_at: When it began.
-        updated_at: When it went on last.
-        forked_from: The thread that it was made from, which may be gone; None where it was not.
+        updated_at: When it was last continued.
+        forked_from: The thread that it was forked from, which may be gone; None if it was not forked.
         forked_at: The checkpoint of that thread that it began with.
-        last_checkpoint: The state that it goes on from; None before its first turn.
+        last_checkpoint: The state that it continues from; None before its first turn.
     """
 
     id: UUID
@@ -43,7 +43,7 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class ThreadPage:
-    """Some threads, those that went on last before the others.
+    """Some threads, last continued first.
 
     Attributes:
         threads: Of this page.
@@ -63,7 +63,7 @@ class Point:
         parent: The state before it; None for the first.
         at: When it was reached.
         source: What led to it: `input`, `loop`, `update` or `fork`.
-        step: Its place among the steps of the graph; -1 for the first input.
+        step: Its number among the steps of the graph; -1 for the first input.
     """
 
     id: UUID
@@ -79,7 +79,7 @@ class Points:
 
     Attributes:
         states: Of this page.
-        cursor: For older ones; empty where there are none.
+        cursor: For older ones; empty on the last page.
     """
 
     states: tuple[Point, ...]
@@ -88,14 +88,14 @@ class Points:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The right to write to a thread, for as long as one message is answered.
+    """The right to write to a thread while one message is answered.
 
     Attributes:
-        thread: Which.
-        id: Of this turn alone; what comes from an earlier one is refused.
-        began: Whether the thread is there since this turn.
-        title: Of the thread, as it was when the turn began.
-        drafts: Whether words of an earlier answer may be kept beside the thread.
+        thread: The thread.
+        id: Of this turn only; writes of an earlier one are refused.
+        began: Whether this turn created the thread.
+        title: Of the thread, as when the turn began.
+        drafts: Whether a draft of an earlier answer may be kept beside the thread.
     """
 
     thread: UUID
@@ -106,10 +106,10 @@ class Turn:
 
 
 def thread_id(given: str | UUID) -> UUID:
-    """A thread's id as somebody wrote it.
+    """Return a thread's id from a text.
 
     Raises:
-        InvalidInput: It is none.
+        InvalidInput: It is not a valid id.
     """
     if isinstance(given, UUID):
         return given
@@ -117,26 +117,27 @@ def thread_id(given: str | UUID) -> UUID:
         return UUID(given)
     except (ValueError, AttributeError, TypeError):
         raise InvalidInput(
-            f"'{str(given)[:40]}' is no thread's id.", hint="Give the UUID that an answer or the list of threads names."
+            f"'{str(given)[:40]}' is not the id of a thread.",
+            hint="Give the UUID that an answer or the list of threads names.",
         ) from None
 
 
 def checkpoint_id(given: str | UUID) -> UUID:
-    """A checkpoint's id as somebody wrote it.
+    """Return a checkpoint's id from a text.
 
     Raises:
-        InvalidInput: It is none.
+        InvalidInput: It is not a valid id.
     """
     try:
         return given if isinstance(given, UUID) else UUID(given)
     except (ValueError, AttributeError, TypeError):
         raise InvalidInput(
-            f"'{str(given)[:40]}' is no checkpoint's id.", hint="Give one that the history of the thread names."
+            f"'{str(given)[:40]}' is not the id of a checkpoint.", hint="Give one that the history of the thread names."
         ) from None
 
 
 def checked_title(title: str) -> str:
-    """A title as it is kept: one line.
+    """Return a title in its stored form: one line.
 
     Raises:
         InvalidInput: It is too long.
@@ -148,13 +149,13 @@ def checked_title(title: str) -> str:
 
 
 def checked_settings(settings: Mapping[str, Any]) -> str:
-    """Settings as they are kept, in JSON.
+    """Return settings in their stored form, JSON.
 
     Raises:
-        InvalidInput: They are no JSON, or too large.
+        InvalidInput: They are not valid JSON, or too large.
     """
     try:
-        text = json.dumps(storable(settings), allow_nan=False)
+        text = json.dumps(clean_json(settings), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"The settings of a thread are JSON: {error}.", hint="Correct them.") from None
     if len(text) > SETTINGS_BYTES:
@@ -162,17 +163,6 @@ def checked_settings(settings: Mapping[str, Any]) -> str:
     return text
 
 
-def storable(value: Any) -> Any:
-    """A JSON value without what PostgreSQL cannot hold in one."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, Mapping):
-        return {clean(str(key)): storable(one) for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
-    if isinstance(value, list | tuple):
-        return [storable(one) for one in value]  # pyright: ignore[reportUnknownVariableType] - JSON
-    return value
-
-
 def unknown(thread: UUID) -> NotFound:
-    """The error for a thread that is not there, or is another's: it does not say which."""
+    """Return the error for a thread that does not exist or is another caller's; it does not say which."""
     return NotFound(f"There is no thread {thread}.", hint="The list of threads names yours; old ones are removed.")

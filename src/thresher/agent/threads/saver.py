@@ -1,7 +1,7 @@
-"""LangGraph's checkpoint saver over our own database.
+"""LangGraph's checkpoint saver over Thresher's database.
 
-Invariant: a saver is one caller's, and sees and writes that caller's threads alone, under the tenant's policy; no lock
-puts one thread behind another. What rows hold becomes values of an allow-list of types: no row makes this process call
+Invariant: a saver belongs to one caller and sees and writes only that caller's threads, under the tenant's policy; no
+lock makes one thread wait for another. Rows become values of an allow-list of types: no row makes this process call
 anything.
 """
 
@@ -33,26 +33,26 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from thresher.agent.threads import copying, queries
 from thresher.agent.threads.checkpoints import (
     Blob,
-    Place,
-    Stored,
-    Writes,
-    Written,
+    CheckpointLocation,
+    StoredCheckpoint,
+    TaskWrites,
+    WrittenValue,
     find_chain,
     find_checkpoints,
     put_checkpoint,
     put_written,
 )
 from thresher.agent.threads.lineage import latest, needed, without_runs
-from thresher.agent.threads.records import Turn, checkpoint_id, storable, thread_id, unknown
+from thresher.agent.threads.records import Turn, checkpoint_id, thread_id, unknown
 from thresher.core import Caller, Conflict, InvalidInput, StoreError
-from thresher.store import Database
+from thresher.store import Database, clean_json
 
 LARGEST: Final = 16 << 20
-"""Bytes of one channel's value: far beyond what any model reads."""
+"""Bytes of one channel's value: far more than any model reads."""
 _FORMS: Final = ("null", "bytes", "bytearray", "msgpack")
 _PAGE: Final = 32
 _HELD_SECONDS: Final = 0.02
-"""How long what a step wrote waits for the next checkpoint."""
+"""How long a step's writes wait for the next checkpoint."""
 _REACH: Final = 64
 """Ancestors that are read at once for a delta channel."""
 
@@ -62,16 +62,16 @@ def _synchronous(*_: object, **__: object) -> NoReturn:
 
 
 class ThreadSaver(BaseCheckpointSaver[str]):
-    """Keeps the states of a caller's threads.
+    """Stores the states of a caller's threads.
 
     Asynchronous: a graph with it is run by `ainvoke`, `astream` and the like.
 
     Args:
-        database: Where they are kept.
-        caller: Whose threads.
-        turn: Where one is given, writes reach its thread alone, and only until it has ended or was overtaken.
-        types: Classes, beside LangGraph's own, LangChain's messages and Python's plain ones, that values may be of.
-            What is of another class comes back as plain data.
+        database: The database.
+        caller: The owner of the threads.
+        turn: If given, only its thread can be written, and only until it has ended or was overtaken.
+        types: Classes of values, besides those of LangGraph, LangChain's messages and Python's plain ones. Values of
+            other classes are read back as plain data.
     """
 
     def __init__(
@@ -81,14 +81,14 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         self._database = database
         self._caller = caller
         self._turn = turn
-        self._read: dict[Any, Sequence[Stored]] = {}
-        self._held: list[Writes] = []
+        self._read: dict[Any, Sequence[StoredCheckpoint]] = {}
+        self._held: list[TaskWrites] = []
         self._idle = asyncio.Event()
         self._idle.set()
         self._writing: asyncio.Task[None] | None = None
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """The checkpoint that a configuration names, or the newest one; None where the caller has none such."""
+        """Return the checkpoint of a configuration, or the newest one; None if the caller has none."""
         asked = _asked(config) | {"ns": _space(config)}
         await self.settle()
         if (found := self._read.get(tuple(asked.items()))) is None:
@@ -106,13 +106,13 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """Checkpoints, newest first; of all the caller's threads where none is named.
+        """Yield checkpoints, newest first; of all the caller's threads if none is named.
 
         Args:
             config: Its thread, namespace and checkpoint, as far as it names them.
-            filter: What their metadata hold.
-            before: Older ones than the checkpoint that it names.
-            limit: At most so many.
+            filter: What their metadata contain.
+            before: Only older ones than the checkpoint that it names.
+            limit: Most checkpoints.
         """
         asked = _asked(config) if config else {}
         if config and "checkpoint_ns" in _named(config):
@@ -140,11 +140,11 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Write a checkpoint, with the values of the channels that are new in it; the thread is made where it is not.
+        """Write a checkpoint with the new values of its channels; the thread is created if it does not exist.
 
         Raises:
             InvalidInput: A value is too large.
-            NotFound: The thread is another's.
+            NotFound: The thread is another caller's.
             Conflict: The saver's turn is over, or of another thread.
         """
         values = checkpoint["channel_values"]
@@ -175,19 +175,19 @@ class ThreadSaver(BaseCheckpointSaver[str]):
     ) -> None:
         """Write what a task wrote after a checkpoint.
 
-        In a turn, what a step of the graph wrote waits a moment for the next checkpoint, and is written with it.
+        In a turn, the writes of a step of the graph wait briefly for the next checkpoint, and are written with it.
 
         Raises:
             InvalidInput: A value is too large.
-            NotFound: The thread is another's.
+            NotFound: The thread is another caller's.
             Conflict: The saver's turn is over, or of another thread.
         """
         places = {WRITES_IDX_MAP.get(name, number): (name, value) for number, (name, value) in enumerate(writes)}
         entries = [
-            Written(task_id, task_path, place, name, *self._dumped(name, value))
+            WrittenValue(task_id, task_path, place, name, *self._dumped(name, value))
             for place, (name, value) in places.items()
         ]
-        made = Writes(self._place(config, _named(config)["checkpoint_id"]), task_id, task_path, entries)
+        made = TaskWrites(self._place(config, _named(config)["checkpoint_id"]), task_id, task_path, entries)
         self._read.clear()
         if self._turn is None or not task_path or any(entry.place < 0 for entry in entries):
             await self._write([made])
@@ -205,13 +205,13 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         await self._write(await self._taken_back())
 
     async def _write_soon(self) -> None:
-        await self._idle.wait()  # the checkpoint after the one under way may take them along
+        await self._idle.wait()  # the next checkpoint may include them
         await asyncio.sleep(_HELD_SECONDS)
         held, self._held = self._held, []
         await asyncio.shield(self._write(held))
 
-    async def _taken_back(self) -> list[Writes]:
-        """What is still held; what is being written already is waited for."""
+    async def _taken_back(self) -> list[TaskWrites]:
+        """Return what is still held, after waiting for a write in progress."""
         held, self._held = self._held, []
         writing, self._writing = self._writing, None
         if writing is not None and held:
@@ -220,15 +220,15 @@ class ThreadSaver(BaseCheckpointSaver[str]):
             await writing
         return held
 
-    async def _write(self, writes: Sequence[Writes]) -> None:
+    async def _write(self, writes: Sequence[TaskWrites]) -> None:
         if writes and not await put_written(self._database, *writes):
             self._refuse(writes[0].place)
 
     async def adelete_thread(self, thread_id: str) -> None:
-        """Remove a thread of the caller's and all that is kept of it; one that is not there is fine.
+        """Remove a thread of the caller and everything kept of it; does nothing if it does not exist.
 
         Raises:
-            Conflict: A turn of it is being answered.
+            Conflict: A turn of it is in progress.
         """
         asked = _thread(thread_id)
         gone, there = await queries.delete_thread(self._database, self._caller, asked)
@@ -236,21 +236,21 @@ class ThreadSaver(BaseCheckpointSaver[str]):
             raise Conflict(f"A message of thread {asked} is being answered.", hint="Wait for the answer or cancel it.")
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Remove what some runs left, but what later checkpoints still rest on."""
+        """Remove the checkpoints of some runs, except those that later ones depend on."""
         for thread in await copying.threads_of_runs(self._database, self._caller, run_ids) if run_ids else ():
             await copying.keep(self._database, self._caller, thread, lambda nodes: without_runs(nodes, run_ids))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy all of a thread into another one, which has nothing yet.
+        """Copy a whole thread into another one, which is still empty.
 
         Raises:
-            NotFound: One of them is another's, or the first is not there.
+            NotFound: One of them is another caller's, or the first does not exist.
             Conflict: The second has checkpoints.
         """
         await copying.copy_thread(self._database, self._caller, _thread(source_thread_id), _thread(target_thread_id))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Remove the checkpoints of threads: `delete` all, `keep_latest` all but the newest and what it rests on."""
+        """Remove the checkpoints of threads: `delete` all, `keep_latest` all but the newest and those it depends on."""
         if strategy not in ("keep_latest", "delete"):
             raise InvalidInput(f"There is no strategy '{strategy[:40]}'.", hint="Use keep_latest or delete.")
         for thread in thread_ids:
@@ -264,9 +264,9 @@ class ThreadSaver(BaseCheckpointSaver[str]):
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """What tasks wrote to channels before a checkpoint, oldest first, since their values were last stored.
+        """Return what tasks wrote to channels before a checkpoint, oldest first, since their values were last stored.
 
-        As LangGraph's own does, but by many ancestors at once and without the values of other channels.
+        Like LangGraph's own, but reads many ancestors at once and no values of other channels.
         """
         missing, collected = set(channels), {name: list[PendingWrite]() for name in channels}
         seeds: dict[str, Any] = {}
@@ -290,23 +290,23 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         return {name: _history(collected[name][::-1], name, seeds) for name in channels}
 
     def get_next_version(self, current: str | None, channel: None) -> str:  # noqa: ARG002 - LangGraph's signature
-        """A version after another: two branches of a thread never give one channel's values the same."""
+        """Return a version after another one; two branches of a thread never give a value the same version."""
         number = int(str(current).partition(".")[0]) if current is not None else 0
         return f"{number + 1:08d}.{secrets.token_hex(4)}"
 
     get_tuple = list = put = put_writes = delete_thread = delete_for_runs = copy_thread = prune = _synchronous
 
-    def _place(self, config: RunnableConfig, checkpoint: str) -> Place:
+    def _place(self, config: RunnableConfig, checkpoint: str) -> CheckpointLocation:
         thread = _thread(_named(config)["thread_id"])
         turn = self._turn.id if self._turn else None
-        return Place(self._caller, thread, _space(config), checkpoint_id(checkpoint), turn)
+        return CheckpointLocation(self._caller, thread, _space(config), checkpoint_id(checkpoint), turn)
 
-    def _refuse(self, place: Place) -> NoReturn:
+    def _refuse(self, place: CheckpointLocation) -> NoReturn:
         if self._turn is None:
             raise unknown(place.thread)
         raise Conflict(
             "This answer is of a turn that has ended: nothing more of it is kept.",
-            hint="The thread goes on from its last checkpoint; send the message again.",
+            hint="The thread continues from its last checkpoint; send the message again.",
         )
 
     def _dumped(self, name: str, value: Any) -> tuple[str, bytes]:
@@ -324,12 +324,12 @@ class ThreadSaver(BaseCheckpointSaver[str]):
             )
         return self.serde.loads_typed((form, data))
 
-    def _writes(self, writes: Sequence[Written]) -> list[PendingWrite]:
-        """What tasks wrote, in the order in which a running graph applies it."""
+    def _writes(self, writes: Sequence[WrittenValue]) -> list[PendingWrite]:
+        """Return what tasks wrote, in the order in which a running graph applies it."""
         ordered = sorted(writes, key=lambda one: writes_sort_key(one.path, one.task, one.place))
         return [(one.task, one.channel, self._loaded(one.type, one.data)) for one in ordered]
 
-    def _tuple(self, stored: Stored) -> CheckpointTuple:
+    def _tuple(self, stored: StoredCheckpoint) -> CheckpointTuple:
         values = {name: self._loaded(form, data) for name, form, data in stored.values}
         return CheckpointTuple(
             config=_config(stored.thread, stored.ns, stored.id),
@@ -345,7 +345,7 @@ def _thread(given: str) -> UUID:
 
 
 def _named(config: RunnableConfig) -> Mapping[str, Any]:
-    """What a configuration names: a thread, a namespace of it, a checkpoint."""
+    """Return what a configuration names: a thread, a namespace of it, a checkpoint."""
     return config.get("configurable", {})
 
 
@@ -364,7 +364,7 @@ def _config(thread: UUID, ns: str, checkpoint: UUID) -> RunnableConfig:
     return {"configurable": {"thread_id": str(thread), "checkpoint_ns": ns, "checkpoint_id": str(checkpoint)}}
 
 
-def _parent(stored: Stored) -> RunnableConfig | None:
+def _parent(stored: StoredCheckpoint) -> RunnableConfig | None:
     return _config(stored.thread, stored.ns, stored.parent) if stored.parent else None
 
 
@@ -376,4 +376,4 @@ def _history(writes: Sequence[PendingWrite], name: str, seeds: Mapping[str, Any]
 
 
 def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(storable(value), ensure_ascii=False)
+    return json.dumps(clean_json(value), ensure_ascii=False)

@@ -1,6 +1,7 @@
 """The service of threads: what a person does with conversations, and who may write to one now.
 
-Invariant: a caller learns nothing of another's thread, not even whether it exists; an overtaken turn writes nothing.
+Invariant: a caller learns nothing about another caller's thread, not even whether it exists; an overtaken turn writes
+nothing.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ from thresher.store import Database, connect_watched
 _TRY: Final = "select pg_try_advisory_lock(%s::int, %s::int)"
 
 
-class Life:
-    """One connection of its own, opened at the first turn, that holds the lock of the process's number.
+class ProcessLock:
+    """A separate connection, opened at the first turn, that holds the advisory lock of this process's number.
 
     Args:
         address: libpq address of the database.
@@ -62,7 +63,7 @@ class Life:
         self._opening = asyncio.Lock()
 
     async def number(self) -> int:
-        """The number that this process lives under.
+        """Return the number under which this process is known to be alive.
 
         Raises:
             StoreUnavailable: The database cannot be reached.
@@ -84,13 +85,13 @@ class Life:
         self._connection = connection
 
     async def drop(self, number: int) -> None:
-        """Live under another number from now on: this one was lost, or stands for turns that could not be ended."""
+        """Use another number from now on: this one was lost, or stands for turns that could not be ended."""
         async with self._opening:
             if number == self._number:
                 await self._close()
 
     async def close(self) -> None:
-        """Live no longer."""
+        """Release the lock."""
         async with self._opening:
             await self._close()
 
@@ -118,20 +119,20 @@ class Threads:
     """The conversations of all callers. One per process.
 
     Args:
-        database: Where they are.
+        database: The database.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._life = Life(database.address)
+        self._life = ProcessLock(database.address)
 
     async def create(self, caller: Caller, title: str = "", settings: Mapping[str, Any] | None = None) -> Thread:
-        """Begin a thread.
+        """Create a thread.
 
         Args:
-            caller: Whose it is.
+            caller: The owner.
             title: One line; may be given later.
-            settings: What differs in it from the caller's settings.
+            settings: Its differences from the caller's settings.
 
         Raises:
             InvalidInput: The title or the settings are too long.
@@ -140,25 +141,25 @@ class Threads:
         return await queries.create_thread(self._database, caller, uuid4(), *given)
 
     async def get(self, caller: Caller, thread: str | UUID) -> Thread:
-        """One of the caller's threads.
+        """Return one of the caller's threads.
 
         Raises:
-            InvalidInput: The id is none.
+            InvalidInput: The id is not valid.
             NotFound: The caller has no such thread.
         """
         asked = thread_id(thread)
         return _found(asked, await queries.find_thread(self._database, caller, asked))
 
     async def list(self, caller: Caller, *, cursor: str = "", limit: int = 50) -> ThreadPage:
-        """The caller's threads, those that went on last first.
+        """Return the caller's threads, last continued first.
 
         Args:
-            caller: Whose they are.
+            caller: The owner.
             cursor: Of an earlier page: those after it.
-            limit: At most so many, 1 to 200.
+            limit: Most threads, 1 to 200.
 
         Raises:
-            InvalidInput: The limit is out of bounds, or the cursor is none.
+            InvalidInput: The limit is out of bounds, or the cursor is not valid.
         """
         _check_limit(limit)
         found = await queries.list_threads(self._database, caller, _after(cursor) if cursor else _FIRST, limit + 1)
@@ -166,7 +167,7 @@ class Threads:
         return ThreadPage(page, _cursor(page[-1]) if len(found) > limit else "")
 
     async def rename(self, caller: Caller, thread: str | UUID, title: str) -> Thread:
-        """Give a thread another title.
+        """Change a thread's title.
 
         Raises:
             InvalidInput: The id is malformed, or the title is empty or too long.
@@ -178,10 +179,10 @@ class Threads:
         return _found(asked, await queries.rename_thread(self._database, caller, asked, given))
 
     async def configure(self, caller: Caller, thread: str | UUID, settings: Mapping[str, Any]) -> Thread:
-        """Give a thread other settings, in place of all that it had.
+        """Replace all settings of a thread.
 
         Raises:
-            InvalidInput: The id is none, or the settings are too large or no JSON.
+            InvalidInput: The id is not valid, or the settings are too large or not valid JSON.
             NotFound: The caller has no such thread.
         """
         asked = thread_id(thread)
@@ -191,16 +192,16 @@ class Threads:
     async def fork(
         self, caller: Caller, thread: str | UUID, *, at: str | UUID = "", title: str | None = None
     ) -> Thread:
-        """Make a thread that begins with what another one has come to.
+        """Create a thread that begins with the state of another one.
 
         Args:
-            caller: Whose both are.
-            thread: The one to begin with, which stays as it is.
+            caller: The owner of both.
+            thread: The thread to fork, which is not changed.
             at: One of its checkpoints; by default the last one.
-            title: Of the new one; by default the former's.
+            title: Of the new one; by default the same.
 
         Raises:
-            InvalidInput: An id is none, or the title is too long.
+            InvalidInput: An id is not valid, or the title is too long.
             NotFound: The caller has no such thread, or it has no such checkpoint.
         """
         source, point = thread_id(thread), checkpoint_id(at) if at else None
@@ -209,12 +210,12 @@ class Threads:
         return await self.get(caller, new)
 
     async def delete(self, caller: Caller, thread: str | UUID) -> None:
-        """Remove a thread and all that is kept of it.
+        """Remove a thread and everything kept of it.
 
         Raises:
-            InvalidInput: The id is none.
+            InvalidInput: The id is not valid.
             NotFound: The caller has no such thread.
-            Conflict: A turn of it is being answered.
+            Conflict: A turn of it is in progress.
         """
         asked = thread_id(thread)
         gone, there = await queries.delete_thread(self._database, caller, asked)
@@ -224,10 +225,10 @@ class Threads:
             raise _busy(asked)
 
     async def history(self, caller: Caller, thread: str | UUID, *, cursor: str = "", limit: int = 50) -> Points:
-        """The states that a thread went through, newest first; it can be forked at each.
+        """Return the states of a thread, newest first; it can be forked at each.
 
         Raises:
-            InvalidInput: The id or the cursor is none, or the limit is out of bounds.
+            InvalidInput: The id or the cursor is not valid, or the limit is out of bounds.
             NotFound: The caller has no such thread.
         """
         _check_limit(limit)
@@ -239,15 +240,15 @@ class Threads:
 
     @asynccontextmanager
     async def turn(self, caller: Caller, thread: str | UUID) -> AsyncGenerator[Turn]:
-        """Have a thread to oneself for as long as a message is answered; it is made where there is none.
+        """Hold a thread exclusively while a message is answered; it is created if it does not exist.
 
-        A process that is killed loses its turns in that moment. One that only lost its connection to the database may
+        A process that is killed loses its turns at that moment. One that only lost its connection to the database may
         be overtaken, and then its savers refuse to write.
 
         Raises:
-            InvalidInput: The id is none.
-            NotFound: The thread is another's.
-            Conflict: Another turn of it is being answered.
+            InvalidInput: The id is not valid.
+            NotFound: The thread is another caller's.
+            Conflict: Another turn of it is in progress.
             StoreUnavailable: The database does not answer.
         """
         asked, own = thread_id(thread), uuid4()
@@ -274,13 +275,13 @@ class Threads:
         try:
             await queries.leave_turn(self._database, caller.tenant, thread, turn)
         except StoreError as error:
-            # The row may say for ever that this process answers, unless that number is nobody's any more. Other turns
-            # under it go on: they may be overtaken, which their savers notice.
+            # The row would permanently claim that this process answers, unless that number is given up. Other turns
+            # under it continue: they may be overtaken, which their savers notice.
             await self._life.close()
             event(_logger, "turn not ended", level=logging.WARNING, thread=str(thread), reason=str(error))
 
     async def purge(self, days: float) -> int:
-        """Remove the threads of all tenants that did not go on for so many days; returns how many."""
+        """Remove the threads of all tenants without a turn for so many days; returns their number."""
         before = dt.datetime.now(dt.UTC) - dt.timedelta(days=days)
         removed = 0
         while some := await queries.purge_threads(self._database, before):
@@ -288,7 +289,7 @@ class Threads:
         return removed
 
     async def close(self) -> None:
-        """Release what is held; a later turn opens it again."""
+        """Release the lock; a later turn acquires it again."""
         await self._life.close()
 
 
@@ -319,5 +320,5 @@ def _after(cursor: str) -> tuple[str, UUID]:
         return dt.datetime.fromisoformat(at).isoformat(), UUID(last)
     except (ValueError, TypeError, AttributeError, RecursionError, binascii.Error):
         raise InvalidInput(
-            "The cursor is none of a list of threads.", hint="Copy it letter by letter, or ask again without one."
+            "This is not a cursor of a list of threads.", hint="Copy it exactly, or leave it out."
         ) from None

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from uuid import uuid4
 
-from thresher.agent import ClientCall, Delta, Event, Finish, Report, Step
+from thresher.agent import ClientCall, Delta, Event, Finish, Step, TurnReport
 from thresher.api.chat.requests import CompletionCall
 from thresher.core import dumps, plain
 from thresher.llm import Usage
@@ -73,7 +73,7 @@ class Writer:
         own = {"step": {"name": step.name, "detail": step.detail[:_DETAIL], **plain(step.data)}}
         return f'{self._head}{{}}, "finish_reason": null}}]{self._usage}, "thresher": {dumps(own)}}}\n\n'.encode()
 
-    def _end(self, report: Report) -> bytes:
+    def _end(self, report: TurnReport) -> bytes:
         """Return the rest of the answer, why the turn ended and what it used."""
         self.ended = True
         chunks = b"" if self._has_text else self._text([report.text])
@@ -89,7 +89,7 @@ class Writer:
             chunks += f"data: {dumps(last | {'choices': ()})}\n\n".encode()
         return chunks + DONE
 
-    def whole(self, report: Report) -> dict[str, Any]:
+    def whole(self, report: TurnReport) -> dict[str, Any]:
         """Return the answer as one object."""
         message: dict[str, Any] = {"role": "assistant", "content": report.text, "refusal": None}
         if report.client_calls:
@@ -100,13 +100,13 @@ class Writer:
         return answer | {"thresher": report_data(report)}
 
 
-def report_data(report: Report) -> dict[str, Any]:
+def report_data(report: TurnReport) -> dict[str, Any]:
     """Return the object `thresher` of an answer: the report without what the answer itself contains."""
     fields: dict[str, Any] = plain(report)
     return {name: value for name, value in fields.items() if name not in ("text", "client_calls")}
 
 
-def _finish(report: Report) -> str:
+def _finish(report: TurnReport) -> str:
     return _FINISHES.get(report.finish, report.finish)
 
 

@@ -15,7 +15,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from thresher.agent import Approval, Entry
+from thresher.agent import Approval, ThreadEntry
 from thresher.core import UNSUPPORTED
 from thresher.verbs import BoundedBody
 
@@ -264,7 +264,7 @@ class HistoryResponse(BaseModel):
 
     thread: UUID
     instruction: str = Field(description="The thread's, from the last system messages; empty without one.")
-    messages: tuple[Entry, ...]
+    messages: tuple[ThreadEntry, ...]
 
 
 class ApprovalsResponse(BaseModel):

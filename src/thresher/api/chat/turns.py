@@ -14,7 +14,7 @@ from typing import Final
 from fastapi.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from thresher.agent import Event, Report
+from thresher.agent import Event, TurnReport
 from thresher.api.chat.answers import BEAT, Writer
 from thresher.api.chat.requests import THREAD_HEADER, CompletionCall
 from thresher.api.errors import refused, unexpected
@@ -145,11 +145,11 @@ class _Answer:
             answer = self._failed(error)
         await answer(scope, receive, send)
 
-    async def _report(self) -> Report:
+    async def _report(self) -> TurnReport:
         last: Event | None = None
         while events := await self._turn.take():
             last = events[-1]
-        if not isinstance(last, Report):
+        if not isinstance(last, TurnReport):
             raise RuntimeError(_UNTOLD)
         return last
 

@@ -35,9 +35,9 @@ from thresher.daemon import DaemonFailure
 from thresher.embedding import Matrix, open_encoder
 from thresher.knowledge.intents import (
     KnownTools,
+    LintSubject,
     Pack,
     Packs,
-    Subject,
     assemble,
     discover,
     export_skills,
@@ -167,7 +167,7 @@ def report(paths: Sequence[Path], *, by_words: bool, as_json: bool) -> dict[str,
 
 def found_from(settings: Settings, folder: Path) -> Packs:
     """The packs that a client in this folder would see if all were trusted."""
-    found = discover(sources_of(settings, BUILT_IN).places(str(folder)))
+    found = discover(sources_of(settings, BUILT_IN).locations(str(folder)))
     return assemble(found, {str(pack.path): pack.digest for pack in found.packs})
 
 
@@ -183,7 +183,7 @@ def chosen_packs(names: Sequence[str]) -> tuple[list[Pack], list[dict[str, str]]
         InvalidInput: A folder has no pack.
     """
     settings = load_settings()
-    found = discover(sources_of(settings, BUILT_IN).places())
+    found = discover(sources_of(settings, BUILT_IN).locations())
     packs = assemble(found, {})
     left = [{"name": held.pack.name, "why": held.hint} for held in packs.inert if held.reason != "shadowed"]
     if not names:
@@ -217,7 +217,7 @@ def _known_tools(not_checked: list[str]) -> KnownTools | None:
     return KnownTools(names, frozenset(server["name"] for server in servers))
 
 
-def _vectors(settings: Settings, subject: Subject, not_checked: list[str], *, as_json: bool) -> Matrix | None:
+def _vectors(settings: Settings, subject: LintSubject, not_checked: list[str], *, as_json: bool) -> Matrix | None:
     lines = [line.text for line in subject.training]
     if not lines:
         return None

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from typing import Any
 from uuid import UUID, uuid4
 
-from thresher.agent import ChatCall, Decision, Delta, Report, Step, thread_id
+from thresher.agent import ChatCall, Decision, Delta, Step, TurnReport, thread_id
 from thresher.app import App
 from thresher.core import Caller, InvalidInput, NotFound, plain
 from thresher.daemon.server.control import Progress, Verb
@@ -58,7 +58,7 @@ class _Conversing:
 
     async def chat(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
         """Run a turn of a thread, a new one where none is named; tells its words and steps, returns its report."""
-        report: Report | None = None
+        report: TurnReport | None = None
         async with aclosing(self._conversations.talk(self._caller, _call(arguments))) as events:
             async for event in events:
                 match event:
@@ -66,7 +66,7 @@ class _Conversing:
                         tell({"delta": event.text})
                     case Step():
                         tell({"step": event.name, "detail": event.detail, "data": plain(event.data)})
-                    case Report():
+                    case TurnReport():
                         report = event
         return plain(report)
 

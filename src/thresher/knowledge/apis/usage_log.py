@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias
 from thresher.core import Caller, Settings, Tenant, ThresherError, current_trace, mask_text
 from thresher.knowledge.apis.models import EndpointAnswer, FoundEndpoint, FoundEndpoints
 from thresher.knowledge.apis.queries.usage_log import ReadRow, SearchRow, write_usage
-from thresher.store import Database, Journal, clean
+from thresher.store import Database, LogQueue, clean
 
 _CHARACTERS: Final = 300
 """Maximum characters of a logged query; a longer one is a pasted text that is rarely repeated."""
@@ -39,12 +39,12 @@ class UsageLog:
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database = database
         self._words = settings.api_queries
-        self._journal: Journal[_Row] = Journal(self._write)
+        self._queue: LogQueue[_Row] = LogQueue(self._write)
 
     @property
     def lost(self) -> int:
         """Number of rows that this process could not write."""
-        return self._journal.lost
+        return self._queue.lost
 
     def searched(
         self,
@@ -83,9 +83,9 @@ class UsageLog:
             error=error,
         )
         if not continued or error:
-            self._journal.add(caller.tenant, row)
+            self._queue.add(caller.tenant, row)
         elif row.hits:
-            self._journal.add(caller.tenant, _LaterPage(row))
+            self._queue.add(caller.tenant, _LaterPage(row))
 
     def read(
         self,
@@ -116,7 +116,7 @@ class UsageLog:
             duration_ms=duration_ms,
             error=error,
         )
-        self._journal.add(caller.tenant, row)
+        self._queue.add(caller.tenant, row)
 
     async def note_search(
         self,
@@ -160,7 +160,7 @@ class UsageLog:
 
     async def settle(self) -> None:
         """Wait until every row is written, or given up with a warning."""
-        await self._journal.settle()
+        await self._queue.settle()
 
     async def _write(self, tenant: Tenant, rows: Sequence[_Row]) -> None:
         await write_usage(

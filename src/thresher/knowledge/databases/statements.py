@@ -19,7 +19,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final
 
-from thresher.audit import Attempt, AuditLog, Ended, Outcome
+from thresher.audit import Attempt, AuditLog, Outcome, StatementOutcome
 from thresher.connectors import COLUMN_INFO, Caps, Connector, Rows, SessionTag, Table, no_server
 from thresher.core import (
     Caller,
@@ -158,7 +158,7 @@ class StatementRunner:
             if not verdict.allowed:
                 raise refusal(verdict, audit_id)
             if connector is None:
-                await self._end(statement, audit_id, Ended("error", 0, 0.0, str(lost)))
+                await self._end(statement, audit_id, StatementOutcome("error", 0, 0.0, str(lost)))
                 raise lost or DatabaseUnavailable("The database cannot be reached.", hint="Test the connection.")
             tag = SessionTag(statement.who.client, statement.who.thread, audit_id)
             answer = self._in_turn(statement.caller, send, connector, tag)
@@ -176,7 +176,7 @@ class StatementRunner:
         except asyncio.CancelledError:
             audit_id = await deciding
             if verdict.allowed:
-                await asyncio.shield(self._end(statement, audit_id, Ended("cancelled", 0, 0.0)))
+                await asyncio.shield(self._end(statement, audit_id, StatementOutcome("cancelled", 0, 0.0)))
             raise
 
     async def _reach(
@@ -195,8 +195,8 @@ class StatementRunner:
     ) -> _StatementResult:
         started = time.perf_counter()
 
-        def ended(outcome: Outcome, rows: int = 0, error: str = "") -> Ended:
-            return Ended(outcome, rows, round((time.perf_counter() - started) * 1000, 2), error)
+        def ended(outcome: Outcome, rows: int = 0, error: str = "") -> StatementOutcome:
+            return StatementOutcome(outcome, rows, round((time.perf_counter() - started) * 1000, 2), error)
 
         try:
             rows = await answer
@@ -223,7 +223,7 @@ class StatementRunner:
             audit_id, rows, verdict, () if noted else ("the outcome could not be recorded in the audit log",)
         )
 
-    async def _end(self, statement: StatementRequest, audit_id: int, ended: Ended) -> bool:
+    async def _end(self, statement: StatementRequest, audit_id: int, ended: StatementOutcome) -> bool:
         """Record an outcome; returns whether that was possible. A missing log does not undo what has happened."""
         try:
             await self._audit.end(statement.caller, audit_id, ended)

@@ -1,42 +1,47 @@
-"""The intents kind: packs of rules, and the router that says which of them a message needs.
+"""The intents kind: packs of rules, and the router that chooses the packs that a message needs.
 
-Invariant: text of a pack is data; a pack of a project does nothing until a person has trusted exactly its content.
+Invariant: the text of a pack is data; a pack of a project does nothing until a person has trusted exactly its content.
 
 Uses: core, embedding, scanner, search, store.
 """
 
-from thresher.knowledge.intents.assembly import assemble, is_dangerous
-from thresher.knowledge.intents.discovery import discover
-from thresher.knowledge.intents.exporting import Exported, export_skills
-from thresher.knowledge.intents.files import file_of
+from thresher.knowledge.intents.client_files import Exported, Installed, export_skills, install_lines, remove_lines
+from thresher.knowledge.intents.decision_log import IntentStatistics
+from thresher.knowledge.intents.discovery import Sources, discover, sources_of
+from thresher.knowledge.intents.files import file_of, rehearsed_files
 from thresher.knowledge.intents.globs import applies
-from thresher.knowledge.intents.installing import Installed, install_lines, remove_lines
-from thresher.knowledge.intents.lint_records import KnownTools, LintFinding
-from thresher.knowledge.intents.linting import Subject, lint, subject_at, subject_of
+from thresher.knowledge.intents.lint import LintSubject, lint, subject_at, subject_of
 from thresher.knowledge.intents.models import (
     PASS_THROUGH,
     Decision,
     EvalQuery,
-    Found,
+    FoundPacks,
     Inert,
     IntentInfo,
     IntentScore,
+    KnownTools,
+    LintFinding,
     Pack,
     PackFile,
     PackProblem,
     Packs,
     RouterState,
 )
-from thresher.knowledge.intents.placing import rehearsed_files
 from thresher.knowledge.intents.reader import read_pack
 from thresher.knowledge.intents.router.head import Head, fit_head
-from thresher.knowledge.intents.scaffold import new_pack
-from thresher.knowledge.intents.sections import short_form
+from thresher.knowledge.intents.router.trial import (
+    BACKGROUND,
+    LabelledLines,
+    Pieces,
+    Trial,
+    TrialResult,
+    fit_trial,
+    pieces_of,
+)
+from thresher.knowledge.intents.rule_book import new_pack, short_form
 from thresher.knowledge.intents.service import IntentService
-from thresher.knowledge.intents.sources import Sources, sources_of
-from thresher.knowledge.intents.statistics import IntentStatistics
 from thresher.knowledge.intents.training import lines_of, negatives_of
-from thresher.knowledge.intents.trial import BACKGROUND, Judged, Lines, Pieces, Trial, fit_trial, pieces_of
+from thresher.knowledge.intents.views import assemble, is_dangerous
 
 __all__ = [
     "BACKGROUND",
@@ -44,7 +49,7 @@ __all__ = [
     "Decision",
     "EvalQuery",
     "Exported",
-    "Found",
+    "FoundPacks",
     "Head",
     "Inert",
     "Installed",
@@ -52,10 +57,10 @@ __all__ = [
     "IntentScore",
     "IntentService",
     "IntentStatistics",
-    "Judged",
     "KnownTools",
-    "Lines",
+    "LabelledLines",
     "LintFinding",
+    "LintSubject",
     "Pack",
     "PackFile",
     "PackProblem",
@@ -63,8 +68,8 @@ __all__ = [
     "Pieces",
     "RouterState",
     "Sources",
-    "Subject",
     "Trial",
+    "TrialResult",
     "applies",
     "assemble",
     "discover",

@@ -1,7 +1,8 @@
-"""Decides which rules a message needs: the view, the embedding and the router brought together.
+"""Decides which rules a message needs, from the caller's view, the embedding and the router.
 
-Invariant: besides the embedding a decision waits for nothing but, every two seconds, a look at what has changed, which
-runs beside it; it never waits for a fit.
+Invariant: every bound is checked before anything is embedded. Apart from the embedding a decision waits only, every two
+seconds, for a look at what has changed, which runs beside it; it never waits for a fit. Only packs that the caller sees
+are in a decision, whatever the router was fitted on.
 """
 
 from __future__ import annotations
@@ -10,38 +11,195 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from thresher.core import Caller, EncoderError, event, traced
-from thresher.embedding import Encoder, Matrix
-from thresher.knowledge.intents.fitting_store import Fits, Trained
-from thresher.knowledge.intents.journal import DecisionLog
-from thresher.knowledge.intents.judging import by_router, by_words
-from thresher.knowledge.intents.models import Decision
-from thresher.knowledge.intents.question import Question
-from thresher.knowledge.intents.router.pieces import Pieces, pieces_of
+import numpy as np
+
+from thresher.core import Caller, EncoderError, InvalidInput, event, traced
+from thresher.embedding import Encoder, Matrix, printable
+from thresher.knowledge.intents.decision_log import DecisionLog
+from thresher.knowledge.intents.globs import applies
+from thresher.knowledge.intents.models import Decision, Pack
+from thresher.knowledge.intents.router.decision import decide
+from thresher.knowledge.intents.router.fitted import Fitted, score
+from thresher.knowledge.intents.router.lexicon import score_words
+from thresher.knowledge.intents.router.pieces import MAX_QUERIES, Pieces, pieces_of
+from thresher.knowledge.intents.router.records import TextScores
+from thresher.knowledge.intents.training import Fits, Trained, TrainingSet
 from thresher.knowledge.intents.views import Key, View, Views
+
+MAX_MESSAGE_CHARACTERS: Final = 200_000
+MAX_QUERY_CHARACTERS: Final = 2_000
+MAX_HISTORY_TURNS: Final = 20
+MAX_FILES: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingRequest:
+    """What is to be routed; equal requests have equal decisions.
+
+    Attributes:
+        message: The person's words.
+        history: The turns before, oldest first.
+        queries: What the calling model wants to do, one task each.
+        files: Paths that the message is about.
+    """
+
+    message: str
+    history: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+def routing_request(
+    message: str, history: Sequence[str], queries: Sequence[str] | str, files: Sequence[str]
+) -> RoutingRequest:
+    """Build a request.
+
+    Only the last turns of a long history are used. A message may be empty if there are queries. Lone surrogates, which
+    no answer can hold, become question marks.
+
+    Raises:
+        InvalidInput: Neither message nor queries, or one over its bound.
+    """
+    given = map(printable, [queries] if isinstance(queries, str) else queries)
+    texts = tuple(dict.fromkeys(text.strip() for text in given if text.strip()))
+    if not message.strip() and not texts:
+        raise InvalidInput("The message is empty.", hint="Give the user's words.")
+    if len(message) > MAX_MESSAGE_CHARACTERS:
+        raise InvalidInput(
+            f"The message has {len(message)} characters; the limit is {MAX_MESSAGE_CHARACTERS}.",
+            hint="Leave out pasted files and logs.",
+        )
+    if len(texts) > MAX_QUERIES:
+        raise InvalidInput(f"{len(texts)} queries are more than {MAX_QUERIES}.", hint="Ask in several calls.")
+    if (longest := max(map(len, texts), default=0)) > MAX_QUERY_CHARACTERS:
+        raise InvalidInput(
+            f"A query has {longest} characters; the limit is {MAX_QUERY_CHARACTERS}.",
+            hint="Queries are short action phrases; pass long text as the message.",
+        )
+    if len(files) > MAX_FILES:
+        raise InvalidInput(f"{len(files)} files are more than {MAX_FILES}.", hint="Name the files that matter.")
+    turns = tuple(map(printable, history[-MAX_HISTORY_TURNS:]))
+    return RoutingRequest(printable(message), turns, texts, tuple(map(printable, files)))
+
+
+def by_router(
+    fitted: Fitted,
+    training_set: TrainingSet,
+    pieces: Pieces,
+    vectors: Matrix,
+    packs: Mapping[str, Pack],
+    by_hand: Mapping[str, float],
+    files: Sequence[str],
+    degraded: str = "",
+    *,
+    thorough: bool = False,
+    others: int | None = None,
+) -> Decision:
+    """Return the decision of the fitted router.
+
+    Args:
+        fitted: The router.
+        training_set: What it was fitted on.
+        pieces: The pieces of the message.
+        vectors: float32 (texts, dimension), of the pieces' texts.
+        packs: The packs that the caller sees, by name.
+        by_hand: Thresholds that a person set.
+        files: Paths that the message is about.
+        degraded: Why the decision is weaker than it could be.
+        thorough: Find the nearest line of every intent, also of unlikely ones.
+        others: Number of intents listed besides those that matched or are refused; by default all.
+    """
+    found = score(fitted, vectors, pieces.texts, thorough=thorough)
+    intents, scores = _seen(training_set.training.intents, found, packs)
+    return decide(
+        intents,
+        fitted.thresholds,
+        pieces,
+        scores,
+        lines=training_set.training.lines,
+        by_hand=by_hand,
+        applied=applied(packs, files),
+        basis=fitted.basis,
+        degraded=degraded,
+        others=others,
+    )
+
+
+def by_words(
+    training_set: TrainingSet,
+    pieces: Pieces,
+    packs: Mapping[str, Pack],
+    by_hand: Mapping[str, float],
+    files: Sequence[str],
+    degraded: str,
+) -> Decision:
+    """Return a decision by keywords and the words of the training lines only; arguments as for `by_router`."""
+    intents, scores = _seen(training_set.training.intents, score_words(training_set.lexicon, pieces.texts), packs)
+    return decide(
+        intents,
+        training_set.lexicon.thresholds,
+        pieces,
+        scores,
+        lines=training_set.training.lines,
+        by_hand=by_hand,
+        applied=applied(packs, files),
+        basis="words",
+        degraded=degraded,
+    )
+
+
+def applied(packs: Mapping[str, Pack], files: Sequence[str]) -> dict[str, str]:
+    """Return the packs whose rules apply whatever the message says, and why."""
+    return {
+        name: "always" if pack.always else "file"
+        for name, pack in packs.items()
+        if (pack.always or pack.globs) and applies(pack, files)
+    }
+
+
+def _seen(intents: Sequence[str], scores: TextScores, packs: Mapping[str, Pack]) -> tuple[tuple[str, ...], TextScores]:
+    """Return the scores of the intents that the caller sees: all of them, unless packs were removed since the fit."""
+    kept = [index for index, name in enumerate(intents) if name in packs]
+    if len(kept) == len(intents):
+        return tuple(intents), scores
+    place = {old: new for new, old in enumerate(kept)}
+    columns = np.array(kept, np.intp)
+    seen = replace(
+        scores,
+        probability=scores.probability[:, columns],
+        score=scores.score[:, columns],
+        similarity=scores.similarity[:, columns],
+        nearest=scores.nearest[:, columns],
+        keywords=tuple(
+            {place[index]: words for index, words in text.items() if index in place} for text in scores.keywords
+        ),
+    )
+    return tuple(intents[index] for index in kept), seen
+
 
 logger = logging.getLogger("thresher.knowledge")
 
 _READ: Final = 8_000
-"""Characters of a message that are read: the encoder reads some 2,000 of each piece, and cutting costs time."""
+"""Characters of a message that are read: the encoder reads about 2,000 of each piece, and cutting costs time."""
 _DECISIONS: Final = 500
 """Decisions remembered for each view."""
 _REMEMBERED_CHARACTERS: Final = 4_000
-"""Longer questions are not remembered."""
+"""Longer requests are not remembered."""
 _PATIENCE_SECONDS: Final = 20.0
-"""How long an explanation waits for a fit that is being made."""
+"""How long an explanation waits for a fit in progress."""
 _SERVING: Final = 64
-"""Callers whose last fit is kept at hand, for when their packs change."""
+"""Callers whose last fit is kept, for when their packs change."""
 _OTHERS: Final = 5
-"""Intents in an answer beside those that matched."""
+"""Intents in an answer besides those that matched."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Embedded:
-    """The vectors of a message's pieces; None, and why, where the encoder did not answer."""
+    """The vectors of a message's pieces; None, and the reason, if the encoder did not answer."""
 
     vectors: Matrix | None
     problem: str
@@ -49,7 +207,7 @@ class _Embedded:
 
 
 class Decider:
-    """Decides for one process."""
+    """The decider of one process."""
 
     def __init__(self, encoder: Encoder, views: Views, fits: Fits, log: DecisionLog) -> None:
         self._encoder = encoder
@@ -58,51 +216,51 @@ class Decider:
         self._log = log
         self._serving: OrderedDict[Key, Trained] = OrderedDict()
 
-    async def decide(self, caller: Caller, question: Question, *, explain: bool = False) -> Decision:
+    async def decide(self, caller: Caller, request: RoutingRequest, *, explain: bool = False) -> Decision:
         """Route one message.
 
         Args:
-            caller: Who asks.
-            question: What is asked.
-            explain: Give the scores of all intents, wait for a fit that is being made, and record nothing.
+            caller: The tenant and user whose packs are considered.
+            request: What is to be routed.
+            explain: Return the scores of all intents, wait for a fit in progress, and record nothing.
 
         Raises:
-            StoreUnavailable: The database does not answer, and nothing is known of the caller's packs yet.
+            StoreUnavailable: The database does not answer, and the caller's packs are not known yet.
         """
         started = time.perf_counter()
         with traced() as trace:
             view = self._views.fresh(caller)
-            known = None if view is None or explain else view.decisions.get(question)
+            known = None if view is None or explain else view.decisions.get(request)
             if view is not None and known is not None:
-                view.decisions.move_to_end(question)
+                view.decisions.move_to_end(request)
                 decision = replace(known, cached=True, embedding_ms=0.0)
             else:
-                decision, view = await self._decided(caller, question, view, explain=explain)
+                decision, view = await self._decided(caller, request, view, explain=explain)
             decision = replace(decision, trace_id=trace, duration_ms=_since(started))
             if not explain:
-                self._note(caller, question, view, decision)
+                self._note(caller, request, view, decision)
             return decision
 
     async def _decided(
-        self, caller: Caller, question: Question, view: View | None, *, explain: bool
+        self, caller: Caller, request: RoutingRequest, view: View | None, *, explain: bool
     ) -> tuple[Decision, View]:
-        message, left_out = _readable(question.message)
-        turns = [_readable(turn)[0] for turn in question.history]
-        pieces = pieces_of(message, queries=question.queries, history=turns)
+        message, left_out = _readable(request.message)
+        turns = [_readable(turn)[0] for turn in request.history]
+        pieces = pieces_of(message, queries=request.queries, history=turns)
         if view is not None:
             embedded = await self._embed(pieces)
         else:
             embedded, view = await asyncio.gather(self._embed(pieces), self._views.current(caller))
         if explain:
-            await self._fits.wait(caller.tenant, view.lesson, _PATIENCE_SECONDS)
+            await self._fits.wait(caller.tenant, view.training_set, _PATIENCE_SECONDS)
         trained, degraded = self._trained(caller, view)
         degraded = degraded or left_out
-        decision = _judged(view, trained, pieces, embedded, question, degraded, thorough=explain)
+        decision = _judged(view, trained, pieces, embedded, request, degraded, thorough=explain)
         if explain:
             return decision, view
         decision = replace(decision, scores=decision.scores[: len(decision.matched) + _OTHERS])
         if not decision.degraded:
-            _remember(view, question, decision)
+            _remember(view, request, decision)
         return decision, view
 
     async def _embed(self, pieces: Pieces) -> _Embedded:
@@ -114,25 +272,25 @@ class Decider:
         return _Embedded(vectors, "", _since(started))
 
     def _trained(self, caller: Caller, view: View) -> tuple[Trained | None, str]:
-        """The fit to decide with, and what it lacks: the right one, else the last one of these callers."""
+        """Return the fit to decide with, and what it lacks: the right one, else the last one of these callers."""
         key = self._views.key(caller)
-        if (trained := self._fits.get(caller.tenant, view.lesson)) is not None:
+        if (trained := self._fits.get(caller.tenant, view.training_set)) is not None:
             self._serving[key] = trained
             self._serving.move_to_end(key)
             while len(self._serving) > _SERVING:
                 self._serving.popitem(last=False)
             return trained, ""
-        problem = self._fits.problem(view.lesson)
+        problem = self._fits.problem(view.training_set)
         last = self._serving.get(key)
         if last is not None:
             return last, problem or "the packs have changed, and the router is being fitted to them"
         return None, problem or "the router is being fitted"
 
-    def _note(self, caller: Caller, question: Question, view: View, decision: Decision) -> None:
+    def _note(self, caller: Caller, request: RoutingRequest, view: View, decision: Decision) -> None:
         def confirm(version: int) -> None:
             self._views.confirm(caller, view, version)
 
-        self._log.decided(caller, question.message, decision, confirm)
+        self._log.decided(caller, request.message, decision, confirm)
         event(
             logger,
             "intents decided",
@@ -154,24 +312,24 @@ def _judged(
     trained: Trained | None,
     pieces: Pieces,
     embedded: _Embedded,
-    question: Question,
+    request: RoutingRequest,
     degraded: str,
     *,
     thorough: bool,
 ) -> Decision:
-    by_hand, files = view.standing.thresholds, question.files
+    by_hand, files = view.standing.thresholds, request.files
     if trained is None or embedded.vectors is None:
         reason = embedded.problem or degraded
-        decision = by_words(view.lesson, pieces, view.by_name, by_hand, files, reason)
+        decision = by_words(view.training_set, pieces, view.by_name, by_hand, files, reason)
     else:
-        given = trained.fitted, trained.lesson, pieces, embedded.vectors
+        given = trained.fitted, trained.training_set, pieces, embedded.vectors
         others = None if thorough else _OTHERS
         decision = by_router(*given, view.by_name, by_hand, files, degraded, thorough=thorough, others=others)
     return replace(decision, embedding_ms=embedded.ms)
 
 
 def _readable(text: str) -> tuple[str, str]:
-    """Of a long text its beginning and its end, where people say what they want, and what that leaves out."""
+    """Return the beginning and the end of a long text, where people say what they want, and what is left out."""
     if len(text) <= _READ:
         return text, ""
     half = _READ // 2
@@ -179,11 +337,11 @@ def _readable(text: str) -> tuple[str, str]:
     return f"{text[:half]}\n{text[-half:]}", left_out
 
 
-def _remember(view: View, question: Question, decision: Decision) -> None:
-    texts = (question.message, *question.history, *question.queries, *question.files)
+def _remember(view: View, request: RoutingRequest, decision: Decision) -> None:
+    texts = (request.message, *request.history, *request.queries, *request.files)
     if sum(map(len, texts)) > _REMEMBERED_CHARACTERS:
         return
-    view.decisions[question] = decision
+    view.decisions[request] = decision
     while len(view.decisions) > _DECISIONS:
         view.decisions.popitem(last=False)
 

@@ -1,9 +1,10 @@
 """Which files a rule applies to: the patterns of `.mdc` and `*.instructions.md`.
 
-Invariant: pure; time grows with pattern times path and with nothing faster, whatever the pattern.
+A pattern with a slash is relative to the project's folder, one without it fits a name in any folder. `*` and `?` stop
+at slashes, `**` does not, `{a,b}` are alternatives, `[ab]` and `[!ab]` are sets, and a pattern after `!` excludes
+files.
 
-A pattern with a slash is meant from the project's folder, one without it fits a name in any folder. `*` and `?` stop at
-slashes, `**` does not, `{a,b}` are alternatives, `[ab]` and `[!ab]` are sets, and a pattern after `!` takes files away.
+Invariant: pure; the time grows at most with the length of the pattern times that of the path.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ _HOMES: Final = {"cursor": ".cursor", "copilot": ".github"}
 
 
 def applies(pack: Pack, files: Sequence[str]) -> bool:
-    """Whether a pack's rules apply by themselves: always, or because of a file.
+    """Return whether a pack's rules apply by themselves: always, or because of a file.
 
     Args:
-        pack: Its `always` and `globs` count.
-        files: Paths that the message is about: absolute, or from the project's folder, with either slash.
+        pack: The pack; its `always` and `globs` count.
+        files: Paths that the message is about: absolute, or relative to the project's folder, with either slash.
     """
     if pack.always:
         return True
@@ -42,20 +43,20 @@ def applies(pack: Pack, files: Sequence[str]) -> bool:
 
 
 def fits(glob: str, path: str) -> bool:
-    """Whether a path, slashes forward, fits a pattern."""
+    """Return whether a path with forward slashes fits a pattern."""
     steps = tuple(path[:_LONGEST_PATH].strip("/").split("/"))
     return any(_steps_fit(pattern, steps) for pattern in _patterns(glob))
 
 
 def globs_of(value: str | Sequence[str]) -> tuple[str, ...]:
-    """Patterns as they are written: a list, or one text with commas between them outside of braces."""
+    """Return patterns as written: from a list, or one text with commas between them outside of braces."""
     texts = [value] if isinstance(value, str) else list(value)
     parts = [part.strip().strip("\"'").strip() for text in texts for part in _parts(text, ",")]
     return tuple(dict.fromkeys(part for part in parts if 0 < len(part) <= _LONGEST))[:_MOST_PATTERNS]
 
 
 def _project_of(pack: Pack) -> str:
-    """The project's folder, by where its rules lie; empty where that does not tell."""
+    """Return the project's folder, by the place of its rules; empty if that does not say."""
     home = _HOMES.get(pack.form, "")
     return next((parent.parent.as_posix() for parent in pack.path.parents if parent.name == home), "")
 
@@ -69,7 +70,7 @@ def _inside(file: str, root: str) -> str:
 
 @lru_cache(maxsize=1_000)
 def _patterns(glob: str) -> tuple[tuple[str, ...], ...]:
-    """The alternatives of a pattern, each as its steps."""
+    """Return the alternatives of a pattern, each as its steps."""
     found: list[tuple[str, ...]] = []
     for text in _alternatives(glob.replace("\\", "/")):
         pattern = text.removeprefix("./")
@@ -82,7 +83,7 @@ def _patterns(glob: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _alternatives(glob: str) -> list[str]:
-    """A pattern without braces for each choice, at most 100."""
+    """Return a pattern without braces for each choice, at most 100."""
     found, waiting = list[str](), [glob]
     while waiting and len(found) + len(waiting) <= _MOST_ALTERNATIVES:
         text = waiting.pop(0)
@@ -105,7 +106,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _parts(text: str, mark: str) -> Iterator[str]:
-    """The parts between marks that stand outside of braces."""
+    """Yield the parts between marks outside of braces."""
     depth, begin = 0, 0
     for place, character in enumerate(text):
         depth = max(0, depth + {"{": 1, "}": -1}.get(character, 0))
@@ -116,7 +117,7 @@ def _parts(text: str, mark: str) -> Iterator[str]:
 
 
 def _steps_fit(pattern: tuple[str, ...], steps: tuple[str, ...]) -> bool:
-    """Match step by step, keeping all places of the pattern where the path so far may stand."""
+    """Match step by step, keeping all positions in the pattern that the path so far can reach."""
     places = _opened({0}, pattern)
     for step in steps:
         after = {place if pattern[place] == "**" else place + 1 for place in places if _fits(pattern, place, step)}
@@ -131,7 +132,7 @@ def _fits(pattern: tuple[str, ...], place: int, step: str) -> bool:
 
 
 def _opened(places: set[int], pattern: tuple[str, ...]) -> set[int]:
-    """The places, and those behind a `**`, which may stand for nothing."""
+    """Return the positions, and those behind a `**`, which can match nothing."""
     found = set(places)
     for place in sorted(places):
         while place < len(pattern) and pattern[place] == "**":
@@ -141,7 +142,7 @@ def _opened(places: set[int], pattern: tuple[str, ...]) -> set[int]:
 
 
 def _step_fits(pattern: str, name: str) -> bool:
-    """One step with `*`, `?` and sets; a star that fails takes one character more, and none is tried twice."""
+    """Match one step with `*`, `?` and sets; a star that fails takes one more character, each position once."""
     at, place, star, mark = 0, 0, -1, 0
     while place < len(name):
         width = _one(pattern, at, name[place]) if at < len(pattern) and pattern[at] != "*" else 0
@@ -158,7 +159,7 @@ def _step_fits(pattern: str, name: str) -> bool:
 
 
 def _one(pattern: str, at: int, character: str) -> int:
-    """How much of the pattern stands for this character; 0 where it does not fit."""
+    """Return how much of the pattern stands for this character; 0 if it does not fit."""
     if pattern[at] == "?":
         return 1
     if pattern[at] == "[" and (end := pattern.find("]", at + 2)) > 0:

@@ -1,6 +1,6 @@
-"""The records of the intents kind: packs, what the router says of a message, and what is recorded of it.
+"""The records of the intents kind: packs, decisions of the router, statistics of use, and lint findings.
 
-Invariant: frozen; text of a pack is other people's text: data, never instruction to us.
+Invariant: frozen; the text of a pack was written by others: it is data, never an instruction to Thresher.
 """
 
 from __future__ import annotations
@@ -12,8 +12,65 @@ from typing import Literal, TypeAlias
 
 from thresher.scanner import Finding
 
+LintSeverity: TypeAlias = Literal["error", "warning", "hint"]
+"""`error`: the pack misleads the router or a model, or cannot be used. `warning`: it works worse than it could. `hint`:
+worth knowing."""
+
+
+@dataclass(frozen=True, slots=True)
+class LintFinding:
+    """One thing to improve.
+
+    Attributes:
+        pack: Name of the pack, or the path of what could not be read as one.
+        severity: How bad it is.
+        check: Name of the check, the same in every version.
+        message: What is wrong, in one sentence.
+        where: File and line inside the pack, such as `examples.txt:12`; empty for the pack as a whole.
+        hint: What to do about it; may be empty.
+    """
+
+    pack: str
+    severity: LintSeverity
+    check: str
+    message: str
+    where: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTools:
+    """The tools that exist, by the names that clients see, and their servers."""
+
+    names: frozenset[str] = field(default_factory=frozenset[str])
+    servers: frozenset[str] = field(default_factory=frozenset[str])
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a pack as in its file.
+
+    Attributes:
+        pack: The pack's name.
+        file: `examples.txt`, `not_examples.txt` or `evals/eval_queries.json`; `SKILL.md` if it comes from the
+            description.
+        number: 1-based line in the file; 0 if lines have no number.
+        text: The line.
+    """
+
+    pack: str
+    file: str
+    number: int
+    text: str
+
+    @property
+    def where(self) -> str:
+        """File and line."""
+        return f"{self.file}:{self.number}" if self.number else self.file
+
+
 PASS_THROUGH = "PASS_THROUGH"  # noqa: S105 - an answer, not a password
-"""What `process_prompt` answers, exactly, when nothing fits."""
+"""The exact answer of `process_prompt` when nothing fits."""
 
 Origin: TypeAlias = Literal["built-in", "entry point", "configured", "user", "project"]
 """Where a pack was found. On a name clash the later of these wins, with a warning."""
@@ -33,7 +90,7 @@ class PackFile:
 
 @dataclass(frozen=True, slots=True)
 class EvalQuery:
-    """A line of `evals/eval_queries.json`."""
+    """An entry of `evals/eval_queries.json`."""
 
     query: str
     should_trigger: bool
@@ -47,14 +104,14 @@ class Pack:
         name: Unique inside what a caller sees; 1 to 64 of `a-z0-9-`.
         description: What it is for, and when to use it.
         rules: The body of `SKILL.md`, as written.
-        form: What kind of folder or file it is.
+        form: The kind of folder or file.
         origin: Where it was found.
         path: The folder, or the file; absolute, without links.
-        examples: Training lines, in the file's order, distinct. A foreign skill or rule file has those that its
-            description yields; empty where rules come by file or to every message alone.
+        examples: Training lines, in the file's order, distinct. A foreign skill or rule file has those of its
+            description; empty if its rules apply only by file or to every message.
         not_examples: Near-miss negatives.
-        evals: Questions with the answer that they should get. A pack keeps them from training; of a `skill` without
-            training lines they are training lines too.
+        evals: Questions with the expected answer. A pack keeps them out of training; for a `skill` without training
+            lines they are training lines too.
         metadata: The front matter's `metadata`. Known keys: `off_topic` (the sentence that declines), `variables`
             (`true`: `{{NAME}}` in the rules is filled), `servers` and `tools` (names, separated by blanks or commas),
             `keywords` (names of things in the domain, separated by commas), `rules_first` (`write`: tools that only
@@ -63,11 +120,11 @@ class Pack:
         license: As written; may be empty.
         compatibility: As written; may be empty.
         globs: Files that its rules apply to, by `.mdc` or `applyTo`.
-        always: Its rules apply to every message.
-        code: Its `tools.py`, where it has one.
+        always: Whether its rules apply to every message.
+        code: Its `tools.py`; None without one.
         files: Everything in the folder, by path.
         digest: SHA-256 in hex over all of `files`; any change changes it.
-        findings: What the scanner says of rules and description.
+        findings: The scanner's findings in rules and description.
     """
 
     name: str
@@ -92,12 +149,12 @@ class Pack:
 
     @property
     def servers(self) -> tuple[str, ...]:
-        """Servers whose tools belong to the pack."""
+        """The servers whose tools belong to the pack."""
         return _names(self.metadata.get("servers", ""))
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """Tools that belong to the pack, by the name that clients see."""
+        """The tools that belong to the pack, by the names that clients see."""
         return _names(self.metadata.get("tools", ""))
 
     @property
@@ -117,12 +174,12 @@ class Pack:
 
     @property
     def fills_variables(self) -> bool:
-        """Whether `{{NAME}}` in the rules is filled; foreign text with braces stays untouched unless it asks."""
+        """Whether `{{NAME}}` in the rules is filled; foreign text with braces stays as it is by default."""
         return self.metadata.get("variables", "").lower() == "true"
 
     @property
     def reads_freely(self) -> bool:
-        """Whether its tools that only read may be called by who has not been given its rules."""
+        """Whether its tools that only read may be called before its rules were given."""
         return self.metadata.get("rules_first", "").lower() == "write"
 
 
@@ -136,8 +193,8 @@ class Inert:
 
     Attributes:
         pack: The pack.
-        reason: `untrusted` (of a project, and nobody has approved exactly this content), `changed` (approved, and
-            changed since), `poisoned` (the scanner calls its text dangerous) or `shadowed` (another of its name wins).
+        reason: `untrusted` (of a project, and exactly this content is not approved), `changed` (approved, and changed
+            since), `poisoned` (the scanner calls its text dangerous) or `shadowed` (another one of its name wins).
         hint: What to do about it, with the command.
     """
 
@@ -148,13 +205,13 @@ class Inert:
 
 @dataclass(frozen=True, slots=True)
 class PackProblem:
-    """What is wrong with a folder or file, and what to do about it.
+    """A problem with a folder or file, and what to do about it.
 
     Attributes:
         path: The folder or file.
         message: What is wrong, in one sentence.
         hint: What to do about it; may be empty.
-        severity: `error`: the pack is left out. `warning`: it is used, and what was doubtful has been mended.
+        severity: `error`: the pack is left out. `warning`: it is used, and what was doubtful was corrected.
     """
 
     path: Path
@@ -164,12 +221,12 @@ class PackProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What lies in the places that were searched.
+class FoundPacks:
+    """The packs in the searched locations.
 
     Attributes:
-        packs: Every pack that could be read, trusted or not, in the order of the places.
-        problems: What could not be read, and what was mended.
+        packs: Every pack that could be read, trusted or not, in the order of the locations.
+        problems: What could not be read, and what was corrected.
     """
 
     packs: tuple[Pack, ...] = ()
@@ -178,13 +235,13 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Packs:
-    """What one caller sees.
+    """The packs that one caller sees.
 
     Attributes:
         active: The packs in use, by name.
         inert: Found, and not used.
         problems: Broken ones, and warnings.
-        digest: SHA-256 in hex over the digests of `active`: names what the router was fitted on.
+        digest: SHA-256 in hex over the digests of `active`: identifies what the router was fitted on.
     """
 
     active: tuple[Pack, ...] = ()
@@ -195,19 +252,19 @@ class Packs:
 
 @dataclass(frozen=True, slots=True)
 class IntentScore:
-    """What the router says of one intent for one message.
+    """The router's result for one intent and one message.
 
     Attributes:
         intent: Its name.
         score: Calibrated probability, 0 to 1, that the message, or its best clause, asks for it.
         threshold: The least score that matches: fitted, or set by hand.
         similarity: Fitted similarity of the clause to the intent's lines, 0 to 1; 0 without an encoder.
-        best_line: The training line that is nearest; empty where there is none.
+        best_line: The nearest training line; empty without one.
         keywords: Names of the domain that the message holds.
         clause: Index of the clause that fits best; 0 is the whole message.
         matched: Whether its rules apply.
-        why: `line`, `keyword`, `history`, `file`, `always`, or `negated` where the message says that it is not meant.
-        margin: How far above its threshold the score lies; negative below it.
+        why: `line`, `keyword`, `history`, `file`, `always`, or `negated` if the message says that it is not meant.
+        margin: How far the score is above its threshold; negative below it.
     """
 
     intent: str
@@ -230,17 +287,17 @@ class Decision:
     """Which rules a message needs.
 
     Attributes:
-        scores: The intents that matched, then the best others, each group best first. `explain` gives all.
+        scores: The intents that matched, then the best others, each group best first. `explain` returns all.
         clauses: The texts that were judged: the whole message first, then its tasks.
         confidence: Probability, 0 to 1, that the decision is right.
         margin: Score of the best intent minus that of the next.
-        clarify: A question for the person where two intents are too close; else empty.
-        degraded: Why the answer is weaker than it could be; empty when it is not.
+        clarify: A question for the person if two intents are too close; else empty.
+        degraded: Why the answer is weaker than it could be; else empty.
         basis: What it rests on: `head`, `prototype` (too few lines for a head) or `words`.
         cached: Whether it was decided before.
         embedding_ms: Time spent on vectors.
         duration_ms: The whole time.
-        trace_id: Names the decision in the logs.
+        trace_id: Identifies the decision in the logs.
         pass_through: Whether no intent fits.
     """
 
@@ -276,9 +333,9 @@ class IntentInfo:
         origin: Where its pack was found.
         lines: Training lines; without any it applies by file, always, or never.
         negatives: Near-miss lines.
-        fitted: The fitted threshold; None where the router is not fitted, or the intent has no lines.
-        by_hand: The threshold that a person set; None where none is.
-        threshold: The one that holds; None where none is known.
+        fitted: The fitted threshold; None if the router is not fitted, or the intent has no lines.
+        by_hand: The threshold that a person set; None without one.
+        threshold: The one in force; None if none is known.
     """
 
     name: str
@@ -296,7 +353,7 @@ class IntentInfo:
 
 @dataclass(frozen=True, slots=True)
 class RouterState:
-    """What the router that serves a caller rests on.
+    """The state of the router that serves a caller.
 
     Attributes:
         intents: Intents with training lines.
@@ -305,8 +362,8 @@ class RouterState:
         basis: `head`, `prototype`, or `words` while nothing is fitted.
         stored: Whether the fit was read from the database, and not made by this process.
         embedded: Lines that had to be embedded for it.
-        fit_ms: How long fitting took, when it was made.
-        problem: Why there is no fit, or why the one in use is not of these packs; empty when all is well.
+        fit_ms: How long fitting took.
+        problem: Why there is no fit, or why the one in use is not of these packs; empty if all is well.
     """
 
     intents: int

@@ -1,8 +1,11 @@
-"""Reads one folder or file into a pack: our own, any Agent Skill, a Cursor rule, a Copilot instruction.
+"""Reads a folder or file into a pack: Thresher's own, any Agent Skill, a Cursor rule, a Copilot instruction.
 
-Invariant: liberal with what is sloppy, and says what was mended; strict only where there is danger or nothing to use.
-The text of a pack is data: nothing in it is run, and nothing outside its folder is read. A broken evaluation query is
-left out and counted; a value of the wrong kind counts as not given.
+Sloppy input is accepted, and what was corrected is reported; only danger or missing content is refused. A broken
+evaluation query is left out and counted; a value of the wrong type counts as missing. A skill without training lines
+gets them from its description: what it does, when to use it, and when not.
+
+Invariant: the text of a pack is data: nothing in it is run, and nothing outside its folder is read. A line taken from a
+description is in it word for word, except for white space.
 """
 
 from __future__ import annotations
@@ -15,30 +18,118 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
 from thresher.core import InvalidInput
-from thresher.knowledge.intents.encodings import decoded
-from thresher.knowledge.intents.folders import LINES_BYTES, Contents, digest_of, read_file, read_folder
-from thresher.knowledge.intents.frontmatter import split
+from thresher.knowledge.intents.files import LINES_BYTES, Contents, decoded, digest_of, read_file, read_folder
+from thresher.knowledge.intents.front_matter import (
+    LONGEST_VALUE,
+    Value,
+    is_name,
+    listed,
+    metadata_of,
+    name_of,
+    split,
+    text_of,
+    tools_of,
+)
 from thresher.knowledge.intents.globs import globs_of
 from thresher.knowledge.intents.models import EvalQuery, Form, Origin, Pack, PackProblem
-from thresher.knowledge.intents.naming import is_name, name_of
-from thresher.knowledge.intents.phrases import lines_of
-from thresher.knowledge.intents.yaml_subset import Value
 from thresher.scanner import Finding, scan_rules
 
-_MOST: Final = 2_000
-_LONGEST: Final = 1_000
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n{2,}|\n\s*[-*•]\s+|\s+[-–—]\s+(?=[A-Z])")  # noqa: RUF001 - dashes and full stops of other scripts part sentences too
+_QUOTED: Final = re.compile(r"[\"“]([^\"“”\n]{3,200})[\"”]|(?<!\w)['‘]([^'‘’\n]{3,200})['’](?!\w)")  # noqa: RUF001 - curly quotation marks
+_NOT: Final = re.compile(
+    r"\b(?:(?:do\s+not|don['’]t|never)\s+(?:use|invoke|trigger|apply|activate)|not\s+(?:meant\s+|intended\s+)?for|avoid\s+using)\b",  # noqa: RUF001 - a curly apostrophe
+    re.I,
+)
+_USE: Final = re.compile(
+    r"""^(?:\W{0,10}(?:(?:this\s+skill\s+)?(?:should\s+be\s+|must\s+be\s+|is\s+to\s+be\s+)?(?:proactively\s+)?
+    (?:use[ds]?|using|triggers?(?:ed)?|invoked?|apply|applies|activates?d?|useful|helpful)
+    (?:\s+(?:this(?:\s+(?:skill|rule|guide|agent))?|it|proactively|whenever\s+possible))?)?
+    \W{0,10}\b(?:when(?:ever)?|if|for|on|to|phrases?|include)\b(?:\s*:)?
+    (?:\s+(?:the\s+|an?\s+)?(?:users?|you|someone|they|people)\s+
+      (?:\w+\s+)?(?:asks?|wants?|needs?|mentions?|says?|requests?|are|is)(?:\s+(?:to|for|you\s+to|about|something\s+like))*)?
+    )(?:\s*:)?\s+""",
+    re.I | re.X,
+)
+_ALTERNATIVE: Final = re.compile(
+    r"\s*(?:;|\(\d\)|,?\s+or\s+(?=when|if|to\b|asks?\b|wants?\b|mentions?\b|needs?\b)|,\s+(?=(?:when|if)\b))\s*", re.I
+)
+_AGAIN: Final = re.compile(
+    r"""^(?:or\s+)?(?:(?:when(?:ever)?|if)\s+)?(?:(?:the\s+|an?\s+)?(?:users?|you|someone|they)\s+)?
+    (?:(?:asks?|wants?|needs?|mentions?|says?|requests?)\s+)?(?:(?:to|for|about)\s+)?""",
+    re.I | re.X,
+)
+_KEYWORDS: Final = re.compile(
+    r"^\W{0,10}(?:[\w-]+\s+){0,2}(?:keywords?|triggers?|topics?|tags?|terms?)\s*(?:include)?:\s*", re.I
+)
+_ENDS: Final = " .,:;-–—"  # noqa: RUF001 - dashes
+_SHORTEST: Final = 3
+_LONGEST_PHRASE: Final = 400
+_MOST_PHRASES: Final = 60
+_LIST: Final = 4
+_ITEM_WORDS: Final = 6
+
+
+def described_lines(description: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what people ask for according to a description, and what it is not for.
+
+    Returns:
+        Training lines and near-miss negatives, each distinct, in the order of the description.
+    """
+    positive: dict[str, None] = {}
+    negative: dict[str, None] = {}
+    for sentence in _SENTENCE.split(description[:8_192]):
+        meant, _, refused = _parted(sentence)
+        for text, lines in ((meant, positive), (refused, negative)):
+            lines.update(dict.fromkeys(_lines(text)))
+    return tuple(positive)[:_MOST_PHRASES], tuple(line for line in negative if line not in positive)[:_MOST_PHRASES]
+
+
+def _parted(sentence: str) -> tuple[str, str, str]:
+    """Split a sentence into what it is for, the words of denial, and what it is not for."""
+    denial = _NOT.search(sentence)
+    return (sentence[: denial.start()], denial[0], sentence[denial.end() :]) if denial else (sentence, "", "")
+
+
+def _lines(text: str) -> list[str]:
+    text = " ".join(text.split()).strip(_ENDS)
+    if len(text) < _SHORTEST:
+        return []
+    quoted = [next(part for part in match.groups() if part) for match in _QUOTED.finditer(text)]
+    if (words := _KEYWORDS.match(text)) and not quoted:
+        return [word for part in text[words.end() :].split(",") if len(word := part.strip(_ENDS)) >= _SHORTEST]
+    use = _USE.match(text)
+    if use is None:
+        return [text[:_LONGEST_PHRASE], *quoted]
+    if len(quoted) > 1:
+        return quoted
+    parts = [_AGAIN.sub("", part).strip(_ENDS) for part in _ALTERNATIVE.split(text[use.end() :])]
+    return [
+        line for part in parts if len(part) >= _SHORTEST for line in (part[:_LONGEST_PHRASE], *_items(part))
+    ] + quoted
+
+
+def _items(part: str) -> list[str]:
+    """Return the items of a list of at least four, each of two to six words: one word alone is too vague."""
+    items = [re.sub(r"^(?:and|or)\s+", "", item.strip()) for item in part.split(",")]
+    if len(items) < _LIST or any(len(item.split()) > _ITEM_WORDS for item in items):
+        return []
+    return [item for item in items if len(item.split()) > 1]
+
+
+_MOST_QUERIES: Final = 2_000
+_LONGEST_QUERY: Final = 1_000
 
 
 def queries_of(text: str) -> tuple[tuple[EvalQuery, ...], str]:
-    """The distinct queries of a file's text, and what was left out (the end of a sentence; empty where nothing was)."""
+    """Return the distinct queries of a file's text, and what was left out (the end of a sentence; may be empty)."""
     try:
         entries: Any = json.loads(text)
     except (ValueError, RecursionError):
-        return (), "it is no JSON and was left out."
+        return (), "it is not JSON and was left out."
     if isinstance(entries, dict):
         entries = next(iter(value for value in cast("dict[str, Any]", entries).values() if _is_list(value)), None)
     listed = cast("list[Any]", entries) if _is_list(entries) else list[Any]()
-    queries = dict.fromkeys(query for entry in listed[:_MOST] if (query := _query(entry)) is not None)
+    queries = dict.fromkeys(query for entry in listed[:_MOST_QUERIES] if (query := _query(entry)) is not None)
     left_out = len(listed) - len(queries)
     return tuple(queries), f"{left_out} of {len(listed)} entries were left out." if left_out else ""
 
@@ -55,60 +146,11 @@ def _query(entry: Any) -> EvalQuery | None:
     if not isinstance(query, str) or not isinstance(should, bool):
         return None
     text = " ".join(query.replace("\0", "").encode("utf-8", "replace").decode().split())
-    return EvalQuery(text, should) if 0 < len(text) <= _LONGEST else None
+    return EvalQuery(text, should) if 0 < len(text) <= _LONGEST_QUERY else None
 
 
-LONGEST_VALUE: Final = 4_000
-
-
-def text_of(fields: Mapping[str, Value], key: str) -> str:
-    """The text of a key; a list's texts with blanks between them."""
-    value = fields.get(key, "")
-    if isinstance(value, list):
-        return " ".join(part for part in value if isinstance(part, str)).strip()
-    return value.strip() if isinstance(value, str) else ""
-
-
-def listed(value: Value) -> list[str]:
-    """The texts of a list; a single text is a list of one."""
-    if isinstance(value, str):
-        return [value]
-    return [part for part in value if isinstance(part, str)] if isinstance(value, list) else []
-
-
-def metadata_of(fields: Mapping[str, Value]) -> tuple[dict[str, str], list[str]]:
-    """Keys and texts of `metadata`, and what was left out, one sentence each."""
-    given = fields.get("metadata", "")
-    if not isinstance(given, dict):
-        return {}, ["Its metadata is no list of keys and values and was left out."] if given else []
-    metadata: dict[str, str] = {}
-    mended: list[str] = []
-    for key, value in given.items():
-        if isinstance(value, str):
-            metadata[key] = value[:LONGEST_VALUE]
-        elif isinstance(value, list) and all(isinstance(part, str) for part in value):
-            metadata[key] = ", ".join(cast("list[str]", value))[:LONGEST_VALUE]
-        else:
-            mended.append(f"Its metadata '{name_of(key)}' is no text and was left out.")
-    return metadata, mended
-
-
-def tools_of(value: Value) -> tuple[str, ...]:
-    """Tools by name; blanks and commas part them, but not inside brackets: `Bash(git add:*)` is one."""
-    if not isinstance(value, str):
-        return tuple(listed(value))
-    tools, depth = [""], 0
-    for character in value:
-        depth = max(0, depth + {"(": 1, ")": -1}.get(character, 0))
-        if depth == 0 and (character.isspace() or character == ","):
-            tools.append("")
-        else:
-            tools[-1] += character
-    return tuple(dict.fromkeys(tool for tool in tools if tool))
-
-
-Reading: TypeAlias = tuple[Pack, tuple[PackProblem, ...]]
-"""A pack, and what had to be mended in reading it."""
+ReadPack: TypeAlias = tuple[Pack, tuple[PackProblem, ...]]
+"""A pack, and what was corrected in reading it."""
 
 RULES: Final = "SKILL.md"
 EXAMPLES: Final = "examples.txt"
@@ -123,7 +165,7 @@ _KEPT_DESCRIPTION: Final = 8_192
 _MOST_LINES: Final = 10_000
 _LONGEST_LINE: Final = 1_000
 _SCANNED: Final = 2 << 20
-"""Octets of the texts beside the rules that the scanner reads: a second or two of work."""
+"""Bytes of the texts beside the rules that the scanner reads: a second or two of work."""
 _ALL_FILES: Final = frozenset({"*", "**", "**/*"})
 _GLOBS: Final = ("globs", "applyto", "paths")
 _SIGNS: Final = re.compile(r"[-_/.]+")
@@ -131,8 +173,8 @@ _YES: Final = frozenset({"true", "yes", "on", "1"})
 
 
 @dataclass(slots=True)
-class _Reading:
-    """A pack while it is read: what it is read from, and what had to be mended."""
+class _PackDraft:
+    """A pack while it is read: its source, and what was corrected."""
 
     path: Path
     form: Form
@@ -140,7 +182,7 @@ class _Reading:
     mended: list[str] = field(default_factory=list[str])
 
     def text(self, name: str) -> str:
-        """A file's text; empty where there is none."""
+        """Return a file's text; empty if it does not exist."""
         octets = self.contents.texts.get(name)
         if octets is None:
             if any(file.path == name for file in self.contents.files):
@@ -152,7 +194,7 @@ class _Reading:
         return text
 
     def lines(self, name: str) -> tuple[str, ...]:
-        """The distinct lines of a file of training lines."""
+        """Return the distinct lines of a file of training lines."""
         lines = [" ".join(line.split()) for line in self.text(name).split("\n")]
         kept = [line for line in lines if line and not line.startswith("#")]
         if cut := sum(len(line) > _LONGEST_LINE for line in kept):
@@ -163,23 +205,23 @@ class _Reading:
         return tuple(distinct)[:_MOST_LINES]
 
 
-def read_pack(path: Path, origin: Origin, *, label: str = "", before: Reading | None = None) -> Reading:
+def read_pack(path: Path, origin: Origin, *, label: str = "", before: ReadPack | None = None) -> ReadPack:
     """Read a folder with a `SKILL.md`, an `.mdc` file or an `*.instructions.md` file.
 
     Args:
         path: The folder or file.
         origin: Where it was found.
-        label: What a rule file is called where its own name does not tell enough, such as `backend/style`.
-        before: What was read here last; it is given back where no octet has changed.
+        label: The name of a rule file whose own name is not distinct enough, such as `backend/style`.
+        before: The former result for this path; it is returned if no byte has changed.
 
     Returns:
-        The pack, and what had to be mended.
+        The pack, and what was corrected.
 
     Raises:
         InvalidInput: It cannot be used: unreadable, too large, or without any text.
     """
     path = path.resolve()
-    reading = _Reading(path, *_opened(path))
+    reading = _PackDraft(path, *_opened(path))
     if before is not None and not reading.contents.refused and before[0].digest == digest_of(reading.contents.files):
         return before
     pack = _skill(reading, origin) if path.is_dir() else _rule_file(reading, origin, label or path.name)
@@ -188,7 +230,7 @@ def read_pack(path: Path, origin: Origin, *, label: str = "", before: Reading | 
 
 
 def is_rule_file(name: str) -> bool:
-    """Whether a file of this name is a rule of Cursor or Copilot."""
+    """Return whether a file of this name is a rule of Cursor or Copilot."""
     return name.endswith((CURSOR, COPILOT)) and not name.startswith(".")
 
 
@@ -204,7 +246,7 @@ def _opened(path: Path) -> tuple[Form, Contents]:
     return ("cursor" if path.name.endswith(CURSOR) else "copilot"), read_file(path)
 
 
-def _skill(reading: _Reading, origin: Origin) -> Pack:
+def _skill(reading: _PackDraft, origin: Origin) -> Pack:
     matter = split(reading.text(_rules_name(reading)))
     reading.mended += matter.mended
     if not matter.present:
@@ -240,14 +282,14 @@ def _skill(reading: _Reading, origin: Origin) -> Pack:
     )
 
 
-def _rule_file(reading: _Reading, origin: Origin, label: str) -> Pack:
+def _rule_file(reading: _PackDraft, origin: Origin, label: str) -> Pack:
     matter = split(reading.text(reading.path.name), quietly=True)
     reading.mended += matter.mended
     if not matter.body:
         raise InvalidInput("It holds no rules.", hint="Write them below the front matter.")
     stem = label.removesuffix(CURSOR).removesuffix(COPILOT)
     given = " ".join(text_of(matter.fields, "description").split())[:_KEPT_DESCRIPTION]
-    examples, refused = lines_of(given)
+    examples, refused = described_lines(given)
     globs = globs_of([glob for key in _GLOBS for glob in listed(matter.fields.get(key, ""))])
     everywhere = reading.form == "copilot" and not _ALL_FILES.isdisjoint(globs)
     description = given or _heading(matter.body) or stem
@@ -268,8 +310,8 @@ def _rule_file(reading: _Reading, origin: Origin, label: str) -> Pack:
     )
 
 
-def _rules_name(reading: _Reading) -> str:
-    """The name of the file of rules: `SKILL.md`, or nearly."""
+def _rules_name(reading: _PackDraft) -> str:
+    """Return the name of the file of rules: `SKILL.md`, or nearly."""
     names = {file.path for file in reading.contents.files}
     if RULES in names:
         if RULES not in reading.contents.texts:
@@ -286,7 +328,7 @@ def _rules_name(reading: _Reading) -> str:
     return near[0]
 
 
-def _skill_name(reading: _Reading, fields: Mapping[str, Value]) -> str:
+def _skill_name(reading: _PackDraft, fields: Mapping[str, Value]) -> str:
     folder, given = reading.path.name, text_of(fields, "name")
     if not given:
         reading.mended.append(f"It has no name; '{name_of(folder)}', by its folder, is used.")
@@ -299,7 +341,7 @@ def _skill_name(reading: _Reading, fields: Mapping[str, Value]) -> str:
     return name
 
 
-def _description(reading: _Reading, fields: Mapping[str, Value], body: str) -> str:
+def _description(reading: _PackDraft, fields: Mapping[str, Value], body: str) -> str:
     description = " ".join(text_of(fields, "description").split())
     if not description:
         description = _heading(body)
@@ -313,7 +355,7 @@ def _description(reading: _Reading, fields: Mapping[str, Value], body: str) -> s
     return description[:_KEPT_DESCRIPTION]
 
 
-def _compatibility(reading: _Reading, fields: Mapping[str, Value]) -> str:
+def _compatibility(reading: _PackDraft, fields: Mapping[str, Value]) -> str:
     text = text_of(fields, "compatibility")
     if len(text) > LONGEST_COMPATIBILITY:
         reading.mended.append(f"Its compatibility has more than {LONGEST_COMPATIBILITY} characters.")
@@ -321,13 +363,13 @@ def _compatibility(reading: _Reading, fields: Mapping[str, Value]) -> str:
 
 
 def _heading(body: str) -> str:
-    """The first heading and the first paragraph of a text, for want of a description."""
+    """Return the first heading and the first paragraph of a text, in place of a description."""
     blocks = [" ".join(block.split()) for block in body[:20_000].split("\n\n") if block.strip()]
     words = [block.lstrip("# ") for block in blocks if not block.startswith(("```", "|", "<!--", "---"))]
     return ". ".join(words[:2])[:LONGEST_DESCRIPTION].strip()
 
 
-def _evals(reading: _Reading) -> tuple[EvalQuery, ...]:
+def _evals(reading: _PackDraft) -> tuple[EvalQuery, ...]:
     text = reading.text(EVALS)
     queries, mended = queries_of(text) if text else ((), "")
     if mended:
@@ -336,15 +378,15 @@ def _evals(reading: _Reading) -> tuple[EvalQuery, ...]:
 
 
 def _training(description: str, evals: tuple[EvalQuery, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Lines and negatives of a skill that brings none: by its description and its evaluation queries."""
-    positive, negative = lines_of(description)
+    """Return lines and negatives of a skill without own lines: from its description and its evaluation queries."""
+    positive, negative = described_lines(description)
     asked = [query.query for query in evals if query.should_trigger]
     not_asked = [query.query for query in evals if not query.should_trigger]
     return tuple(dict.fromkeys((*positive, *asked))), tuple(dict.fromkeys((*negative, *not_asked)))
 
 
-def _scanned(reading: _Reading, rules: str, description: str, metadata: Mapping[str, str]) -> tuple[Finding, ...]:
-    """What the scanner says of every text of the pack that may reach a model."""
+def _scanned(reading: _PackDraft, rules: str, description: str, metadata: Mapping[str, str]) -> tuple[Finding, ...]:
+    """Scan every text of the pack that may reach a model."""
     texts = {"/description": description, "/rules": rules, **{f"/metadata/{key}": metadata[key] for key in metadata}}
     texts["/files"] = "\n".join(_SIGNS.sub(" ", file.path) for file in reading.contents.files)
     own = {RULES.lower(), EXAMPLES, NOT_EXAMPLES, reading.path.name.lower()}

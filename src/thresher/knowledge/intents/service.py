@@ -1,7 +1,7 @@
 """The verbs of the intents kind; every face calls these, with the same names and arguments.
 
-Invariant: besides the embedding an answer waits for nothing, neither for a fit nor for its log row; a pack that is not
-in use decides nothing. What the owner of this machine and its projects have in their folders, nobody else sees.
+Invariant: apart from the embedding an answer waits for nothing, neither a fit nor its log row; a pack that is not in
+use decides nothing. Only the owner of this machine sees the packs in their folders and projects.
 """
 
 from __future__ import annotations
@@ -25,17 +25,19 @@ from thresher.core import (
 )
 from thresher.embedding import Encoder
 from thresher.knowledge.intents import queries
-from thresher.knowledge.intents.decider import Decider
-from thresher.knowledge.intents.fitting_store import Fits
-from thresher.knowledge.intents.journal import DecisionLog
+from thresher.knowledge.intents.decider import Decider, routing_request
+from thresher.knowledge.intents.decision_log import (
+    LIFE_SECONDS,
+    DecisionLog,
+    IntentStatistics,
+    measure,
+    purge,
+    session_of,
+)
+from thresher.knowledge.intents.discovery import Sources
 from thresher.knowledge.intents.models import Decision, IntentInfo, Pack, PackProblem, Packs, RouterState
-from thresher.knowledge.intents.question import ask
-from thresher.knowledge.intents.sessions import LIFE_SECONDS, session_of
-from thresher.knowledge.intents.shelf import Shelf
-from thresher.knowledge.intents.sources import Sources
-from thresher.knowledge.intents.statistics import IntentStatistics, measure, purge
-from thresher.knowledge.intents.training import lines_of, negatives_of
-from thresher.knowledge.intents.views import RELOAD_SECONDS, Views
+from thresher.knowledge.intents.training import Fits, lines_of, negatives_of
+from thresher.knowledge.intents.views import RELOAD_SECONDS, PackCache, Views
 from thresher.store import Database, SecretBox, clean, run_retrying
 
 
@@ -43,12 +45,12 @@ class IntentService:
     """Packs, and the choice of the right rules for a message. One per process.
 
     Args:
-        database: Where fits, thresholds, approvals and the log are.
+        database: The database of fits, thresholds, approvals and the log.
         encoder: Embeds lines and messages.
         secrets: Its key makes the hashes of messages.
         settings: How long logs are kept, and whether they hold texts.
         sources: Where packs come from, apart from projects.
-        owner: Whose the packs of this machine's user and projects are.
+        owner: The caller that owns the packs of this machine's user and projects.
     """
 
     def __init__(
@@ -62,8 +64,8 @@ class IntentService:
     ) -> None:
         self._database = database
         self._settings = settings
-        self._shelf = Shelf(sources)
-        self._views = Views(database, self._shelf, owner)
+        self._cache = PackCache(sources)
+        self._views = Views(database, self._cache, owner)
         self._fits = Fits(database, encoder)
         self._log = DecisionLog(database, secrets, settings)
         self._decider = Decider(encoder, self._views, self._fits, self._log)
@@ -78,20 +80,20 @@ class IntentService:
         queries: Sequence[str] | str = (),
         files: Sequence[str] = (),
     ) -> Decision:
-        """Say which rules a message needs: the intents that matched, and the best others.
+        """Return which rules a message needs: the intents that matched, and the best others.
 
         Args:
-            caller: Who asks.
-            message: The person's words; may be empty where there are queries.
+            caller: The tenant and user whose packs are considered.
+            message: The person's words; may be empty if there are queries.
             history: The person's turns before, oldest first: "now the same for products" inherits.
             queries: What the calling model wants to do, one task each.
             files: Paths that the message is about; some packs apply by file.
 
         Raises:
             InvalidInput: An argument is out of bounds.
-            StoreUnavailable: The database does not answer, and nothing is known of the caller's packs yet.
+            StoreUnavailable: The database does not answer, and the caller's packs are not known yet.
         """
-        return await self._decider.decide(caller, ask(message, history, queries, files))
+        return await self._decider.decide(caller, routing_request(message, history, queries, files))
 
     async def explain(
         self,
@@ -104,20 +106,20 @@ class IntentService:
     ) -> Decision:
         """The same with the scores of all intents, each with its best line; nothing is recorded.
 
-        Waits for the router where it is being fitted. Arguments and errors as for `route`.
+        Waits for the router if it is being fitted. Arguments and errors as for `route`.
         """
-        return await self._decider.decide(caller, ask(message, history, queries, files), explain=True)
+        return await self._decider.decide(caller, routing_request(message, history, queries, files), explain=True)
 
     async def prepare(self, caller: Caller) -> None:
-        """See to it that the caller's router is at hand: read it, or fit it; its failure shows in decisions."""
+        """Load or fit the caller's router; a failure shows in decisions."""
         view = await self._views.current(caller)
-        await self._fits.wait(caller.tenant, view.lesson)
+        await self._fits.wait(caller.tenant, view.training_set)
 
     async def router(self, caller: Caller) -> RouterState:
-        """What the router that decides for the caller rests on, once the fit that may be under way is done."""
+        """Return the state of the caller's router, after waiting for a fit in progress."""
         view = await self._views.current(caller)
-        trained = await self._fits.wait(caller.tenant, view.lesson)
-        training = view.lesson.training
+        trained = await self._fits.wait(caller.tenant, view.training_set)
+        training = view.training_set.training
         return RouterState(
             intents=len(training.intents),
             lines=len(training.lines),
@@ -126,46 +128,46 @@ class IntentService:
             stored=trained is not None and trained.stored,
             embedded=trained.embedded if trained is not None else 0,
             fit_ms=trained.fit_ms if trained is not None else 0.0,
-            problem=self._fits.problem(view.lesson),
+            problem=self._fits.problem(view.training_set),
         )
 
     async def packs(self, caller: Caller) -> Packs:
-        """The packs that the caller sees, used and not, with what is wrong."""
+        """Return the packs that the caller sees, used and not, with their problems."""
         packs = (await self._views.current(caller)).packs
         reported = tuple(problem for pack in packs.active if (problem := self._reports.get(pack.digest)) is not None)
         return replace(packs, problems=(*packs.problems, *reported)) if reported else packs
 
     async def pack(self, caller: Caller, name: str) -> Pack:
-        """An active pack by name.
+        """Return an active pack by name.
 
         Raises:
-            NotFound: There is none; the hint offers near names, or says why one is not used.
+            NotFound: It does not exist; the hint offers near names, or says why one is not used.
         """
         view = await self._views.current(caller)
         if (found := view.by_name.get(name)) is not None:
             return found
         raise _unknown(view.packs, name)
 
-    def follow(self, told: Callable[[Caller, Packs], object]) -> Callable[[], None]:
-        """Have it told, on the event loop, when a caller's packs are first seen and whenever they are others.
+    def follow(self, callback: Callable[[Caller, Packs], object]) -> Callable[[], None]:
+        """Call a function, on the event loop, when a caller's packs are first seen and whenever they change.
 
         Returns:
-            What ends that.
+            The function that ends this.
         """
-        self._views.followers.append(told)
-        return lambda: self._views.followers.remove(told)
+        self._views.followers.append(callback)
+        return lambda: self._views.followers.remove(callback)
 
     def report(self, digest: str, problem: PackProblem | None) -> None:
-        """Note what is wrong with a pack that was read well, such as tools that cannot be loaded; None: nothing is."""
+        """Note a problem of a pack that could be read, such as tools that cannot be loaded; None removes it."""
         if problem is None:
             self._reports.pop(digest, None)
         else:
             self._reports[digest] = problem
 
     async def intents(self, caller: Caller) -> tuple[IntentInfo, ...]:
-        """Every intent in use, by name: how it is taught, and from which score on it matches."""
+        """Return every intent in use, by name, with its training lines and threshold."""
         view = await self._views.current(caller)
-        trained = self._fits.get(caller.tenant, view.lesson)
+        trained = self._fits.get(caller.tenant, view.training_set)
         fitted = trained.fitted.thresholds if trained is not None else dict[str, float]()
         by_hand = view.standing.thresholds
         return tuple(
@@ -182,23 +184,23 @@ class IntentService:
         )
 
     async def thresholds(self, caller: Caller) -> dict[str, float]:
-        """The thresholds set by hand that hold for the caller, by intent; of intents that are gone too."""
+        """Return the thresholds set by hand that apply to the caller, by intent; also of intents that are gone."""
         return dict((await self._views.current(caller)).standing.thresholds)
 
     async def set_threshold(self, caller: Caller, name: str, value: float | None) -> None:
-        """Say from which score on an intent matches: for the tenant, or for the one user that the caller stands for.
+        """Set the least score of an intent that matches: for the tenant, or for the caller's user.
 
         Args:
-            caller: Who says so.
+            caller: The tenant, or the user in it, for whom it is set.
             name: The intent.
-            value: 0 to 1; None lets the fitted one hold again.
+            value: 0 to 1; None restores the fitted one.
 
         Raises:
-            InvalidInput: The value is no probability.
+            InvalidInput: The value is not a probability.
             NotFound: There is no such intent, or, for None, no threshold of it.
         """
         if value is not None and not (math.isfinite(value) and 0 <= value <= 1):
-            raise InvalidInput(f"{value} is no threshold.", hint="Give a probability, 0 to 1.")
+            raise InvalidInput(f"{value} is not a valid threshold.", hint="Give a probability, 0 to 1.")
         view = await self._views.current(caller)
         if value is not None:
             if name not in view.by_name:
@@ -226,10 +228,10 @@ class IntentService:
         Raises:
             NotAllowed: The caller does not own this process.
             NotFound: No pack that needs approval has this name or path.
-            Conflict: The content is another one by now, or the name stands for several packs.
+            Conflict: The content has changed, or several packs have this name.
         """
         self._check_owner(caller)
-        found = _held(await self._looked(caller), pack)
+        found = _held(await self._reloaded(caller), pack)
         if found.digest != digest:
             raise Conflict(
                 f"The pack '{found.name}' has changed since it was looked at.",
@@ -241,7 +243,7 @@ class IntentService:
         return found
 
     async def untrust(self, caller: Caller, pack: str | Path) -> None:
-        """Take the approval of a pack back.
+        """Withdraw the approval of a pack.
 
         Raises:
             NotAllowed: The caller does not own this process.
@@ -257,26 +259,26 @@ class IntentService:
         self._views.changed(caller.tenant.id)
 
     async def reload(self, caller: Caller) -> Packs:
-        """Read the packs again, whatever the file system says of them."""
+        """Read the packs again, even if the file system shows no change."""
         if not self._views.is_reading(caller):
-            self._shelf.forget(caller.project if self._views.owns(caller) else None)
+            self._cache.forget(caller.project if self._views.owns(caller) else None)
         self._views.forget(caller)
         await self._views.current(caller, patience=RELOAD_SECONDS)
         return await self.packs(caller)
 
     def is_reading(self, caller: Caller) -> bool:
-        """Whether the files of the caller's packs are still being read, so that what is known of them is older."""
+        """Return whether the caller's packs are still being read, so that the known ones are older."""
         return self._views.is_reading(caller)
 
     def mark_given(self, caller: Caller, names: Iterable[str]) -> None:
-        """Note that the caller's session has been given the rules of some intents; never waits.
+        """Note that the caller's session was given the rules of some intents; never waits.
 
         Without a connection this counts for every session of the same user and project, for an hour.
         """
         self._log.given(caller, names)
 
     async def was_given(self, caller: Caller, name: str) -> bool:
-        """Whether the caller's session has been given an intent's rules. Known ones are answered from memory."""
+        """Return whether the caller's session was given an intent's rules. Known ones are answered from memory."""
         if self._log.sessions.has(caller, name):
             return True
         session = session_of(caller)
@@ -301,7 +303,7 @@ class IntentService:
         self._log.unread(caller, pack, tool)
 
     async def stats(self, caller: Caller, days: float = 30) -> IntentStatistics:
-        """What the log says of the last days. See `IntentStatistics`.
+        """Return the log's statistics of the last days. See `IntentStatistics`.
 
         Raises:
             InvalidInput: The number of days is out of bounds.
@@ -310,11 +312,11 @@ class IntentService:
         return await measure(self._database, caller, active, days, self._log.lost)
 
     async def purge(self, caller: Caller, older_than: float | None = None) -> int:
-        """Remove old rows of the caller's log of decisions; returns how many.
+        """Remove old rows of the caller's log of decisions; returns their number.
 
         Args:
-            caller: Whose rows.
-            older_than: Their age in days; that of the setting unless told.
+            caller: The tenant, or the user in it, whose rows are removed.
+            older_than: Their age in days; by default that of the setting.
 
         Raises:
             InvalidInput: The age is out of bounds.
@@ -326,12 +328,12 @@ class IntentService:
         await asyncio.gather(self._fits.settle(), self._log.settle())
 
     async def close(self) -> None:
-        """End what runs behind the answers; before the database closes."""
+        """Stop the background work; before the database closes."""
         await self._fits.close()
         await self._log.settle()
 
-    async def _looked(self, caller: Caller) -> Packs:
-        """The packs as they lie on the disk this very moment."""
+    async def _reloaded(self, caller: Caller) -> Packs:
+        """Return the packs as they are on disk now."""
         await self.reload(caller)
         return (await self._views.current(caller)).packs
 
@@ -344,7 +346,7 @@ class IntentService:
 
 
 def _held(packs: Packs, name: str | Path) -> Pack:
-    """The pack that waits for approval under a name or path."""
+    """Return the pack that waits for approval under a name or path."""
     waiting = [inert.pack for inert in packs.inert if inert.reason != "shadowed"]
     found = [pack for pack in waiting if str(pack.path) == str(name)] or [
         pack for pack in waiting if pack.name == str(name)

@@ -52,8 +52,7 @@ class Approvals:
         """Approve or reject definitions that were shown.
 
         An approved one is in use at once. A rejected one stays held, and no one is asked about it again. The tool is
-        free again
-        when its server lists the approved definition, or when a person approves the rejected one after all.
+        free again when its server lists the approved definition, or when a person approves the rejected one after all.
 
         Args:
             caller: The user who decides.

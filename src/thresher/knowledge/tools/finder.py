@@ -361,8 +361,7 @@ def choose(
     """Choose at most `limit` tools.
 
     Core tools inside the server filter are always included (up to the cap of 10, even above `limit`) and take places
-    from
-    the hits; those that the search did not return come last.
+    from the hits; those that the search did not return come last.
     """
     found = _without_duplicates(catalogue, hits, scope)
     always = [tool for tool in catalogue.core if scope is None or tool.row.server_id in scope] if core else []

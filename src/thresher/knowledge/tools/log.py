@@ -2,9 +2,8 @@
 
 Invariant: no answer and no call waits for its row. The text of a message is in a row only if the setting says so,
 without its secrets. Counts are of one tenant; a share is None if there was nothing to count. No transaction of a
-removal
-is long, however much there is to remove; the next run finishes one that was cut off, and two at once (replicas sweep
-independently) only share the work.
+removal is long, however much there is to remove; the next run finishes one that was cut off, and two at once (replicas
+sweep independently) only share the work.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from thresher.knowledge.tools.queries.log import (
     prune_embeddings,
     purge_some_of_all,
 )
-from thresher.store import Database, Journal, age_limit, clean, message_of, period_start, purge_rows, run_retrying
+from thresher.store import Database, LogQueue, age_limit, clean, message_of, period_start, purge_rows, run_retrying
 
 _CLIENTS = 4_096
 """Clients whose last discovery is remembered; the least recently used one is dropped first."""
@@ -51,23 +50,23 @@ class ToolLog:
     def __init__(self, database: Database, catalogues: CatalogueCache, settings: Settings) -> None:
         self._database = database
         self._catalogues = catalogues
-        self._journal: Journal[_PendingDiscovery | Invocation] = Journal(self._write)
+        self._queue: LogQueue[_PendingDiscovery | Invocation] = LogQueue(self._write)
         self._last = LastDiscoveries()
-        self.calls = CallLog(self._journal, self._last, settings)
+        self.calls = CallLog(self._queue, self._last, settings)
 
     @property
     def lost(self) -> int:
         """Rows that this process could not write."""
-        return self._journal.lost
+        return self._queue.lost
 
     def add(self, caller: Caller, catalogue: ToolCatalogue, row: Discovery, chosen: Sequence[FoundTool]) -> None:
         """Log a discovery."""
         self._last.remember(caller, chosen)
-        self._journal.add(caller.tenant, _PendingDiscovery(caller, catalogue, row))
+        self._queue.add(caller.tenant, _PendingDiscovery(caller, catalogue, row))
 
     async def settle(self) -> None:
         """Wait until every row is written, or given up with a warning."""
-        await self._journal.settle()
+        await self._queue.settle()
 
     async def _write(self, tenant: Tenant, rows: Sequence[_PendingDiscovery | Invocation]) -> None:
         asked = [row for row in rows if isinstance(row, _PendingDiscovery)]
@@ -82,9 +81,9 @@ class CallLog:
     """The log of calls of upstream tools."""
 
     def __init__(
-        self, journal: Journal[_PendingDiscovery | Invocation], last: LastDiscoveries, settings: Settings
+        self, queue: LogQueue[_PendingDiscovery | Invocation], last: LastDiscoveries, settings: Settings
     ) -> None:
-        self._journal = journal
+        self._queue = queue
         self._last = last
         self._settings = settings
 
@@ -121,7 +120,7 @@ class CallLog:
             duration_ms=duration_ms,
             rank=None if caller.assisted else self._last.rank(caller, name),
         )
-        self._journal.add(caller.tenant, row)
+        self._queue.add(caller.tenant, row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +134,8 @@ class _OfferedTools:
 class LastDiscoveries:
     """What each client was last offered, so that a call can log its tool's rank in it.
 
-    Connections are told apart by `Caller.client`. Without one (a request without a session) only the user is known,
-    so such
-    a discovery counts for every connection of that user without a later one of its own.
+    Connections are told apart by `Caller.client`. Without one (a request without a session) only the user is known, so
+    such a discovery counts for every connection of that user without a later one of its own.
     """
 
     def __init__(self, clients: int = _CLIENTS) -> None:
@@ -207,10 +205,8 @@ async def prune(database: Database, days: float) -> int:
     """Record which embeddings are unused, and remove those unused for this many days; returns how many.
 
     An embedding is old enough if no index row of any tenant used it at any sweep for as long as logs are kept. Each
-    sweep
-    records since when a vector has been unused, so that neither searching nor indexing pays for a date of last use.
-    A tool
-    that returns within that time is embedded from the cache.
+    sweep records since when a vector has been unused, so that neither searching nor indexing pays for a date of last
+    use. A tool that returns within that time is embedded from the cache.
     """
     moment = age_limit(days)
     return await run_retrying(database, _NOBODY, lambda run: prune_embeddings(run, moment))

@@ -88,9 +88,8 @@ class FindResult:
         held_back: Names of tools that would have been chosen if they were approved.
         selection: `on`; `shadow`: clients see all tools, and the choice is only recorded; `off`: nothing was chosen.
         embedding_generated: Whether the search used an embedding of the question.
-        unchosen: On request, if clients see all tools: those inside the filter that were not chosen, oldest first,
-            up to
-            `UNCHOSEN_CAP`.
+        unchosen: On request, if clients see all tools: those inside the filter that were not chosen, oldest first, up
+            to `UNCHOSEN_CAP`.
         left_out: The number of further ones.
     """
 
@@ -139,8 +138,7 @@ class Resolved:
     Attributes:
         id: The tool's row.
         config: How to reach its server, secrets opened, for this tenant and identity; None for a tool of a local
-            server,
-            which the offering face runs.
+            server, which the offering face runs.
         tool: The approved definition, under the server's own name for it.
         read_only: Whether a trusted server says that the tool changes nothing; otherwise it counts as writing.
         claims: Whether the tool's server says so and is not trusted, so that it counts as writing.

@@ -88,8 +88,7 @@ class ServerRefresher:
         """List servers again, all at once, and index what changed.
 
         A server that cannot be listed, or that lists nothing although it had tools, keeps its last good list and is
-        marked
-        stale; its error is in the answer. What is stored is indexed either way.
+        marked stale; its error is in the answer. What is stored is indexed either way.
 
         Args:
             caller: The tenant and user of the servers.

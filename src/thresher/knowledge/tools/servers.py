@@ -79,16 +79,14 @@ class Servers:
         """Store a server for the caller's user, or for the tenant without one, without connecting to it.
 
         The same configuration again changes nothing. A server that was disabled stays disabled, and one whose
-        statements are
-        guarded stays guarded: only `guard` ends that.
+        statements are guarded stays guarded: only `guard` ends that.
 
         Args:
             caller: The owner.
             config: How to reach it.
             replace: Whether it may replace another configuration of that name.
-            auto_approve: Whether changes of its tools are accepted without approval. By default this and `trusted`
-                stay if
-                the server is still reached in the same way; otherwise they are off, and consents end.
+            auto_approve: Whether changes of its tools are accepted without approval. By default this and `trusted` stay
+                if the server is still reached in the same way; otherwise they are off, and consents end.
             trusted: Whether its claims about its tools are relied on.
 
         Raises:

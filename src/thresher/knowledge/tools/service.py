@@ -16,8 +16,7 @@ from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.approval import Approvals, Consents
 from thresher.knowledge.tools.catalogue import CatalogueCache, NamedTool, ToolCatalogue, is_trusted, relied_on
 from thresher.knowledge.tools.finder import Finder, tool_query
-from thresher.knowledge.tools.indexer import Indexer
-from thresher.knowledge.tools.local_servers import LocalServers, OfferSource
+from thresher.knowledge.tools.indexer import Indexer, LocalServers, OfferSource
 from thresher.knowledge.tools.log import Purged, Statistics, ToolLog, measure, prune, purge
 from thresher.knowledge.tools.models import (
     LOCAL,

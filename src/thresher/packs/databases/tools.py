@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from thresher.audit import Entries
+from thresher.audit import AuditPage
 from thresher.context import Situation
 from thresher.knowledge.databases import Connection
 from thresher.packs import current
@@ -46,7 +46,7 @@ def _added_text(connection: Connection) -> str:
     return connections_text((connection,))
 
 
-def _activity_text(page: Entries) -> str:
+def _activity_text(page: AuditPage) -> str:
     return records_text("statements, newest first", page.entries, page.next)
 
 

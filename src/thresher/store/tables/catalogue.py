@@ -105,12 +105,11 @@ tool = tenant_table(
     ForeignKeyConstraint(["tenant_id", "server_id"], ["server.tenant_id", "server.id"], ondelete="CASCADE"),
 )
 """`enriched` is the text that is embedded, `content_hash` its SHA-256; `definition_hash` is that of the original
-without its server's name; `tokens`: what the definition costs a model that reads it in full;
-`line`: signature and first sentence. `held`: why a person has to approve the tool before it can be used (`changed`,
-`poisoned`), empty when nobody has to; `pending`: the definition that waits for approval, while the others keep the
-last approved one; `findings`: what the scanner says of the newest definition; `approved_hash`: the `definition_hash`
-that a person has approved.
-The schemas are JSON and not JSONB, which would forget the order in which the server names its parameters."""
+without its server's name; `tokens`: what the definition costs a model that reads it in full; `line`: signature and
+first sentence. `held`: why a person has to approve the tool before it can be used (`changed`, `poisoned`), empty
+when nobody has to; `pending`: the definition that waits for approval, while the others keep the last approved one;
+`findings`: what the scanner says of the newest definition; `approved_hash`: the `definition_hash` that a person has
+approved. The schemas are JSON and not JSONB, which would forget the order in which the server names its parameters."""
 
 consent = tenant_table(
     "consent",

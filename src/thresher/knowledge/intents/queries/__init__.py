@@ -1,10 +1,10 @@
 """All SQL of the intents kind.
 
-Invariant: every statement runs inside a transaction of one tenant; the tenant in each WHERE is for the planner, the
+Invariant: every statement runs in a transaction of one tenant; the tenant in each WHERE is for the planner, the
 row-level policy keeps tenants apart even without it.
 """
 
-from thresher.knowledge.intents.queries.log import DecisionRow, Given, SignalRow, write_log
+from thresher.knowledge.intents.queries.log import DecisionRow, RulesGivenRow, SignalRow, write_log
 from thresher.knowledge.intents.queries.pack_state import (
     StandingRow,
     StoredFit,
@@ -21,7 +21,7 @@ from thresher.knowledge.intents.queries.pack_state import (
 
 __all__ = [
     "DecisionRow",
-    "Given",
+    "RulesGivenRow",
     "SignalRow",
     "StandingRow",
     "StoredFit",

@@ -1,6 +1,6 @@
-"""The log of decisions, what calls say of them, and which rules were given.
+"""The log of decisions, signals of calls about them, and the rules that were given.
 
-Invariant: a batch of all three goes in with one statement, in one round trip, and waits for no disk.
+Invariant: a batch of all three is written with one statement, in one round trip, without waiting for the disk.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class SignalRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class RulesGivenRow:
     """A row of `rules_given`."""
 
     at: dt.datetime
@@ -85,7 +85,7 @@ _TYPES: Final = {
 """PostgreSQL's types of the columns that are not text."""
 
 
-def _insert(table: str, record: type[DecisionRow | SignalRow | Given]) -> str:
+def _insert(table: str, record: type[DecisionRow | SignalRow | RulesGivenRow]) -> str:
     columns = ", ".join(record.__slots__)
     values = ", ".join("decode(message_hash, 'hex')" if name == "message_hash" else name for name in record.__slots__)
     typed = ", ".join(f"{name} {_TYPES.get(name, 'text')}" for name in record.__slots__)
@@ -98,7 +98,7 @@ def _insert(table: str, record: type[DecisionRow | SignalRow | Given]) -> str:
 # crash of the server the last ones may be missing.
 _WRITE: Final = f"""
     with decisions as ({_insert("decision", DecisionRow)}), signals as ({_insert("intent_signal", SignalRow)}),
-         given as ({_insert("rules_given", Given)}
+         given as ({_insert("rules_given", RulesGivenRow)}
                    on conflict (tenant_id, owner, client, project, intent) do update set at = excluded.at)
     select set_config('synchronous_commit', 'off', true),
            (select version from collection where tenant_id = %(tenant)s and kind = 'intents')""".encode()  # noqa: S608 - from the names of our own records
@@ -109,9 +109,9 @@ async def write_log(
     tenant: Tenant,
     decisions: Sequence[DecisionRow],
     signals: Sequence[SignalRow],
-    given: Sequence[Given],
+    given: Sequence[RulesGivenRow],
 ) -> int | None:
-    """Write rows of all three; returns the version of what people have decided, or None when the tenant is gone."""
+    """Write rows of all three; returns the version of thresholds and approvals, or None if the tenant is gone."""
     newest = {
         (row.owner, row.client, row.project, row.intent): row for row in given
     }  # a row may be written once in a statement
@@ -128,5 +128,5 @@ async def write_log(
     return rows[0][1] or 0
 
 
-def _rows(records: Sequence[DecisionRow | SignalRow | Given]) -> str:
+def _rows(records: Sequence[DecisionRow | SignalRow | RulesGivenRow]) -> str:
     return json.dumps([{name: getattr(record, name) for name in record.__slots__} for record in records], default=str)

@@ -1,8 +1,10 @@
 """Rows about packs: fitted routers, rules that a session was given, trust and thresholds.
 
-Invariant: every statement runs under the tenant's policy. Every write raises the tenant's count, so that other
-processes see that their copy is out of date. What was given over a connection counts as long as that connection;
-without a known client, for all clients of the caller and project.
+Rules given over a connection count for that connection; those given without a known client, for all clients of the
+caller and project.
+
+Invariant: every statement runs under the tenant's policy. Every write of thresholds and trust increases the tenant's
+version, so that other processes see that their copy is out of date.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _GIVEN: Final = f"""
 
 
 async def given_rules(database: Database, caller: Caller, client: str, project: str, life: float) -> frozenset[str]:
-    """The intents whose rules a caller has been given: over its connection, or otherwise within so many seconds."""
+    """Return the intents whose rules a caller was given: over its connection, or otherwise within so many seconds."""
     values = {"tenant": caller.tenant.id, "owner": caller.user, "client": client, "project": project, "life": life}
     rows = await database.once(caller.tenant, lambda driver: driver.execute(_GIVEN, values, prepare=True))
     return frozenset(rows[0][0])
@@ -55,10 +57,10 @@ _RAISE: Final = text("""
 
 @dataclass(frozen=True, slots=True)
 class StandingRow:
-    """What holds for a caller now.
+    """The thresholds and approvals that apply to a caller.
 
     Attributes:
-        version: The tenant's count of changes.
+        version: The tenant's number of changes.
         thresholds: By intent, those set by hand.
         trusted: By path, the digest that a person approved.
     """
@@ -69,7 +71,7 @@ class StandingRow:
 
 
 async def read_standing(database: Database, caller: Caller) -> StandingRow:
-    """Read it, in one round trip."""
+    """Read thresholds and approvals, in one round trip."""
     values = {"tenant": caller.tenant.id, "owner": caller.user}
     rows = await database.once(caller.tenant, lambda driver: driver.execute(_READ, values, prepare=True))
     return StandingRow(*rows[0])
@@ -86,7 +88,7 @@ async def put_threshold(connection: AsyncConnection, caller: Caller, intent: str
 
 
 async def delete_threshold(connection: AsyncConnection, caller: Caller, intent: str) -> bool:
-    """Let the fitted threshold hold again; False when none was set by this caller."""
+    """Restore the fitted threshold; returns False if this caller had set none."""
     table = intent_threshold.c
     which = table.tenant_id == caller.tenant.id, table.owner.is_not_distinct_from(caller.user), table.intent == intent
     gone = (await connection.execute(delete(intent_threshold).where(*which))).rowcount > 0
@@ -107,7 +109,7 @@ async def put_trust(connection: AsyncConnection, caller: Caller, path: str, dige
 
 
 async def delete_trust(connection: AsyncConnection, caller: Caller, paths: Sequence[str]) -> None:
-    """Take approvals back."""
+    """Delete approvals."""
     table = pack_trust.c
     mine = table.tenant_id == caller.tenant.id, table.owner.is_not_distinct_from(caller.user)
     await connection.execute(delete(pack_trust).where(*mine, table.path.in_(paths)))
@@ -120,7 +122,7 @@ async def _raise_version(connection: AsyncConnection, caller: Caller) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StoredFit:
-    """A fit as it lies in the database.
+    """A fit in the database.
 
     Attributes:
         packed: The router.
@@ -132,7 +134,7 @@ class StoredFit:
 
 
 async def read_fit(connection: AsyncConnection, tenant: Tenant, digest: bytes) -> StoredFit | None:
-    """The tenant's fit of that content; None when it has none."""
+    """Return the tenant's fit of that content; None without one."""
     columns = intent_fit.c.packed, intent_fit.c.fit_ms
     which = intent_fit.c.tenant_id == tenant.id, intent_fit.c.digest == digest
     row = (await connection.execute(select(*columns).where(*which))).first()
@@ -140,7 +142,7 @@ async def read_fit(connection: AsyncConnection, tenant: Tenant, digest: bytes) -
 
 
 async def touch_fit(connection: AsyncConnection, tenant: Tenant, digest: bytes) -> bool:
-    """Note that a fit is in use; False when the tenant has none of that content."""
+    """Record that a fit is in use; returns False if the tenant has none of that content."""
     which = intent_fit.c.tenant_id == tenant.id, intent_fit.c.digest == digest
     return (await connection.execute(update(intent_fit).where(*which).values(used_at=func.now()))).rowcount > 0
 
@@ -148,7 +150,7 @@ async def touch_fit(connection: AsyncConnection, tenant: Tenant, digest: bytes) 
 async def put_fit(
     connection: AsyncConnection, tenant: Tenant, digest: bytes, model: str, hashes: Sequence[bytes], fit: StoredFit
 ) -> None:
-    """Keep a fit, in the place of one of the same content."""
+    """Store a fit; it replaces one of the same content."""
     row = insert(intent_fit).values(
         tenant_id=tenant.id,
         digest=digest,

@@ -1,8 +1,7 @@
-"""Counts over the log of decisions, and the removal of its old rows.
+"""Counts over the log of decisions.
 
-Invariant: each statement reads a period of one tenant, by the index on tenant and time where the period is the smaller
-part; a caller that stands for one user sees and removes that user's rows alone. Rows of
-the assistant count nowhere.
+Invariant: each statement reads a period of one tenant, by the index on tenant and time if the period is the smaller
+part; a caller with a user sees only that user's rows. Rows of the assistant count nowhere.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _MOST: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class DecisionCounts:
-    """Decisions of a period, in total and by what became of them; the times are null when there are none."""
+    """Decisions of a period, in total and by outcome; the times are null without any."""
 
     total: int
     passed: int
@@ -42,7 +41,7 @@ class DecisionCounts:
 
 @dataclass(frozen=True, slots=True)
 class IntentCount:
-    """How often an intent matched, and how surely on average."""
+    """How often an intent matched, and its mean score."""
 
     intent: str
     count: int
@@ -55,7 +54,7 @@ class UnsureMessage:
 
     Attributes:
         message_hash: Its keyed hash, in hex: equal for equal messages of one tenant.
-        message: Its text, where texts are logged.
+        message: Its text, if texts are logged.
         count: How often it came.
         confidence: The least confidence.
         intents: The best intents of the last time, matched or not.
@@ -70,11 +69,11 @@ class UnsureMessage:
 
 @dataclass(frozen=True, slots=True)
 class SignalCount:
-    """How often calls spoke against decisions.
+    """How often calls contradicted decisions.
 
     Attributes:
         kind: `other`: a tool of another pack was called next; `missed`: the message had passed through; `unread`: the
-            session had not been given the pack's rules, and got them in place of the call.
+            session had not been given the pack's rules, and got them instead of the call.
         decided: The intents that had been decided.
         pack: The called tool's pack.
         count: How often.
@@ -90,7 +89,7 @@ _PERIOD: Final = (
     "tenant_id = :tenant and at >= :since and (cast(:owner as text) is null or owner = :owner)"
     f" and client not like '{ASSISTANT}%'"
 )
-"""What the assistant does for `ask` is no choice of a client: it searches everywhere for every question."""
+"""The assistant's decisions for `ask` are not choices of a client: it searches everywhere for every question."""
 
 _DECISIONS: Final = text(f"""
     select total, passed, unsure, clarified, degraded, cached, several, head, prototype, words,
@@ -133,23 +132,23 @@ _SIGNALS: Final = text(f"""
 
 
 async def decision_counts(connection: AsyncConnection, caller: Caller, since: dt.datetime) -> DecisionCounts:
-    """Decisions since a moment."""
+    """Count decisions since a moment."""
     row = (await connection.execute(_DECISIONS, period(caller, since))).one()
     return DecisionCounts(**row._mapping)  # pyright: ignore[reportPrivateUsage] - the library's documented name
 
 
 async def intent_counts(connection: AsyncConnection, caller: Caller, since: dt.datetime) -> list[IntentCount]:
-    """How often each intent matched since a moment, the commonest first."""
+    """Count how often each intent matched since a moment, the most frequent first."""
     return [IntentCount(*row) for row in await connection.execute(_INTENTS, period(caller, since))]
 
 
 async def unsure_messages(connection: AsyncConnection, caller: Caller, since: dt.datetime) -> list[UnsureMessage]:
-    """Messages of low confidence since a moment, the commonest first."""
+    """Return messages of low confidence since a moment, the most frequent first."""
     rows = await connection.execute(_UNSURE, period(caller, since))
     return [UnsureMessage(row[0], row[1], row[2], row[3], tuple(row[4].split())) for row in rows]
 
 
 async def signal_counts(connection: AsyncConnection, caller: Caller, since: dt.datetime) -> list[SignalCount]:
-    """What calls said of decisions since a moment, the commonest first."""
+    """Count signals of calls since a moment, the most frequent first."""
     rows = await connection.execute(_SIGNALS, period(caller, since))
     return [SignalCount(row[0], tuple(row[1].split()), row[2], row[3]) for row in rows]

@@ -1,4 +1,4 @@
-"""The router: which intents a message asks for, from fitted arrays alone.
+"""The router: which intents a message asks for, computed from fitted arrays only.
 
 Invariant: pure; no model, no database, no clock.
 """

@@ -1,6 +1,7 @@
-"""A fitted router: the arrays that scoring needs, and their form on disk.
+"""A fitted router: the arrays of scoring, their stored form, and the scores of texts.
 
-Invariant: frozen; unpacking what was packed gives the same scores, bit by bit; no pickle.
+Invariant: frozen; unpacking a packed router gives the same scores, bit by bit; no pickle. A text's scores depend on no
+other text beside it.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
@@ -16,14 +17,82 @@ import numpy as np
 
 from thresher.core import InvalidInput
 from thresher.embedding import Matrix
-from thresher.knowledge.intents.router.calibration import Calibration
+from thresher.knowledge.intents.router.calibration import Calibration, hits_of
 from thresher.knowledge.intents.router.head import Head
-from thresher.knowledge.intents.router.keywords import Keywords, keywords_of
-from thresher.knowledge.intents.router.records import Floats
-from thresher.knowledge.intents.router.similarity import Groups
+from thresher.knowledge.intents.router.lexicon import Keywords, keywords_of
+from thresher.knowledge.intents.router.records import Bools, Floats, TextScores
+from thresher.knowledge.intents.router.similarity import Groups, everyday_level, neighbours
+
+LIKELY = 6
+"""How many intents of a text, most likely first, are compared line by line if there are many."""
+ALL = 8
+"""Up to so many intents are all compared line by line."""
+_BATCH = 256
+
+
+def score(fitted: Fitted, vectors: Matrix, texts: Sequence[str], *, thorough: bool = False) -> TextScores:
+    """Score texts.
+
+    Args:
+        fitted: The router.
+        vectors: float32 (texts, dimension), rows of length 1, embedded with the model's query prefix.
+        texts: The texts themselves, for keywords.
+        thorough: Compare with the lines of every intent, however many there are; without it, if there are more than
+            `ALL`, only the `LIKELY` ones of each text have a similarity and a nearest line.
+    """
+    if not len(texts) or not fitted.intents:
+        return _empty(len(texts), len(fitted.intents))
+    parts = [
+        _scored(fitted, vectors[start : start + _BATCH], texts[start : start + _BATCH], thorough=thorough)
+        for start in range(0, len(texts), _BATCH)
+    ]
+    return parts[0] if len(parts) == 1 else _joined(parts)
+
+
+def likely(head: Floats, most: int = LIKELY) -> Bools:
+    """Return which intents of each text are worth comparing line by line; bool (texts, intents)."""
+    if head.shape[1] <= ALL:
+        return np.ones(head.shape, np.bool_)
+    wanted = np.zeros(head.shape, np.bool_)
+    np.put_along_axis(wanted, np.argpartition(-head, most, axis=1)[:, :most], values=True, axis=1)
+    return wanted
+
+
+def _scored(fitted: Fitted, vectors: Matrix, texts: Sequence[str], *, thorough: bool) -> TextScores:
+    calibration = fitted.calibration
+    head = fitted.head.log_probabilities(vectors)
+    held = tuple(fitted.lookup.found(text) for text in texts)
+    hits = hits_of(held, len(fitted.intents)) if any(held) else 0.0
+    wanted = np.ones(head.shape, np.bool_) if thorough else likely(head) | (np.asarray(hits) > 0)
+    found = neighbours(fitted.lines, fitted.misses, everyday_level(fitted.everyday, vectors), vectors, wanted)
+    probability = np.exp(calibration.which(head, found.density, hits))
+    similarity = np.where(wanted, calibration.whether(found.contrast, hits), np.float32(0))
+    return TextScores(probability, probability * similarity, similarity, found.nearest, held)
+
+
+def _empty(texts: int, intents: int) -> TextScores:
+    blank = np.zeros((texts, intents), np.float32)
+    return TextScores(
+        blank,
+        blank,
+        blank,
+        np.full((texts, intents), -1, np.int32),
+        tuple(dict[int, tuple[str, ...]]() for _ in range(texts)),
+    )
+
+
+def _joined(parts: Sequence[TextScores]) -> TextScores:
+    return TextScores(
+        np.concatenate([part.probability for part in parts]),
+        np.concatenate([part.score for part in parts]),
+        np.concatenate([part.similarity for part in parts]),
+        np.concatenate([part.nearest for part in parts]),
+        tuple(held for part in parts for held in part.keywords),
+    )
+
 
 EDITION: Final = 5
-"""Names the form of a fit and the way to it; a stored one of another edition is fitted anew."""
+"""The version of the stored form and of fitting; a stored fit of another one is fitted again."""
 
 Basis: TypeAlias = Literal["head", "prototype"]
 
@@ -34,15 +103,15 @@ class Fitted:
 
     Attributes:
         intents: Names, in the order of all columns.
-        basis: `head`, or `prototype` where the lines are too few to fit one.
-        head: Which intent.
-        lines: The training lines by intent, of half precision, so that what is stored is what is used.
+        basis: `head`, or `prototype` if the lines are too few to fit one.
+        head: The linear head: which intent.
+        lines: The training lines by intent, in half precision, so that stored and used values are equal.
         misses: The near misses by intent.
         everyday: Everyday messages.
-        calibration: What the figures mean.
+        calibration: From values to probabilities.
         limits: float32 (intents,), the least score that matches.
         keywords: Names of things in each intent's domain.
-        lookup: The same, ready to be looked up; made from `keywords`.
+        lookup: The same, prepared for lookup.
         thresholds: The limits by name, 0 to 1.
     """
 
@@ -64,13 +133,13 @@ class Fitted:
         object.__setattr__(self, "thresholds", limits)
 
     def packed(self) -> bytes:
-        """The fit as bytes, for `unpacked`."""
+        """Return the fit as bytes, for `unpacked`."""
         told = {
             "edition": EDITION,
             "intents": self.intents,
             "basis": self.basis,
             "keywords": self.keywords,
-            "calibration": self.calibration.told(),
+            "calibration": self.calibration.numbers(),
         }
         buffer = io.BytesIO()
         np.savez(
@@ -90,10 +159,10 @@ class Fitted:
 
 
 def unpacked(data: bytes) -> Fitted:
-    """A fit from its bytes.
+    """Return a fit from its bytes.
 
     Raises:
-        InvalidInput: They are of another edition, or no fit.
+        InvalidInput: They are of another edition, or not a fit.
     """
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:

@@ -1,4 +1,4 @@
-"""Fits a router: the head, what its figures mean, and the thresholds, from lines held out of it in turn.
+"""Fits a router: the head, its calibration, and the thresholds, from lines that are held out in turn.
 
 Invariant: pure; a line is never judged by a fit that has seen it.
 """
@@ -12,15 +12,19 @@ from typing import Final
 import numpy as np
 
 from thresher.embedding import Matrix
-from thresher.knowledge.intents.router.calibration import hits_of, spread_of
-from thresher.knowledge.intents.router.everyday import EVERYDAY
-from thresher.knowledge.intents.router.fitted import Basis, Fitted
+from thresher.knowledge.intents.router.calibration import (
+    HeldOutTexts,
+    calibrated,
+    hits_of,
+    limits_of,
+    sides_of,
+    spread_of,
+)
+from thresher.knowledge.intents.router.fitted import Basis, Fitted, likely
 from thresher.knowledge.intents.router.head import Head, fit_head
-from thresher.knowledge.intents.router.keywords import keywords_of
-from thresher.knowledge.intents.router.records import Bools, Floats, Numbers, Training, Vectors
-from thresher.knowledge.intents.router.scoring import likely
+from thresher.knowledge.intents.router.lexicon import keywords_of
+from thresher.knowledge.intents.router.records import EVERYDAY, Bools, Floats, Numbers, Training, Vectors
 from thresher.knowledge.intents.router.similarity import Groups, everyday_level, grouped, neighbours
-from thresher.knowledge.intents.router.thresholds import Judged, calibrated, limits_of, sides_of
 
 FOLDS: Final = 5
 MANY: Final = 3_000
@@ -29,12 +33,12 @@ FALSE_ALARMS: Final = 0.05
 _FEW: Final = 20
 _USUAL: Final = 0.6
 _SPREAD: Final = 0.05
-"""Without everyday messages: what the packaged model gives about them, their level not taken off."""
+"""Without everyday messages: the packaged model's values for them, without subtracting their level."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Set:
-    """What one fit works on: vectors as they are stored, and labels."""
+    """The input of one fit: vectors in stored precision, and labels."""
 
     intents: int
     lines: Matrix
@@ -45,11 +49,11 @@ class _Set:
 
     @property
     def everyday_labels(self) -> Numbers:
-        """Those of everyday messages among texts that are judged."""
+        """Labels of everyday messages among judged texts."""
         return -np.ones(len(self.everyday), np.int32)
 
     def without(self, lines: Bools, misses: Bools) -> _Set:
-        """The set without some lines and near misses."""
+        """Return the set without some lines and near misses."""
         return _Set(
             self.intents,
             self.lines[~lines],
@@ -62,7 +66,7 @@ class _Set:
 
 @dataclass(frozen=True, slots=True)
 class _Hits:
-    """How many keywords of each intent the texts hold: float32 (texts, intents) for each kind."""
+    """Keywords of each intent in the texts: float32 (texts, intents) for each kind."""
 
     lines: Floats
     misses: Floats
@@ -80,7 +84,7 @@ class _Parts:
 
 @dataclass(frozen=True, slots=True)
 class _Fold:
-    """Lines and near misses held out, as bool of all, and the fit without them."""
+    """The held-out lines and near misses, as bool of all, and the fit without them."""
 
     lines: Bools
     misses: Bools
@@ -93,7 +97,7 @@ def fit(training: Training, vectors: Vectors, *, false_alarms: float = FALSE_ALA
     Args:
         training: Lines, near misses and keywords; an intent may have one line, and there may be one intent, or none.
         vectors: Their embeddings, and those of `EVERYDAY`.
-        false_alarms: The share of other messages that may match, 0 to 1, as judged by lines held out.
+        false_alarms: The share of other messages that may match, 0 to 1, as judged by held-out lines.
     """
     whole = _stored(training, vectors)
     folds = [_Fold(lines, misses, _parts(whole.without(lines, misses))) for lines, misses in _folds(whole)]
@@ -115,7 +119,7 @@ def fit(training: Training, vectors: Vectors, *, false_alarms: float = FALSE_ALA
 
 
 def _stored(training: Training, vectors: Vectors) -> _Set:
-    """The vectors at the precision in which they are stored, so that a fit read back gives the same scores."""
+    """Return the vectors in stored precision, so that a fit read back gives the same scores."""
     dimension = vectors.lines.shape[1] if len(vectors.lines) else 0
     return _Set(
         len(training.intents),
@@ -154,7 +158,7 @@ def _basis(given: _Set) -> Basis:
 
 
 def _usual(given: _Set, parts: _Parts) -> tuple[Floats, Floats]:
-    """Median and spread of the contrast of everyday messages with every intent, each left out of its own level."""
+    """Return median and spread of everyday messages' contrast with every intent, each left out of its own level."""
     if len(given.everyday) < _FEW or not given.intents:
         return np.full(given.intents, _USUAL, np.float32), np.full(given.intents, _SPREAD, np.float32)
     level = everyday_level(given.everyday, given.everyday, itself=True)
@@ -163,7 +167,7 @@ def _usual(given: _Set, parts: _Parts) -> tuple[Floats, Floats]:
 
 
 def _hits(training: Training, given: _Set) -> _Hits:
-    """Keywords in all texts that are judged."""
+    """Count keywords in all judged texts."""
     lookup, texts = keywords_of(training.keywords), EVERYDAY[: len(given.everyday)]
     lines, misses, everyday = (
         hits_of([lookup.found(text) for text in kind], given.intents)
@@ -172,8 +176,8 @@ def _hits(training: Training, given: _Set) -> _Hits:
     return _Hits(lines, misses, everyday)
 
 
-def _judged(given: _Set, parts: _Parts, folds: Sequence[_Fold], hits: _Hits) -> Judged:
-    """Every line held out in turn, and everyday messages, as a fit without them sees them."""
+def _judged(given: _Set, parts: _Parts, folds: Sequence[_Fold], hits: _Hits) -> HeldOutTexts:
+    """Judge every line by a fit without it, and everyday messages."""
     level = everyday_level(given.everyday, given.everyday, itself=True)
     seen = [_seen(parts, given.everyday, level, given.everyday_labels, hits.everyday)]
     for fold in folds:
@@ -181,11 +185,11 @@ def _judged(given: _Set, parts: _Parts, folds: Sequence[_Fold], hits: _Hits) -> 
         labels = np.concatenate([given.labels[fold.lines], -2 - given.miss_labels[fold.misses]]).astype(np.int32)
         held = np.vstack([hits.lines[fold.lines], hits.misses[fold.misses]])
         seen.append(_seen(fold.parts, texts, everyday_level(given.everyday, texts), labels, held))
-    return Judged.joined(seen)
+    return HeldOutTexts.joined(seen)
 
 
 def _folds(given: _Set) -> Iterator[tuple[Bools, Bools]]:
-    """Which lines and near misses each fold holds out; the only line of an intent never is."""
+    """Yield which lines and near misses each fold holds out; the only line of an intent never is."""
     turn = _turns(given.labels, given.intents)
     alone = np.bincount(given.labels, minlength=given.intents)[given.labels] < 2
     miss_turn = np.arange(len(given.misses)) % FOLDS
@@ -196,7 +200,7 @@ def _folds(given: _Set) -> Iterator[tuple[Bools, Bools]]:
 
 
 def _turns(labels: Numbers, intents: int) -> Numbers:
-    """The fold of each line: the lines of one intent are dealt out in order."""
+    """Return the fold of each line: the lines of one intent are dealt out in order."""
     turns = np.zeros(len(labels), np.int32)
     for intent in range(intents):
         places = np.flatnonzero(labels == intent)
@@ -204,11 +208,11 @@ def _turns(labels: Numbers, intents: int) -> Numbers:
     return turns
 
 
-def _seen(parts: _Parts, texts: Matrix, level: Floats, labels: Numbers, hits: Floats) -> Judged:
+def _seen(parts: _Parts, texts: Matrix, level: Floats, labels: Numbers, hits: Floats) -> HeldOutTexts:
     head = parts.head.log_probabilities(texts)
     wanted = likely(head)
     rows = np.flatnonzero(labels != -1)
     named = np.where(labels < -1, -2 - labels, labels)
     wanted[rows, named[rows]] = True
     found = neighbours(parts.lines, parts.misses, level, texts, wanted)
-    return Judged(labels, head, found.density, found.contrast, hits)
+    return HeldOutTexts(labels, head, found.density, found.contrast, hits)

@@ -32,8 +32,8 @@ class Head:
     """Which intent, given that it is one.
 
     Attributes:
-        centre: float32 (dimension,), taken off every vector: embeddings share a large common part, and the fit needs a
-            third of the steps without it.
+        centre: float32 (dimension,), subtracted from every vector: embeddings share a large common part, and the fit
+            needs a third of the steps without it.
         weights: float32 (dimension, intents).
         bias: float32 (intents,).
     """
@@ -43,12 +43,12 @@ class Head:
     bias: Floats
 
     def log_probabilities(self, vectors: Matrix) -> Floats:
-        """The logarithms of the head's probabilities, float32 (texts, intents)."""
+        """Return the logarithms of the head's probabilities, float32 (texts, intents)."""
         return log_softmax((vectors - self.centre) @ self.weights + self.bias)
 
 
 def log_softmax(values: NDArray[np.floating[Any]]) -> Floats:
-    """Rows of logarithms of probabilities, float32 (n, k), from any finite rows."""
+    """Return rows of logarithms of probabilities, float32 (n, k), from any finite rows."""
     shifted = values - values.max(axis=1, keepdims=True, initial=-np.inf)
     return (shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))).astype(np.float32)
 
@@ -59,8 +59,8 @@ def fit_head(
     """Fit the head.
 
     All lines of an intent weigh the same together, so that a pack with many lines does not outvote the others. The
-    ridge follows the number of lines that such weights are worth (Kish's effective sample size), which is their number
-    where all intents have as many: where a few have nearly all lines, the rest are not learnt by heart.
+    ridge follows the effective number of lines of such weights (Kish's effective sample size), which is their number if
+    all intents have equally many: if a few have nearly all lines, the rest is not overfitted.
 
     Args:
         vectors: float32 (lines, dimension), rows of length 1; at least one.
@@ -79,13 +79,13 @@ def fit_head(
 
 
 def evenly(labels: Numbers) -> Floats:
-    """Weights that sum to 1, float32 (lines,): the lines of each intent weigh the same together."""
+    """Return weights that sum to 1, float32 (lines,): the lines of each intent weigh the same together."""
     weights = 1.0 / np.bincount(labels)[labels]
     return (weights / weights.sum()).astype(np.float32)
 
 
 def _begin(start: Head | None, centre: Floats, intents: int) -> Floats:
-    """Weights and bias to begin with, moved to another centre."""
+    """Return weights and bias to begin with, moved to another centre."""
     if start is None:
         return np.zeros((len(centre) + 1, intents), np.float32)
     bias = start.bias + (centre - start.centre) @ start.weights
@@ -93,7 +93,7 @@ def _begin(start: Head | None, centre: Floats, intents: int) -> Floats:
 
 
 def _loss(inputs: Floats, labels: Numbers, weights: Floats, ridge: float) -> _Slope:
-    """Weighted mean cross-entropy with a ridge on all but the last row, and its gradient."""
+    """Return the weighted mean cross-entropy, with a ridge on all but the last row, and its gradient, as a function."""
     rows = np.arange(len(labels))
     shrunk = np.full((inputs.shape[1], 1), ridge, np.float32)
     shrunk[-1] = 0.0
@@ -113,7 +113,7 @@ def _loss(inputs: Floats, labels: Numbers, weights: Floats, ridge: float) -> _Sl
 
 
 def _descend(slope: _Slope, solution: Floats) -> Floats:
-    """L-BFGS (Nocedal, 1980) with backtracking; ends when a step gains less than a millionth of the loss."""
+    """Minimise by L-BFGS (Nocedal, 1980) with backtracking, until a step gains less than a millionth of the loss."""
     loss, gradient = slope(solution)
     pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=_MEMORY)
     for _ in range(_STEPS):

@@ -1,6 +1,8 @@
-"""The way without vectors: keywords, and BM25 over the training lines.
+"""Routing without vectors: keywords, and BM25 over the training lines.
 
-Invariant: pure; a lexicon needs no model, so that it is there before any embedding is.
+Words are compared as the index compares them: case, plural and camelCase make no difference.
+
+Invariant: pure; a lexicon needs no model, so it exists before any embedding does.
 """
 
 from __future__ import annotations
@@ -8,22 +10,64 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from thresher.knowledge.intents.router.calibration import hits_of, sigmoid
-from thresher.knowledge.intents.router.everyday import EVERYDAY
-from thresher.knowledge.intents.router.keywords import Keywords, keywords_of
-from thresher.knowledge.intents.router.records import Floats, Numbers, TextScores, Training
+from thresher.knowledge.intents.router.records import EVERYDAY, Floats, Numbers, TextScores, Training
 from thresher.search import query_terms, terms
+
+Phrase: TypeAlias = tuple[str, ...]
+_LONGEST = 6
+"""Terms of the longest keyword that is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keywords:
+    """Keywords prepared for lookup.
+
+    Attributes:
+        owners: Index terms of a keyword to the intents that have it, each with the keyword as written.
+        longest: Terms of the longest.
+    """
+
+    owners: Mapping[Phrase, tuple[tuple[int, str], ...]] = field(
+        default_factory=dict[Phrase, "tuple[tuple[int, str], ...]"]
+    )
+    longest: int = 0
+
+    def found(self, text: str) -> dict[int, tuple[str, ...]]:
+        """Return, by intent index, the keywords that a text holds, in the text's order."""
+        if not self.owners:
+            return {}
+        words = terms(text)
+        held: dict[int, list[str]] = {}
+        for start in range(len(words)):
+            for stop in range(start + 1, min(start + self.longest, len(words)) + 1):
+                for intent, keyword in self.owners.get(tuple(words[start:stop]), ()):
+                    if keyword not in held.setdefault(intent, []):
+                        held[intent].append(keyword)
+        return {intent: tuple(found) for intent, found in held.items()}
+
+
+def keywords_of(by_intent: Sequence[Sequence[str]]) -> Keywords:
+    """Prepare the keywords of all intents; those of stop words only, or longer than six terms, are left out."""
+    owners: dict[Phrase, list[tuple[int, str]]] = {}
+    for intent, words in enumerate(by_intent):
+        for word in dict.fromkeys(words):
+            phrase = tuple(terms(word))
+            if 0 < len(phrase) <= _LONGEST:
+                owners.setdefault(phrase, []).append((intent, word))
+    return Keywords({phrase: tuple(named) for phrase, named in owners.items()}, max(map(len, owners), default=0))
+
 
 THRESHOLD: Final = 0.5
 """The least score that matches, for every intent."""
 _SLOPE: Final = 9.0
 _MIDDLE: Final = 0.45
-"""Chosen on the training and validation parts of CLINC150, as packs of its topics: of 150 lines each it keeps 6 in 10
+"""Chosen on the training and validation parts of CLINC150, as packs of its topics: with 150 lines each it keeps 6 in 10
 messages and lets 3 in 100 foreign ones pass; words alone cannot do much better."""
 _KEYWORD: Final = 0.25
 
@@ -35,12 +79,12 @@ class Lexicon:
     Attributes:
         intents: Names, in the order of all columns.
         labels: int32 (lines + near misses,), each line's intent, then the intent that each near miss is not.
-        lines: How many of these are lines.
+        lines: Number of lines among these.
         postings: For each term the lines and near misses that hold it, int32 (n,).
-        weights: Inverse document frequency of each term, everyday messages counted in.
+        weights: Inverse document frequency of each term, everyday messages included.
         unknown: That of a term that no line holds.
-        lengths: float32 (lines + near misses,), what the terms of each weigh together.
-        keywords: Ready to be looked up.
+        lengths: float32 (lines + near misses,), the sum of the weights of each line's terms.
+        keywords: Prepared for lookup.
     """
 
     intents: tuple[str, ...]
@@ -59,7 +103,7 @@ class Lexicon:
 
 
 def lexicon_of(training: Training) -> Lexicon:
-    """Read the words of a training; 15,000 lines take less than a second."""
+    """Return the words of a training; 15,000 lines take less than a second."""
     lines = [set(terms(line)) for line in (*training.lines, *training.negatives)]
     counts = Counter(term for line in lines for term in line)
     counts.update(term for line in EVERYDAY for term in set(terms(line)))
@@ -84,13 +128,12 @@ def lexicon_of(training: Training) -> Lexicon:
 def score_words(lexicon: Lexicon, texts: Sequence[str]) -> TextScores:
     """Score texts by their words.
 
-    A line's score is the weight of the terms that it shares with the text, as a share of what the text and the line
-    weigh (the mean of both shares). What a near miss has above the best line is taken off, and a keyword of the intent
-    adds.
+    A line's score is the weight of the terms that it shares with the text, as the mean of its shares of the text's and
+    of the line's weight. What a near miss has above the best line is subtracted, and a keyword of the intent adds.
 
     Args:
         lexicon: Of the training.
-        texts: What was asked.
+        texts: The texts to score.
 
     Returns:
         `similarity` is 0 throughout: there is none without vectors.
@@ -116,7 +159,7 @@ def score_words(lexicon: Lexicon, texts: Sequence[str]) -> TextScores:
 
 
 def _shares(lexicon: Lexicon, text: str) -> Floats:
-    """What each line shares with a text, float32 (lines,), 0 to 1."""
+    """Return what each line shares with a text, float32 (lines,), 0 to 1."""
     shared = np.zeros(len(lexicon.labels), np.float32)
     whole = 0.0
     for term in query_terms(text):

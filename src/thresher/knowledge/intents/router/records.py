@@ -1,4 +1,4 @@
-"""What the router works on: training lines in, a fitted router, and the scores of texts out.
+"""The router's input and output: training lines, everyday messages, and the scores of texts.
 
 Invariant: values only; arrays are read-only once made.
 """
@@ -6,7 +6,8 @@ Invariant: values only; arrays are read-only once made.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from pathlib import Path
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,14 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 
 def read_lines(text: str) -> tuple[str, ...]:
-    """The lines of a text file, trimmed and distinct; blank ones and those that begin with # are left out."""
+    """Return the lines of a text file, trimmed and distinct, without blank ones and those that begin with #."""
     lines = (line.strip() for line in text.splitlines())
     return tuple(dict.fromkeys(line for line in lines if line and not line.startswith("#")))
+
+
+EVERYDAY: Final = read_lines(Path(__file__).with_name("everyday.txt").read_text(encoding="utf-8"))
+"""Messages that want none of a team's rules - small talk, questions about the world, writing, programming in general -
+against which the probability of "any intent" is measured. They are embedded like training lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +59,13 @@ def _nothing() -> Matrix:
 class Vectors:
     """The embeddings of a `Training`, each text with the model's query prefix; rows of length 1.
 
-    Messages are embedded with that prefix as well: then the search for tools and the router share the embedding of a
-    message, and the head loses nothing by it (decision 0012).
+    Messages are embedded with that prefix too: so the search for tools and the router share the embedding of a message,
+    and the head loses nothing by it (decision 0012).
 
     Attributes:
         lines: float32 (lines, dimension).
         negatives: float32 (negatives, dimension).
-        background: float32 (n, dimension), of `everyday.EVERYDAY`; without it thresholds rest on the lines alone.
+        background: float32 (n, dimension), of `EVERYDAY`; without it thresholds rest on the lines only.
     """
 
     lines: Matrix
@@ -69,13 +75,13 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class TextScores:
-    """What the fitted router says of some texts.
+    """The fitted router's results for some texts.
 
     Attributes:
         probability: float32 (texts, intents), the head's: which intent, given that it is one. Rows sum to 1.
         score: float32 (texts, intents), calibrated probability that the text asks for the intent at all.
         similarity: float32 (texts, intents), fitted similarity, 0 to 1.
-        nearest: int32 (texts, intents), index of the nearest training line of each intent; -1 where it has none.
+        nearest: int32 (texts, intents), index of the nearest training line of each intent; -1 without one.
         keywords: For each text, intent index to the keywords of it that the text holds.
     """
 

@@ -1,11 +1,11 @@
-"""The fitted similarity: how near a text lies to an intent's lines, measured against everyday messages.
+"""The fitted similarity: how near a text is to an intent's lines, compared with everyday messages.
 
-The similarity to a group of lines is the cosine to their mean, each weighed by exp(sharpness * cosine): near 0 it is
-the prototype, far up the nearest line, and between them it follows packs that hold several topics. From that to the
-intent's lines a share of that to everyday messages is taken off, and what near misses have above those (decision 0012
-has the figures).
+The similarity to a group of lines is the cosine to their mean, each weighted by exp(sharpness * cosine): near 0 it is
+the prototype, far up the nearest line, and between them it follows packs that hold several topics. From the similarity
+to the intent's lines a share of that to everyday messages is subtracted, and what near misses have above those
+(decision 0012 has the figures).
 
-Invariant: pure; a line is never compared with itself when the caller says where it stands.
+Invariant: pure; a line is never compared with itself if the caller says where it is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EVERYDAY_SHARPNESS: Final = 10.0
 EVERYDAY_SHARE: Final = 0.4
 NEAR_MISS_SHARE: Final = 0.6
 NEIGHBOUR_SHARPNESS: Final = 80.0
-"""Of the nearest lines beside the head: almost the nearest alone."""
+"""Sharpness of the nearest lines beside the head: almost the nearest only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,11 @@ def grouped(rows: Matrix, labels: Numbers, groups: int) -> Groups:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """What the lines of each intent say of some texts.
+    """The comparison of some texts with the lines of each intent.
 
     Attributes:
         contrast: float32 (texts, intents), the similarity of the module's docstring.
-        nearest: int32 (texts, intents), the nearest line's place in the training; -1 where it was not looked for.
+        nearest: int32 (texts, intents), the nearest line's index in the training; -1 if it was not looked for.
         density: float32 (texts, intents), sum of exp(sharpness * (cosine - 1)) over the intent's lines, divided by the
             root of their number.
     """
@@ -75,7 +75,7 @@ class Neighbours:
 
 
 def kernel_cosine(cosines: Floats, rows: Matrix, vectors: Matrix, sharpness: float) -> Floats:
-    """Cosine of each vector to its own weighted mean of the rows.
+    """Return the cosine of each vector to its own weighted mean of the rows.
 
     Args:
         cosines: float32 (texts, rows), of `vectors` and `rows`; -inf leaves a row out.
@@ -93,7 +93,7 @@ def kernel_cosine(cosines: Floats, rows: Matrix, vectors: Matrix, sharpness: flo
 
 
 def everyday_level(everyday: Matrix, vectors: Matrix, *, itself: bool = False) -> Floats:
-    """Similarity to everyday messages, float32 (texts,); 0 without any.
+    """Return the similarity to everyday messages, float32 (texts,); 0 without any.
 
     Args:
         everyday: float32 (n, dimension).
@@ -116,7 +116,7 @@ def neighbours(lines: Groups, misses: Groups, level: Floats, vectors: Matrix, wa
         misses: The near misses by intent.
         level: float32 (texts,), similarity to everyday messages.
         vectors: float32 (texts, dimension).
-        wanted: bool (texts, intents), what is worth knowing; the rest gets a contrast of -1.
+        wanted: bool (texts, intents), which pairs to compare; the rest gets a contrast of -1.
     """
     shape = wanted.shape
     found = Neighbours(np.full(shape, -1.0, np.float32), np.full(shape, -1, np.int32), np.zeros(shape, np.float32))
@@ -138,7 +138,7 @@ def neighbours(lines: Groups, misses: Groups, level: Floats, vectors: Matrix, wa
 
 
 def _missed(misses: Groups, intent: int, level: Floats, vectors: Matrix, texts: NDArray[np.intp]) -> Floats | float:
-    """What near misses of an intent have above everyday messages, times its share."""
+    """Return what near misses of an intent have above everyday messages, times its share."""
     rows = misses.of(intent)
     if not len(rows):
         return 0.0

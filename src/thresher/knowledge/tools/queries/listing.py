@@ -107,8 +107,7 @@ async def _standings(
     """What is stored of a server's tools.
 
     A stored hash only saves reading the definition: if it differs from the listed one, the running code compares the
-    two
-    definitions, so that another way of hashing changes no tool.
+    two definitions, so that another way of hashing changes no tool.
     """
     columns = (tool.c.id, tool.c.name, tool.c.definition_hash, tool.c.approved_hash, tool.c.held)
     query = select(*columns, tool.c.pending.op("->>")("hash").label("pending"))

@@ -2,8 +2,7 @@
 
 Invariant: one statement writes a batch of both, in one round trip, and waits for no disk. Each count reads a period of
 one tenant, by the index on tenant and time if the period is the smaller part; a caller that is one user sees and
-removes
-only that user's rows.
+removes only that user's rows.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The SQL of servers, the sign-ins at them, and the marks of what the index holds of them.
 
 Invariant: every change of what a snapshot shows also raises the version (`raise_version`). A server is written under
-its
-owner, so that no user's server replaces the tenant's, or another user's. A mark exists only between a finished write of
-the index and the beginning of the next one.
+its owner, so that no user's server replaces the tenant's, or another user's. A mark exists only between a finished
+write of the index and the beginning of the next one.
 """
 
 from __future__ import annotations

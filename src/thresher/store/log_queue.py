@@ -1,8 +1,8 @@
-"""Carries log rows to the database in batches, behind the answers that they tell of.
+"""Writes log rows to the database in batches, without delaying the answers that they are about.
 
-Invariant: giving a row to the journal never waits and never fails. What waits to be written is bounded: of rows that
-the database does not take in time the oldest go, and how many did is counted and said. A user sees and removes only
-their own rows, a caller without a user all of the tenant's.
+Invariant: adding a row never waits and never fails. The queue is bounded: if the database does not take rows in time,
+the oldest are dropped, counted and reported. A user sees and removes only their own rows, a caller without a user all
+rows of the tenant.
 """
 
 from __future__ import annotations
@@ -23,40 +23,42 @@ from thresher.core import Caller, InvalidInput, Tenant, ThresherError, event
 from thresher.store.engine import Database, run_retrying
 
 LONGEST_DAYS: Final = 36_500
-"""Far beyond any log; a longer time has no date."""
+"""Longer than any log; a longer time has no date."""
 PURGED_AT_ONCE: Final = 20_000
-"""Rows that one transaction removes: some 100 ms."""
+"""Rows removed in one transaction: about 100 ms."""
 
 
 def period_start(days: float) -> dt.datetime:
-    """When a period began that ends now.
+    """Return the start of a period that ends now.
 
     Raises:
         InvalidInput: Its length is out of bounds.
     """
     if not 0 < days <= LONGEST_DAYS:
-        raise InvalidInput(f"{days:g} days is no period.", hint=f"Give more than 0 and at most {LONGEST_DAYS} days.")
+        raise InvalidInput(
+            f"{days:g} days is not a valid period.", hint=f"Give more than 0 and at most {LONGEST_DAYS} days."
+        )
     return dt.datetime.now(dt.UTC) - dt.timedelta(days=days)
 
 
 def age_limit(days: float) -> dt.datetime:
-    """The moment at which rows of an age were written.
+    """Return the moment that lies an age ago.
 
     Raises:
         InvalidInput: The age is out of bounds.
     """
     if not 0 <= days <= LONGEST_DAYS:
-        raise InvalidInput(f"{days:g} days is no age of log rows.", hint=f"Give 0 to {LONGEST_DAYS} days.")
+        raise InvalidInput(f"{days:g} days is not a valid age of log rows.", hint=f"Give 0 to {LONGEST_DAYS} days.")
     return dt.datetime.now(dt.UTC) - dt.timedelta(days=days)
 
 
 def period(caller: Caller, since: dt.datetime) -> dict[str, object]:
-    """The values that the statements about a caller's rows bind."""
+    """Return the parameters of statements about a caller's rows."""
     return {"tenant": caller.tenant.id, "owner": caller.user, "since": since}
 
 
 async def purge_rows(database: Database, caller: Caller, tables: Sequence[str], moment: dt.datetime) -> int:
-    """Remove a caller's rows of some log tables up to a moment, many at once; returns how many there were."""
+    """Remove a caller's rows from log tables up to a moment, in batches; returns their number."""
     removed = 0
     while some := await run_retrying(
         database, caller.tenant, lambda connection: _purge_some(connection, caller, tables, moment)
@@ -75,7 +77,7 @@ _PURGE: Final = f"""
       select ctid from {{0}}
       where tenant_id = :tenant and at <= :before and (cast(:owner as text) is null or owner = :owner)
       limit {PURGED_AT_ONCE} for update skip locked))"""  # noqa: S608 - our own code names tables, all values are bound
-"""By place: planned by key while the server believes a log empty, it would compare each row to each."""
+"""By position: planned by key while the server believes the log empty, it would compare every pair of rows."""
 
 
 logger = logging.getLogger("thresher.store")
@@ -83,27 +85,27 @@ logger = logging.getLogger("thresher.store")
 Row = TypeVar("Row")
 
 PAUSE_SECONDS = 0.1
-"""How long a row waits for others: far below the time for which a snapshot of the catalogue counts as fresh."""
+"""How long a row waits for others: much less than a snapshot of the catalogue counts as fresh."""
 BATCH = 500
-"""Rows in one statement; so many do not wait for others."""
+"""Rows in one statement; a full batch does not wait."""
 MOST = 10_000
-"""Rows that wait at most: minutes of a hung database, and some 10 MB."""
+"""Most rows that wait: minutes of an unresponsive database, about 10 MB."""
 PATIENCE_SECONDS = 5.0
-"""How long one batch may take before it counts as not written."""
+"""Seconds after which a batch counts as not written."""
 _BACKOFFS = 6
 """How often the pause doubles while the database does not answer: up to 6.4 seconds."""
 
 
-class Journal(Generic[Row]):
-    """A bounded queue of rows of many tenants, and the one task that empties it.
+class LogQueue(Generic[Row]):
+    """A bounded queue of log rows of many tenants, and the task that empties it.
 
-    The task lives for as long as there are rows. A batch whose fate is unknown, since the connection was lost on the
-    way, is written again: a row may then be there twice.
+    The task runs as long as there are rows. A batch whose outcome is unknown because the connection was lost is written
+    again, so a row may be stored twice.
 
     Args:
         write: Writes rows of one tenant in one statement.
-        most: Rows that wait at most.
-        patience: Seconds that one batch may take.
+        most: Most rows that wait.
+        patience: Time limit of one batch, in seconds.
     """
 
     def __init__(
@@ -134,7 +136,7 @@ class Journal(Generic[Row]):
         return self._lost
 
     def add(self, tenant: Tenant, row: Row) -> None:
-        """Have a row written soon."""
+        """Add a row, to be written soon."""
         self._rows.append((tenant, row))
         self._added += 1
         self._bound()
@@ -143,7 +145,7 @@ class Journal(Generic[Row]):
         self._work()
 
     async def settle(self) -> None:
-        """Wait until every row given so far is written; what the database does not take now is given up."""
+        """Wait until every row added so far is written or, if the database does not take it now, dropped."""
         wanted = self._added
         self._settling += 1
         try:
@@ -155,7 +157,7 @@ class Journal(Generic[Row]):
 
     def _work(self) -> None:
         if self._task is None:
-            # Without the trace of whoever happens to be first: the rows of a batch have many.
+            # Without the trace of the first caller: the rows of a batch have many.
             self._task = asyncio.create_task(self._empty(), context=contextvars.Context())
             self._task.add_done_callback(self._ended)
 
@@ -168,7 +170,7 @@ class Journal(Generic[Row]):
             self._next_round()
 
     async def _ripen(self) -> None:
-        """Wait until a batch is full, its time has come, or somebody waits for it."""
+        """Wait until a batch is full, its pause is over, or `settle` was called."""
         if not self._settling and (len(self._rows) < BATCH or self._failures):
             pause = PAUSE_SECONDS * 2 ** min(self._failures, _BACKOFFS)
             with suppress(TimeoutError):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from thresher.knowledge.intents.models import Decision
-from thresher.knowledge.intents.router.deciding import decide
+from thresher.knowledge.intents.router.decision import decide
 from thresher.knowledge.intents.router.pieces import pieces_of
 from thresher.knowledge.intents.router.records import TextScores
 

@@ -1,8 +1,8 @@
-"""Weighs every way to cut a request, and takes the set of intents that the ways agree on most.
+"""Weighs every way to cut a request into tasks, and takes the set of intents that most ways agree on.
 
-A way to cut weighs the odds of its joints times what the router makes of its pieces: a task is explained well by one
+A way to cut weighs the odds of its joints times the router's view of its pieces: a task is explained well by one
 intent, a broken-off end ("thursday morning", "tell me why") by none. The weights of the ways that lead to the same set
-of intents add up; the heaviest set is chosen, and its share of the whole says how surely. The form is a log-linear
+of intents add up; the heaviest set is chosen, and its share of the whole is its certainty. The form is a log-linear
 model over segmentations (Sarawagi and Cohen, Semi-Markov conditional random fields, 2004) that is trained on sets, the
 segmentation unseen; `benchmarks/cut_weights.py` fits the weights on joined lines of public sets.
 
@@ -19,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from thresher.knowledge.intents.router.pieces import Request
+from thresher.knowledge.intents.router.pieces import RequestSpans
 from thresher.knowledge.intents.router.records import TextScores
 
 EVIDENCE: Final[dict[str, float]] = {
@@ -29,53 +29,53 @@ EVIDENCE: Final[dict[str, float]] = {
     "unmatched": -1.21,
     "repeated": 0.11,
 }
-"""What the router's view of a cut weighs: the logarithms of how surely it says which intent each piece asks for and
-whether it does at all; the logarithm of what the uncut request gives to each intent found; the number of pieces that
-ask for nothing, and of those whose intent another has already."""
+"""Weights of the router's view of a cut: the logarithms of how surely it says which intent each piece asks for and
+whether it asks at all; the logarithm of what the uncut request gives to each intent found; the number of pieces that
+ask for nothing, and of those whose intent another piece has already."""
 COMPANY: Final = 0.25
 """Share of its threshold that a piece must reach beside one that reaches its own."""
 DIVIDED: Final = 0.5
-"""Share of its threshold that the best intent of an uncut message must reach where all intents together reach it: then
-it asks for one of them, and only which is in doubt."""
+"""Share of its threshold that the best intent of an uncut message must reach if all intents together reach it: then the
+message asks for one of them, and only which one is in doubt."""
 _LEAST: Final = 1e-4
 _LEAST_ECHO: Final = 1e-3
 """Smaller values weigh the same."""
 NOTHING: Final = -1
-"""In place of an intent where a text asks for none."""
+"""Stands for an intent if a text asks for none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """The scores of a message's texts, the thresholds of the intents, and which of those were set by hand."""
+    """The scores of a message's texts, the thresholds of the intents, and which of these were set by hand."""
 
     scores: TextScores
     thresholds: tuple[float, ...]
     by_hand: frozenset[int] = frozenset()
 
     def best(self, text: int) -> int:
-        """The intent that fits a text best."""
+        """Return the intent that fits a text best."""
         return int(np.argmax(self.scores.score[text]))
 
     def score(self, text: int, intent: int) -> float:
-        """The calibrated probability that a text asks for an intent."""
+        """Return the calibrated probability that a text asks for an intent."""
         return float(self.scores.score[text, intent])
 
     def match(self, text: int, share: float = 1.0) -> int:
-        """The intent that a text asks for, or `NOTHING`; of a threshold not set by hand a share may be enough."""
+        """Return the intent that a text asks for, or `NOTHING`; a share of a fitted threshold may be enough."""
         best = self.best(text)
         least = self.thresholds[best] * (1.0 if best in self.by_hand else share)
         return best if self.score(text, best) >= least else NOTHING
 
     def _divided(self, text: int) -> int:
-        """The best intent where the text surely asks for one, if not surely for that one."""
+        """Return the best intent if the text surely asks for one, though not surely for that one."""
         together = float(self.scores.score[text].sum())
         return self.match(text, DIVIDED) if together >= self.thresholds[self.best(text)] else NOTHING
 
     def matches(self, texts: Sequence[int]) -> list[int]:
-        """The intents that the pieces of one message ask for.
+        """Return the intents that the pieces of one message ask for.
 
-        Beside a piece that reaches its threshold the others need only a share of theirs: who asks for one thing of ours
-        more probably asks for another.
+        Beside a piece that reaches its threshold the others need only a share of theirs: a message that asks for one
+        known task more probably asks for another.
         """
         if len(texts) == 1 and self.match(texts[0]) == NOTHING:
             return [self._divided(texts[0])]
@@ -91,9 +91,9 @@ class Cut:
 
     Attributes:
         texts: Its pieces, in order.
-        intents: What they ask for.
+        intents: The intents they ask for.
         joints: Indices of the joints where it is cut.
-        evidence: What the router makes of it, in the order of `EVIDENCE`.
+        evidence: The router's view of it, in the order of `EVIDENCE`.
         weight: Logarithm of its weight.
     """
 
@@ -105,15 +105,15 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """How surely the router says which intent a piece asks for, and whether it does: two logarithms."""
+class _PieceEvidence:
+    """How surely the router says which intent a piece asks for, and whether it asks at all: two logarithms."""
 
     which: float
     whether: float
 
 
-def chosen_cut(judge: Judge, request: Request) -> tuple[Cut, float]:
-    """The heaviest cut of the heaviest set of intents, and that set's share of all weight, 0 to 1."""
+def chosen_cut(judge: Judge, request: RequestSpans) -> tuple[Cut, float]:
+    """Return the heaviest cut of the heaviest set of intents, and that set's share of all weight, 0 to 1."""
     cuts = list(ways_to_cut(judge, request))
     if not cuts:
         return Cut(), 1.0
@@ -126,8 +126,8 @@ def chosen_cut(judge: Judge, request: Request) -> tuple[Cut, float]:
     return best, weights[chosen] / sum(weights.values())
 
 
-def ways_to_cut(judge: Judge, request: Request) -> Iterator[Cut]:
-    """Every way to cut a request at its joints; the first leaves it whole."""
+def ways_to_cut(judge: Judge, request: RequestSpans) -> Iterator[Cut]:
+    """Yield every way to cut a request at its joints; the first leaves it whole."""
     if not request.spans:
         return
     at = {(span.first, span.stop): span.text for span in request.spans}
@@ -145,14 +145,14 @@ def ways_to_cut(judge: Judge, request: Request) -> Iterator[Cut]:
         yield Cut(texts, intents, joints, evidence, sum(odds[joint] for joint in joints) + weighed)
 
 
-def _seen(judge: Judge, text: int) -> _Seen:
+def _seen(judge: Judge, text: int) -> _PieceEvidence:
     scores = judge.scores
     whether = float(scores.similarity[text, judge.best(text)])
-    return _Seen(_log(float(scores.probability[text].max())), _log(whether))
+    return _PieceEvidence(_log(float(scores.probability[text].max())), _log(whether))
 
 
-def _evidence(pieces: Sequence[_Seen], matched: Sequence[int], echo: Sequence[float]) -> tuple[float, ...]:
-    """What the router makes of a cut, in the order of `EVIDENCE`."""
+def _evidence(pieces: Sequence[_PieceEvidence], matched: Sequence[int], echo: Sequence[float]) -> tuple[float, ...]:
+    """Return the router's view of a cut, in the order of `EVIDENCE`."""
     intents = set(matched)
     return (
         sum(piece.which for piece in pieces),

@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 
 from tests.knowledge.intents.test_router import DIMENSION, asked, cluster, training
-from thresher.knowledge.intents.router.everyday import EVERYDAY
+from thresher.knowledge.intents.router.calibration import BOUNDS, quantile
+from thresher.knowledge.intents.router.fitted import score
 from thresher.knowledge.intents.router.fitting import fit
 from thresher.knowledge.intents.router.head import fit_head
-from thresher.knowledge.intents.router.keywords import keywords_of
-from thresher.knowledge.intents.router.lexicon import lexicon_of, score_words
-from thresher.knowledge.intents.router.records import Training, Vectors, read_lines
-from thresher.knowledge.intents.router.scoring import score
+from thresher.knowledge.intents.router.lexicon import keywords_of, lexicon_of, score_words
+from thresher.knowledge.intents.router.records import EVERYDAY, Training, Vectors, read_lines
 from thresher.knowledge.intents.router.similarity import grouped, kernel_cosine
-from thresher.knowledge.intents.router.thresholds import BOUNDS, quantile
 
 
 def test_the_head_meets_the_optimum() -> None:

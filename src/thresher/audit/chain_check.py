@@ -1,7 +1,7 @@
-"""Reads a chain link by link and says what is wrong with it.
+"""Verifies a chain link by link.
 
-Invariant: pure; links come in the order of their places. What cannot be explained by a link that was made with the key
-is fatal; what such a link explains - pruning, a new beginning after trouble - is told and is not.
+Invariant: pure; links come in the order of the chain. A deviation is fatal unless a link made with the key explains it:
+pruning, or a restart after trouble, is reported and not fatal.
 """
 
 from __future__ import annotations
@@ -12,35 +12,35 @@ from dataclasses import dataclass
 from typing import Final
 
 from thresher.audit.anchors import Anchor
-from thresher.audit.links import NOTHING, Head, Link, Signer, name_head
-from thresher.audit.records import Problem, Verification
+from thresher.audit.links import NOTHING, ChainHead, ChainLink, Signer, name_head
+from thresher.audit.records import AuditProblem, Verification
 
 _SHOWN: Final = 50
-"""Problems of one kind that are listed one by one."""
+"""Problems of one kind that are listed individually."""
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class ChainFrame:
     """What is known of a chain before its links are read.
 
     Attributes:
-        tenant: Whose.
-        head: The stored head; None: there is none.
-        last: The place of the last stored link; 0: there is none.
-        statements: Links that speak of the log itself, in order.
-        anchor: What was noted beside the database; None: nothing.
-        expected: A head that a person has noted: place and hash; None: none was given.
+        tenant: The tenant of the chain.
+        head: The stored head; None without one.
+        last: The position of the last stored link; 0 without any.
+        statements: Links about the log itself, in order.
+        anchor: The note beside the database; None without one.
+        expected: A head that a person has noted: position and hash; None if none was given.
     """
 
     tenant: int
-    head: Head | None
+    head: ChainHead | None
     last: int
-    statements: tuple[Link, ...] = ()
+    statements: tuple[ChainLink, ...] = ()
     anchor: Anchor | None = None
     expected: tuple[int, bytes] | None = None
 
 
-class Check:
+class ChainCheck:
     """One pass over a chain, from the first link that was not pruned.
 
     Args:
@@ -48,10 +48,10 @@ class Check:
         frame: What is known before.
 
     Attributes:
-        pruned: The last link that is gone rightly; 0: none is.
+        pruned: The last link that was pruned; 0 if none was.
     """
 
-    def __init__(self, signer: Signer, frame: Frame) -> None:
+    def __init__(self, signer: Signer, frame: ChainFrame) -> None:
         self.pruned = 0
         self._signer = signer
         self._frame = frame
@@ -60,7 +60,7 @@ class Check:
         self._hash = NOTHING
         self._open: dict[int, None] = {}
         self._ended: set[int] = set()
-        self._problems: list[Problem] = []
+        self._problems: list[AuditProblem] = []
         self._counts: Counter[str] = Counter()
         for link in frame.statements:
             if signer.fits(link) and link.content.subject is not None:
@@ -68,39 +68,41 @@ class Check:
         self._place = self.pruned
         self._noted = _noted(frame)
 
-    def _believe(self, link: Link, subject: int) -> None:
-        """Take in what a link says of the log itself."""
+    def _believe(self, link: ChainLink, subject: int) -> None:
+        """Take account of a link about the log itself."""
         if link.content.kind == "pruned":
             self.pruned, self._hash = subject, bytes.fromhex(link.content.note)
-            self._tell("pruned", link.id, f"The links up to {subject} were pruned, as this link says.", fatal=False)
+            self._resolve("pruned", link.id, f"The links up to {subject} were pruned, as this link says.", fatal=False)
         else:
             self._restarted = link.id
             text = "A new beginning was made here: what is wrong before it is known, and no longer fatal."
-            self._tell("restarted", link.id, text, fatal=False)
+            self._resolve("restarted", link.id, text, fatal=False)
 
-    def read(self, links: Iterable[Link]) -> None:
-        """Take the next links."""
+    def read(self, links: Iterable[ChainLink]) -> None:
+        """Check the next links."""
         for link in links:
             self._follow(link)
             self._judge(link)
             self._pair(link)
             for kind, place, digest in self._noted:
                 if place == link.id and digest != link.hash:
-                    self._tell(kind, place, "Another link was noted for this place.", fatal=True)
+                    self._resolve(kind, place, "Another link was noted for this place.", fatal=True)
             self._place, self._hash = link.id, link.hash
             self._links += 1
 
     def end(self) -> Verification:
-        """Compare the end with the head and with what was noted elsewhere; returns what was found."""
+        """Compare the end with the head and with notes made elsewhere; returns the result."""
         self._end_head()
         self._end_noted()
         for place in self._open:
             text = "The statement has no outcome: it still runs, or its process ended under it."
-            self._tell("without outcome", place, text, fatal=False)
+            self._resolve("without outcome", place, text, fatal=False)
         for kind, count in self._counts.items():
             if count > _SHOWN:
                 text = f"There are {count - _SHOWN:,} more of the kind '{kind}'."
-                self._problems.append(Problem(kind, 0, text, any(p.fatal for p in self._problems if p.kind == kind)))
+                self._problems.append(
+                    AuditProblem(kind, 0, text, any(p.fatal for p in self._problems if p.kind == kind))
+                )
         anchor = self._frame.anchor
         return Verification(
             links=self._links,
@@ -110,23 +112,23 @@ class Check:
             problems=tuple(sorted(self._problems, key=lambda problem: (not problem.fatal, problem.id))),
         )
 
-    def _follow(self, link: Link) -> None:
-        """Whether the link stands where it must, behind the one that it was made for."""
+    def _follow(self, link: ChainLink) -> None:
+        """Return whether the link is in its position, behind the one that it was made for."""
         if link.id != self._place + 1:
             missing = f"links {self._place + 1} to {link.id - 1}"
-            self._tell("gap", link.id, f"What stood before link {link.id} is missing: {missing}.", fatal=True)
+            self._resolve("gap", link.id, f"What stood before link {link.id} is missing: {missing}.", fatal=True)
         elif link.previous != self._hash:
-            self._tell("order", link.id, "The link was not made for the one before it.", fatal=True)
+            self._resolve("order", link.id, "The link was not made for the one before it.", fatal=True)
 
-    def _judge(self, link: Link) -> None:
-        """Whether the link is as it was made."""
+    def _judge(self, link: ChainLink) -> None:
+        """Return whether the link is unchanged."""
         if link.key != self._signer.key:
-            self._tell("foreign", link.id, "The link was made with another key.", fatal=True)
+            self._resolve("foreign", link.id, "The link was made with another key.", fatal=True)
         elif not self._signer.fits(link):
-            self._tell("changed", link.id, "The link is not as it was written.", fatal=True)
+            self._resolve("changed", link.id, "The link is not as it was written.", fatal=True)
 
-    def _pair(self, link: Link) -> None:
-        """Bring decisions and outcomes together."""
+    def _pair(self, link: ChainLink) -> None:
+        """Match decisions and outcomes."""
         content = link.content
         if content.kind == "decision":
             self._decisions += 1
@@ -134,10 +136,10 @@ class Check:
                 self._open[link.id] = None
         elif content.kind == "outcome" and content.subject is not None and content.subject > self.pruned:
             if content.subject in self._ended:
-                self._tell("outcome", link.id, f"Decision {content.subject} has a second outcome.", fatal=False)
+                self._resolve("outcome", link.id, f"Decision {content.subject} has a second outcome.", fatal=False)
             elif content.subject not in self._open:
                 text = f"The outcome's decision {content.subject} is not there, or was a refusal."
-                self._tell("outcome", link.id, text, fatal=False)
+                self._resolve("outcome", link.id, text, fatal=False)
             self._open.pop(content.subject, None)
             self._ended.add(content.subject)
 
@@ -145,39 +147,39 @@ class Check:
         head = self._frame.head
         if head is None:
             if self._frame.last:
-                self._tell("head", 0, "The chain has lost its head, which says where it ends.", fatal=True)
+                self._resolve("head", 0, "The chain has lost its head, which says where it ends.", fatal=True)
             return
         if not self._signer.seals(self._frame.tenant, head):
-            self._tell("head", 0, "The head is not as it was written.", fatal=True)
+            self._resolve("head", 0, "The head is not as it was written.", fatal=True)
         if self._place < head.id:
             text = f"The chain ends with link {self._place}; its head says {head.id}: the tail was cut."
-            self._tell("cut tail", 0, text, fatal=True)
+            self._resolve("cut tail", 0, text, fatal=True)
         elif self._frame.last > head.id:
             text = f"The chain ends with link {self._frame.last}; its head says {head.id}: links were added, or the "
-            self._tell("added", 0, f"{text}head was taken back.", fatal=True)
+            self._resolve("added", 0, f"{text}head was taken back.", fatal=True)
         elif self._links and self._hash != head.hash:
-            self._tell("head", 0, "The head names another last link than the chain has.", fatal=True)
+            self._resolve("head", 0, "The head names another last link than the chain has.", fatal=True)
 
     def _end_noted(self) -> None:
         for kind, place, _ in self._noted:
             if place > self._place:
-                text = f"Link {place} was written and is gone: the chain was taken back to {self._place}."
-                self._tell(kind, place, text, fatal=True)
+                text = f"ChainLink {place} was written and is gone: the chain was taken back to {self._place}."
+                self._resolve(kind, place, text, fatal=True)
             elif 0 < place <= self.pruned:
-                self._tell(kind, place, "The noted link was pruned, so nothing can be said of it.", fatal=False)
+                self._resolve(kind, place, "The noted link was pruned, so nothing can be said of it.", fatal=False)
         if (anchor := self._frame.anchor) is not None and anchor.tenant != self._frame.tenant:
             text = "The note beside the database is of an earlier tenant of this name, which was removed with its log."
-            self._tell("anchor", 0, text, fatal=True)
+            self._resolve("anchor", 0, text, fatal=True)
 
-    def _tell(self, kind: str, place: int, text: str, *, fatal: bool) -> None:
+    def _resolve(self, kind: str, place: int, text: str, *, fatal: bool) -> None:
         self._counts[kind] += 1
         if self._counts[kind] <= _SHOWN:
             known = 0 < place <= self._restarted
-            self._problems.append(Problem(kind, place, text, fatal and not known))
+            self._problems.append(AuditProblem(kind, place, text, fatal and not known))
 
 
-def _noted(frame: Frame) -> list[tuple[str, int, bytes]]:
-    """What was noted outside of the chain: by whom, the place, the hash."""
+def _noted(frame: ChainFrame) -> list[tuple[str, int, bytes]]:
+    """Yield notes made outside of the chain: their origin, the position, the hash."""
     noted: list[tuple[str, int, bytes]] = []
     if frame.anchor is not None:
         noted.append(("anchor", frame.anchor.id, frame.anchor.hash))

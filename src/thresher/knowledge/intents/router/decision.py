@@ -1,11 +1,10 @@
 """From the scores of a message's texts to the rules that it needs, with the reasons.
 
-Three things make an intent match: a piece of the chosen cut or a query reaches its threshold, the message leans on a
-turn that asked for it, or its rules apply whatever is said. What the message refuses matches only where another piece
-asks for it.
+An intent matches for one of three reasons: a piece of the chosen cut or a query reaches its threshold, the message
+leans on a turn that asked for it, or its rules apply whatever is said. What the message refuses matches only if another
+piece asks for it.
 
-Invariant: pure; equal scores give an equal decision. A question to the user quotes training lines; it never obeys
-them.
+Invariant: pure; equal scores give an equal decision. A question to the user quotes training lines; it never obeys them.
 """
 
 from __future__ import annotations
@@ -18,26 +17,26 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from thresher.knowledge.intents.models import Decision, IntentScore
-from thresher.knowledge.intents.router.cutting import NOTHING, Judge, chosen_cut
-from thresher.knowledge.intents.router.history import SURELY, WHOLLY
+from thresher.knowledge.intents.router.cues import SURELY, WHOLLY
 from thresher.knowledge.intents.router.pieces import Pieces
 from thresher.knowledge.intents.router.records import TextScores
+from thresher.knowledge.intents.router.segmentation import NOTHING, Judge, chosen_cut
 
 MARGIN: Final = 0.15
-"""Scores this close do not say which of two intents is meant."""
+"""Scores this close do not decide between two intents."""
 LEAST: Final = 0.5
-"""A pair is worth a question from this share of the threshold on."""
+"""Share of the threshold from which a pair is worth a question."""
 _LONGEST_LINE: Final = 80
 
 
 def close(first: IntentScore, second: IntentScore) -> bool:
-    """Whether a person should be asked which of two intents, the better one first, is meant."""
+    """Return whether a person should be asked which of two intents, the better one first, is meant."""
     near = first.score - second.score < MARGIN
     return near and all(one.score >= LEAST * one.threshold for one in (first, second))
 
 
 def question(first: IntentScore, second: IntentScore) -> str:
-    """A question that names both intents, each with the training line that is nearest to the message."""
+    """Return a question that names both intents, each with the training line nearest to the message."""
     return f"Do you mean {_named(first)} or {_named(second)}?"
 
 
@@ -51,18 +50,18 @@ def _named(score: IntentScore) -> str:
 
 
 LIKELY: Final = 0.5
-"""From this score on a text more probably asks for its intent than not."""
+"""From this score on a text probably asks for its intent."""
 _LEAST: Final = 1e-4
 Basis: TypeAlias = Literal["head", "prototype", "words"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Verdict:
+class _IntentVerdict:
     """What a message asks for.
 
     Attributes:
-        judged: The texts of its own that were judged: the pieces of the cut, the queries.
-        found: The text by which each matched intent was found, the reason beside it.
+        judged: Its own texts that were judged: the pieces of the cut, the queries.
+        found: The text by which each matched intent was found, and the reason.
         refused: The text by which each refused intent was found.
         share: How surely the message was cut.
     """
@@ -75,13 +74,13 @@ class _Verdict:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """What the numbers in scores stand for.
+    """The names behind the numbers in scores.
 
     Attributes:
         intents: Of the columns.
         lines: The training lines.
         applied: Intents whose rules apply whatever the message says.
-        others: How many intents to tell of besides those that matched or are refused; None for all.
+        others: Number of intents listed besides those that matched or are refused; None for all.
     """
 
     intents: Sequence[str]
@@ -103,22 +102,22 @@ def decide(
     degraded: str = "",
     others: int | None = None,
 ) -> Decision:
-    """Which rules a message needs.
+    """Return which rules a message needs.
 
     Args:
         intents: Names, in the order of the scores' columns.
         thresholds: The fitted threshold of each.
-        pieces: What was scored, from `pieces_of`.
+        pieces: The scored pieces, from `pieces_of`.
         scores: Of `pieces.texts`, in their order.
         lines: The training lines that `scores.nearest` points to.
-        by_hand: Thresholds that a person set; they go before the fitted ones.
+        by_hand: Thresholds that a person set; they override the fitted ones.
         applied: Intents whose rules apply whatever the message says, with the reason: `always` or `file`.
         basis: What the scores rest on.
         degraded: Why they are weaker than they could be.
-        others: How many intents to tell of besides those that the message asks for or refuses; all unless told.
+        others: Number of intents listed besides those that the message asks for or refuses; by default all.
 
     Returns:
-        A decision, intents that matched first; times, the trace and `cached` are the caller's.
+        A decision, intents that matched first; the caller adds times, the trace and `cached`.
     """
     decision = Decision(clauses=pieces.texts[:1], confidence=1.0, basis=basis, degraded=degraded)
     if intents and pieces.texts:
@@ -133,8 +132,8 @@ def decide(
     return _with_applied(decision, applied or {})
 
 
-def _decided(empty: Decision, verdict: _Verdict, judge: Judge, pieces: Pieces, names: _Names) -> Decision:
-    """The decision that a verdict comes to."""
+def _decided(empty: Decision, verdict: _IntentVerdict, judge: Judge, pieces: Pieces, names: _Names) -> Decision:
+    """Return the decision for a verdict."""
     others = [text for text, _ in verdict.found.values()] + list(verdict.refused.values())
     whole = pieces.request.spans[0].text if pieces.request.spans else 0
     shown = tuple(dict.fromkeys(text for text in (*verdict.judged, *others) if text not in (0, whole)))
@@ -145,7 +144,7 @@ def _decided(empty: Decision, verdict: _Verdict, judge: Judge, pieces: Pieces, n
 
     return replace(
         empty,
-        scores=_ranked([row(intent) for intent in _told(judge, verdict, names)]),
+        scores=_ranked([row(intent) for intent in _listed(judge, verdict, names)]),
         clauses=(pieces.texts[0], *(pieces.texts[text] for text in shown)),
         confidence=_confidence(judge, verdict, pieces),
         margin=min((_lead(judge, text) for text in verdict.judged), default=0.0),
@@ -153,8 +152,8 @@ def _decided(empty: Decision, verdict: _Verdict, judge: Judge, pieces: Pieces, n
     )
 
 
-def _told(judge: Judge, verdict: _Verdict, names: _Names) -> list[int]:
-    """The intents that a decision tells of: a row for each of hundreds would cost more than all the rest."""
+def _listed(judge: Judge, verdict: _IntentVerdict, names: _Names) -> list[int]:
+    """Return the intents that a decision lists: a row for each of hundreds would cost more than everything else."""
     if names.others is None or names.others >= len(names.intents):
         return list(range(len(names.intents)))
     best = judge.scores.score[list(verdict.judged) or [0]].max(axis=0)
@@ -164,8 +163,8 @@ def _told(judge: Judge, verdict: _Verdict, names: _Names) -> list[int]:
     return [*meant, *[intent for intent in nearest if intent not in meant][: names.others]]
 
 
-def _verdict(judge: Judge, pieces: Pieces) -> _Verdict:
-    """What a message asks for, what it refuses, and what it takes over from the turn before."""
+def _verdict(judge: Judge, pieces: Pieces) -> _IntentVerdict:
+    """Return what a message asks for, what it refuses, and what it takes over from the turn before."""
     cut, share = chosen_cut(judge, pieces.request)
     judged = tuple(dict.fromkeys((*cut.texts, *pieces.queries)))
     refused = _matches(judge, pieces.refused)
@@ -175,14 +174,14 @@ def _verdict(judge: Judge, pieces: Pieces) -> _Verdict:
     if pieces.leaning:
         found = _leaning(judge, pieces, found)
     found = {intent: place for intent, place in found.items() if place[1] == "line" or intent not in refused}
-    return _Verdict(judged, found, {key: text for key, text in refused.items() if key not in found}, share)
+    return _IntentVerdict(judged, found, {key: text for key, text in refused.items() if key not in found}, share)
 
 
 def _leaning(judge: Judge, pieces: Pieces, own: Mapping[int, tuple[int, str]]) -> dict[int, tuple[int, str]]:
-    """What a message that leans on the turn before asks for: that turn's intents, and its own where they are sure.
+    """Return what a message that leans on the turn before asks for: that turn's intents, and its own if they are sure.
 
-    "Yes, do it" has no task of its own. "The same for products" names none, so what its few words happen to be near
-    must be as sure as the task that it points at; "what about branches" may name one.
+    "Yes, do it" has no task of its own. "The same for products" names none, so the intent that its few words happen to
+    be near must be as sure as the task that it points at; "what about branches" may name one.
     """
     cut, _ = chosen_cut(judge, pieces.earlier)
     before = {intent: (text, "history") for intent, text in _matches(judge, cut.texts).items()}
@@ -195,7 +194,7 @@ def _leaning(judge: Judge, pieces: Pieces, own: Mapping[int, tuple[int, str]]) -
 
 
 def _matches(judge: Judge, texts: Sequence[int]) -> dict[int, int]:
-    """The intents that texts ask for, each with the text that asks for it most."""
+    """Return the intents that texts ask for, each with the text that asks for it most."""
     found: dict[int, int] = {}
     for text, intent in zip(texts, judge.matches(texts), strict=True):
         if intent != NOTHING and (
@@ -205,8 +204,8 @@ def _matches(judge: Judge, texts: Sequence[int]) -> dict[int, int]:
     return found
 
 
-def _row(intent: int, verdict: _Verdict, judge: Judge, order: Mapping[int, int], names: _Names) -> IntentScore:
-    """What is said of one intent: by the text that speaks for it most."""
+def _row(intent: int, verdict: _IntentVerdict, judge: Judge, order: Mapping[int, int], names: _Names) -> IntentScore:
+    """Return the result for one intent, by the text with the highest score."""
     text, why = verdict.found.get(intent, (NOTHING, ""))
     if text == NOTHING and intent in verdict.refused:
         text, why = verdict.refused[intent], "negated"
@@ -227,8 +226,8 @@ def _row(intent: int, verdict: _Verdict, judge: Judge, order: Mapping[int, int],
     )
 
 
-def _confidence(judge: Judge, verdict: _Verdict, pieces: Pieces) -> float:
-    """Probability that the decision is right: that the cut is, times the texts' answers by their geometric mean.
+def _confidence(judge: Judge, verdict: _IntentVerdict, pieces: Pieces) -> float:
+    """Return the probability that the decision is right: the cut's, times the geometric mean of the answers'.
 
     The mean, since answers about one message fail together: their product says .68 where .88 are right (measured).
     """
@@ -241,13 +240,13 @@ def _confidence(judge: Judge, verdict: _Verdict, pieces: Pieces) -> float:
 
 
 def _lead(judge: Judge, text: int) -> float:
-    """How far the best intent of a text lies above the next."""
+    """Return how far the best intent of a text is above the next."""
     top = np.sort(judge.scores.score[text])[::-1]
     return float(top[0] - top[1]) if len(top) > 1 else float(top[0])
 
 
-def _clarify(judge: Judge, verdict: _Verdict, row: Callable[[int], IntentScore]) -> str:
-    """A question where the two best intents of one text lie too close."""
+def _clarify(judge: Judge, verdict: _IntentVerdict, row: Callable[[int], IntentScore]) -> str:
+    """Return a question if the two best intents of one text are too close."""
     for text in verdict.judged:
         best = [int(intent) for intent in np.argsort(-judge.scores.score[text], kind="stable")[:2]]
         if len(best) < 2 or verdict.refused.keys() & set(best):
@@ -263,7 +262,7 @@ def _ranked(rows: Sequence[IntentScore]) -> tuple[IntentScore, ...]:
 
 
 def _with_applied(decision: Decision, applied: Mapping[str, str]) -> Decision:
-    """A decision with the rules that apply whatever the message says."""
+    """Add the rules that apply whatever the message says."""
     rows = {row.intent: row for row in decision.scores}
     for name, why in applied.items():
         known = rows.get(name, IntentScore(name, 1.0, 0.0))

@@ -1,26 +1,41 @@
-"""Lint of rules: sections, tools that they name, length, description, what the scanner says.
+"""Lint: what a pack's author should improve, from typing errors to lines that two intents share.
 
-Invariant: pure; code of a pack is parsed and never run.
+Invariant: reads folders and changes nothing; code of a pack is parsed and never run; asks no server and needs no
+database.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 from typing import Final
 
-from thresher.core import did_you_mean, nearest
-from thresher.embedding import count_tokens
-from thresher.knowledge.intents.lint_records import KnownTools, LintFinding
-from thresher.knowledge.intents.models import Pack
-from thresher.knowledge.intents.reader import RULES
-from thresher.knowledge.intents.sections import SECTIONS, SHORT_TOKENS, sections_of
+from thresher.core import Conflict, InvalidInput, NotFound, did_you_mean, nearest
+from thresher.embedding import Matrix, count_tokens
+from thresher.knowledge.intents.discovery import PackLocation, discover
+from thresher.knowledge.intents.files import decoded, file_of
+from thresher.knowledge.intents.line_checks import (
+    is_training,
+    near_by_vectors,
+    near_by_words,
+    nearly_same,
+    out_of_balance,
+    repeated,
+    too_few,
+    written_lines,
+)
+from thresher.knowledge.intents.models import FoundPacks, KnownTools, Line, LintFinding, Pack, PackProblem
+from thresher.knowledge.intents.reader import CODE, RULES
+from thresher.knowledge.intents.rule_book import SECTIONS, SHORT_TOKENS, sections_of
 
 LONG_RULES: Final = 2_500
 """Tokens above which a model's attention suffers; every message that matches pays for them."""
 LONGEST_RULES: Final = 5_000
-"""Tokens that the Agent Skills specification recommends at most."""
+"""Most tokens that the Agent Skills specification recommends."""
 SHORT_DESCRIPTION: Final = 8
 """Words below which a description tells neither a router nor a person when to use the pack."""
 _MEMBER: Final = re.compile(r"`([A-Za-z_][\w.-]*)(?:\([^`]*\))?`")
@@ -30,7 +45,7 @@ _DETAILS: Final = ("required", "optional", "when")
 
 
 def written_rules(pack: Pack) -> Iterator[LintFinding]:
-    """What the rules lack: a text, sections, what belongs into the tool details."""
+    """Yield what the rules lack: a text, sections, details of tools."""
     if not pack.rules.strip():
         yield LintFinding(
             pack.name, "error", "no-rules", "It has no rules.", RULES, "Write them below the front matter."
@@ -57,16 +72,16 @@ def written_rules(pack: Pack) -> Iterator[LintFinding]:
 def _foreign_sections(pack: Pack, present: dict[str, str]) -> Iterator[LintFinding]:
     missing = [section.title.lower() for section in SECTIONS if not present.get(section.title)]
     if missing:
-        message = f"Of the sections that a whole rule book has, these are missing: {', '.join(missing)}."
+        message = f"Of the sections of a whole rule book, these are missing: {', '.join(missing)}."
         yield LintFinding(pack.name, "hint", "missing-section", message)
 
 
 def front_matter(pack: Pack) -> Iterator[LintFinding]:
-    """Description, the sentence that declines, variables that stay as they are."""
+    """Yield findings about the description, the sentence that declines, and variables that are not filled."""
     words = len(pack.description.split())
     if words < SHORT_DESCRIPTION:
         message = f"The description has {words} words."
-        hint = "Say what the pack does and when to use it; where there are no training lines it is all there is."
+        hint = "Say what the pack does and when to use it; without training lines it is all there is."
         yield LintFinding(pack.name, "warning", "short-description", message, RULES, hint)
     if pack.form != "pack":
         return
@@ -79,7 +94,7 @@ def front_matter(pack: Pack) -> Iterator[LintFinding]:
 
 
 def length(pack: Pack) -> Iterator[LintFinding]:
-    """Rules that cost more than they should."""
+    """Yield findings about rules that are too long."""
     tokens = count_tokens(pack.rules)
     if tokens > LONG_RULES:
         severity = "warning" if tokens > LONGEST_RULES else "hint"
@@ -91,7 +106,7 @@ def length(pack: Pack) -> Iterator[LintFinding]:
 
 
 def suspicious(pack: Pack) -> Iterator[LintFinding]:
-    """What the scanner says."""
+    """Yield the scanner's findings."""
     for finding in pack.findings:
         severity = "error" if finding.severity == "danger" else "warning"
         message = f"{finding.why} {finding.excerpt}".strip()
@@ -99,7 +114,7 @@ def suspicious(pack: Pack) -> Iterator[LintFinding]:
 
 
 def unknown_tools(pack: Pack, known: KnownTools, own: frozenset[str]) -> Iterator[LintFinding]:
-    """Tools and servers that the pack names and that do not exist.
+    """Yield tools and servers that the pack names and that do not exist.
 
     Args:
         pack: The pack.
@@ -121,7 +136,7 @@ def unknown_tools(pack: Pack, known: KnownTools, own: frozenset[str]) -> Iterato
 
 
 def named_tools(pack: Pack) -> dict[str, str]:
-    """Names of tools that the pack uses, and where each is named first.
+    """Return the tools that the pack uses, each with the first place that names it.
 
     Every name in backticks in the section of available tools counts, and any that begins with one of the pack's
     servers; besides `metadata.tools` and `allowed-tools`, where a client's own tools (`Bash(git:*)`,
@@ -143,11 +158,11 @@ def named_tools(pack: Pack) -> dict[str, str]:
 
 
 def own_tools(name: str, code: str) -> frozenset[str]:
-    """Tools that a pack's `tools.py` declares, by the names that clients see; none where it is no Python.
+    """Return the tools that a pack's `tools.py` declares, by the names that clients see.
 
     Args:
         name: The pack's name.
-        code: Source of `tools.py`.
+        code: Source of `tools.py`; if it is not valid Python, it declares none.
     """
     try:
         tree = ast.parse(code)
@@ -172,7 +187,7 @@ def own_tools(name: str, code: str) -> frozenset[str]:
 
 
 def _without_prefix(tree: ast.Module) -> bool:
-    """Whether the module says `PREFIX = False`."""
+    """Return whether the module contains `PREFIX = False`."""
     return any(
         isinstance(node, ast.Assign)
         and any(isinstance(target, ast.Name) and target.id == "PREFIX" for target in node.targets)
@@ -190,13 +205,132 @@ def _is_tool(decorator: ast.expr) -> bool:
 
 
 def _makes_tool(function: ast.expr) -> bool:
-    """Whether a call makes a tool of a verb: `find_toy = tool_of(TOYS["find_toy"], toys_text)`."""
+    """Return whether a call makes a tool of a verb: `find_toy = tool_of(TOYS["find_toy"], toys_text)`."""
     return isinstance(function, ast.Name) and function.id == "tool_of"
 
 
 def _given_name(decorator: ast.expr) -> str:
-    """The name that `@tool("name")` or `@tool(name="name")` gives."""
+    """Return the name in `@tool("name")` or `@tool(name="name")`."""
     if not isinstance(decorator, ast.Call):
         return ""
     given = [*decorator.args[:1], *(keyword.value for keyword in decorator.keywords if keyword.arg == "name")]
     return next((str(node.value) for node in given if isinstance(node, ast.Constant) and node.value), "")
+
+
+_ORDER: Final = {"error": 0, "warning": 1, "hint": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class LintSubject:
+    """What is linted.
+
+    Attributes:
+        packs: The packs.
+        problems: The reader's problems with them.
+        beside: Other packs, whose lines are compared with theirs.
+        lines: Every line of the packs, as in the files, after those of `beside`.
+    """
+
+    packs: tuple[Pack, ...]
+    problems: tuple[PackProblem, ...]
+    beside: tuple[Pack, ...]
+    lines: tuple[Line, ...]
+
+    @property
+    def training(self) -> tuple[Line, ...]:
+        """The training lines: those whose vectors are compared."""
+        return tuple(line for line in self.lines if is_training(line))
+
+
+def subject_at(paths: Sequence[Path], beside: Iterable[Pack] = ()) -> LintSubject:
+    """Read the packs at some paths.
+
+    Args:
+        paths: Folders of packs, packs' own folders, or rule files.
+        beside: Other packs; those of the same name or folder are left out.
+
+    Raises:
+        InvalidInput: A path does not exist, or holds no pack.
+    """
+    packs: dict[Path, Pack] = {}
+    problems: list[PackProblem] = []
+    for path in paths:
+        found = discover([PackLocation(path.resolve(), "configured")]) if path.exists() else FoundPacks()
+        if not found.packs and not found.problems:
+            what = "There is no pack in" if path.exists() else "There is nothing at"
+            raise InvalidInput(f"{what} {path}.", hint="Name a pack's folder, a folder of packs, or a rule file.")
+        packs |= {pack.path: pack for pack in found.packs}
+        problems += found.problems
+    return subject_of(tuple(packs.values()), tuple(dict.fromkeys(problems)), beside)
+
+
+def subject_of(packs: tuple[Pack, ...], problems: tuple[PackProblem, ...], beside: Iterable[Pack] = ()) -> LintSubject:
+    """Return packs with their lines."""
+    names = {pack.name for pack in packs}
+    others = tuple(pack for pack in beside if pack.name not in names)
+    lines = tuple(chain(*(written_lines(pack) for pack in (*others, *packs))))
+    return LintSubject(packs, problems, others, lines)
+
+
+def lint(
+    subject: LintSubject, *, known: KnownTools | None = None, vectors: Matrix | None = None
+) -> tuple[LintFinding, ...]:
+    """Return everything that should be improved.
+
+    Args:
+        subject: The packs.
+        known: The tools that exist; None if they are not known, and names of tools are not checked.
+        vectors: float32 (training lines, dimension), rows of length 1, in the order of `LintSubject.training`; None
+            compares lines by their words only.
+
+    Returns:
+        By pack in the order given, the worst first.
+    """
+    training = subject.training
+    own = frozenset[str]().union(*(own_tools(pack.name, _code(pack)) for pack in subject.packs if known is not None))
+    names = list(dict.fromkeys(line.pack for line in training))
+    groups = [names.index(line.pack) for line in training]
+    texts = [line.text for line in training]
+    pairs = near_by_words(texts, groups) if vectors is None else near_by_vectors(vectors, groups)
+    findings = [
+        *(_problem(subject, problem) for problem in subject.problems),
+        *chain(*(_of_pack(pack, known, own) for pack in subject.packs)),
+        *repeated(subject.lines),
+        *nearly_same(training, pairs),
+        *out_of_balance(subject.packs),
+    ]
+    others = {pack.name for pack in subject.beside}
+    places = {pack.name: index for index, pack in reversed(list(enumerate(subject.packs)))}
+    mine = (finding for finding in findings if finding.pack not in others)
+    return tuple(sorted(mine, key=lambda item: (places.get(item.pack, -1), _ORDER[item.severity])))
+
+
+def _of_pack(pack: Pack, known: KnownTools | None, own: frozenset[str]) -> Iterator[LintFinding]:
+    yield from suspicious(pack)
+    yield from written_rules(pack)
+    yield from front_matter(pack)
+    yield from too_few(pack)
+    yield from length(pack)
+    if known is not None:
+        yield from unknown_tools(pack, known, own)
+
+
+def _code(pack: Pack) -> str:
+    if pack.code is None:
+        return ""
+    try:
+        return decoded(file_of(pack, CODE))[0]
+    except (NotFound, Conflict):
+        return ""
+
+
+def _problem(subject: LintSubject, problem: PackProblem) -> LintFinding:
+    name = next((pack.name for pack in subject.packs if pack.path == problem.path), str(problem.path))
+    return LintFinding(
+        name,
+        problem.severity,
+        "unreadable" if problem.severity == "error" else "mended",
+        problem.message,
+        "",
+        problem.hint,
+    )

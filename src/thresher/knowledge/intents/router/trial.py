@@ -1,6 +1,6 @@
 """A router outside of the product: fitted on given lines, asked for given texts; evaluations measure with it.
 
-Invariant: pure, and the same steps as the product's own decisions; nothing is stored.
+Invariant: pure, with the same steps as the product's own decisions; nothing is stored.
 """
 
 from __future__ import annotations
@@ -12,20 +12,18 @@ import numpy as np
 
 from thresher.embedding import Matrix
 from thresher.knowledge.intents.models import Decision
-from thresher.knowledge.intents.router.deciding import decide
-from thresher.knowledge.intents.router.everyday import EVERYDAY
-from thresher.knowledge.intents.router.fitted import Fitted
+from thresher.knowledge.intents.router.decision import decide
+from thresher.knowledge.intents.router.fitted import Fitted, score
 from thresher.knowledge.intents.router.fitting import fit
 from thresher.knowledge.intents.router.pieces import Pieces, pieces_of
-from thresher.knowledge.intents.router.records import Training, Vectors
-from thresher.knowledge.intents.router.scoring import score
+from thresher.knowledge.intents.router.records import EVERYDAY, Training, Vectors
 
 BACKGROUND: Final = EVERYDAY
-"""Messages that no team's rules are for; their vectors are part of every fit."""
+"""Messages outside every team's rules; their vectors are part of every fit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LabelledLines:
     """Training lines with their vectors.
 
     Attributes:
@@ -40,8 +38,8 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """What a trial makes of one message.
+class TrialResult:
+    """The result of a trial for one message.
 
     Attributes:
         decision: As the product decides, with all scores.
@@ -61,12 +59,12 @@ class Trial:
     fitted: Fitted
     lines: tuple[str, ...]
 
-    def judge(self, pieces: Pieces, vectors: Matrix) -> Judged:
+    def judge(self, pieces: Pieces, vectors: Matrix) -> TrialResult:
         """Decide about a message.
 
         Args:
             pieces: From `pieces_of`.
-            vectors: float32 (texts, dimension), of the pieces' texts, as the lines' are.
+            vectors: float32 (texts, dimension), of the pieces' texts, embedded like the lines.
         """
         scores = score(self.fitted, vectors, pieces.texts)
         made = decide(
@@ -78,12 +76,12 @@ class Trial:
             basis=self.fitted.basis,
         )
         if not pieces.texts:  # nothing but code, which is not judged
-            return Judged(made, "", 0.0)
+            return TrialResult(made, "", 0.0)
         best = int(np.argmax(scores.score[0]))
-        return Judged(made, self.fitted.intents[best], float(scores.score[0, best]))
+        return TrialResult(made, self.fitted.intents[best], float(scores.score[0, best]))
 
 
-def fit_trial(lines: Lines, background: Matrix) -> Trial:
+def fit_trial(lines: LabelledLines, background: Matrix) -> Trial:
     """Fit a router on lines.
 
     Args:
@@ -109,22 +107,22 @@ def fit_trial(lines: Lines, background: Matrix) -> Trial:
     return Trial(fit(training, Vectors(known, other, background)), texts)
 
 
-def _distinct(lines: Lines) -> Lines:
-    """The lines as a pack has them, each once: one that is held out beside its double would be known already."""
+def _distinct(lines: LabelledLines) -> LabelledLines:
+    """Return each line once, as in a pack: a held-out line with a double would be known already."""
     first: dict[tuple[str, str], int] = {}
     for row, pair in enumerate(zip(lines.texts, lines.intents, strict=True)):
         first.setdefault(pair, row)
     rows = list(first.values())
-    return Lines(
+    return LabelledLines(
         tuple(lines.texts[row] for row in rows), tuple(lines.intents[row] for row in rows), lines.vectors[rows]
     )
 
 
 def _nearest(known: Matrix, labels: np.ndarray, other: Matrix) -> np.ndarray:
-    """A message that asks for none is a near miss of the intent whose line it is most like; int32 (messages,)."""
+    """Take a message that asks for none as a near miss of the intent with the most similar line; int32 (messages,)."""
     if not len(other):
         return np.empty(0, np.int32)
     return labels[np.argmax(other @ known.T, axis=1)].astype(np.int32)
 
 
-__all__ = ["BACKGROUND", "Judged", "Lines", "Pieces", "Trial", "fit_trial", "pieces_of"]
+__all__ = ["BACKGROUND", "LabelledLines", "Pieces", "Trial", "TrialResult", "fit_trial", "pieces_of"]

@@ -141,7 +141,7 @@ async def test_a_server_that_falls_silent_is_not_waited_for(
     databases: Databases, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also after it has let somebody in; its place is free again."""
-    monkeypatch.setattr("thresher.store.connecting.SECONDS", 2)
+    monkeypatch.setattr("thresher.store.connections.SECONDS", 2)
     before = await clients(databases)
     async with Relay(databases.url(name), ANSWERS) as relay:
         with pytest.raises(StoreUnavailable, match="no answer within 2 s"):

@@ -10,7 +10,7 @@ import pytest
 from tests.knowledge.intents.books import LINES, METADATA, WHOLE, pack_at
 from thresher.core import InvalidInput
 from thresher.knowledge.intents import KnownTools, LintFinding, Pack, lint, subject_at, subject_of
-from thresher.knowledge.intents.sections import SECTIONS, sections_of
+from thresher.knowledge.intents.rule_book import SECTIONS, sections_of
 
 TOOLS = KnownTools(frozenset({"crm_link", "crm_unlink", "process_prompt"}), frozenset({"crm"}))
 MANY = tuple(f"{line}, number {number}" for number in range(12) for line in LINES)
