@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.conftest import Command
-from tests.cli.test_rendering import text
+from tests.cli.test_views import text
 from tests.daemon.home import fake_server
 from tests.support import eventually
 from thresher.cli.knowledge import tools

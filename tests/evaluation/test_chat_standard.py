@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.evaluation.test_chat_counting import SYSTEM, offered, user
+from tests.evaluation.test_chat_figures import SYSTEM, offered, user
 from thresher.evaluation import SentPrompt
 from thresher.evaluation.chat_standard import setting_of, shown_passages
 

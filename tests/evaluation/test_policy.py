@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.evaluation.test_chat_counting import answer, offered, said, user
+from tests.evaluation.test_chat_figures import answer, offered, said, user
 from tests.fakes.policy import Policy
 from thresher.agent.prompts import fill_text
 from thresher.evaluation import Script, ScriptedCall, ScriptedTurn

@@ -19,6 +19,9 @@ from thresher.daemon import Importing
 
 Command = TyperCommand | TyperGroup
 
+_WHOLE = 1000
+"""Characters of a summary that are never reached: help wraps summaries and does not cut them."""
+
 
 class CommandEntry(NamedTuple):
     """A command or group in a table.
@@ -64,11 +67,9 @@ def table_group(table: Mapping[str, CommandEntry]) -> type[TyperGroup]:
 
         def format_commands(self, ctx: Any, formatter: Any) -> None:
             """Write the list of commands from their summaries."""
-            registered = {
-                name: self.commands[name].get_short_help_str(1000) for name in self.commands if name not in table
-            }
             rows = [
-                (name, table[name].summary if name in table else registered[name]) for name in self.list_commands(ctx)
+                (name, table[name].summary if name in table else self.commands[name].get_short_help_str(_WHOLE))
+                for name in self.list_commands(ctx)
             ]
             with formatter.section("Commands"):
                 formatter.write_dl(rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.cli.test_rendering import text
+from tests.cli.test_views import text
 from thresher.cli import context, evaluation
 
 
