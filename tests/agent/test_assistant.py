@@ -1,4 +1,4 @@
-"""The assistant answers through the gateway: over what is installed, for whoever asks, whatever fails."""
+"""The assistant answers through the gateway: over what is installed, for any caller, whatever fails."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_code_is_one_span(text: str) -> None:
 
 
 def test_terminals_are_not_controlled() -> None:
-    """Characters that nobody sees become blanks; a long text is cut, and a block says so."""
+    """Invisible characters become blanks; a long text is cut, and a block says so."""
     assert "\x1b" not in block("\x1b[31mred")
     assert words("a\u202eb\u200bc") == "a b c"
     assert len(words("x" * 1_000, 50)) == 50

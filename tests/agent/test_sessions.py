@@ -62,7 +62,7 @@ async def test_a_conversation_is_read_as_it_was_kept(sessions: AssistantSessions
     assert (await sessions.open(caller, name)).turns == (turn(), kept)
 
 
-async def test_nobody_goes_on_with_anothers_conversation(
+async def test_a_conversation_is_continued_only_by_its_owner(
     sessions: AssistantSessions, tenant: Tenant, other_tenant: Tenant
 ) -> None:
     """Neither another user, nor who stands for none, nor another tenant."""
@@ -128,7 +128,7 @@ async def test_an_owner_keeps_so_many_conversations(
 async def test_a_conversation_ends_after_a_day(
     sessions: AssistantSessions, database: Database, tenant: Tenant, other_tenant: Tenant
 ) -> None:
-    """Nobody goes on with it from then on, and the sweep removes it, of whichever tenant."""
+    """It cannot be continued from then on, and the sweep removes it, of whichever tenant."""
     caller = Caller(tenant)
     name = await begun(sessions, caller)
     await begun(sessions, Caller(other_tenant))
@@ -144,7 +144,7 @@ async def test_a_conversation_ends_after_a_day(
     assert (await sessions.open(Caller(other_tenant), fresh)).turns
 
 
-async def test_a_name_whose_day_is_over_begins_anew(
+async def test_an_expired_conversation_begins_again(
     sessions: AssistantSessions, database: Database, tenant: Tenant
 ) -> None:
     """What was said before is not said again."""

@@ -40,7 +40,7 @@ class Box:
 
 @pytest.fixture
 async def box(talk: Talk, tmp_path: Path) -> Box:
-    """A server that nobody has marked as trusted."""
+    """A server that is not marked as trusted."""
     child = Child.at(tmp_path, "box", reading("peek", "Peek into the box."))
     await talk.services.tools.add_server(talk.caller, child.config)
     await talk.services.tools.refresh(talk.caller, "box")

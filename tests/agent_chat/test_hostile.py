@@ -1,4 +1,4 @@
-"""A conversation against services, clients and people who do what nobody should."""
+"""A conversation against services, clients and people who do what they should not."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ ODD = {
 
 @pytest.mark.parametrize("raw", ODD.values(), ids=ODD.keys())
 async def test_arguments_that_cannot_be_kept_reach_no_tool_and_no_row(shop: Talk, wire: Wire, raw: str) -> None:
-    """The model is told, and the thread goes on; a person who writes such arguments is refused and may decide anew."""
+    """The model is told, and the thread goes on; a person who writes such arguments is refused and may decide again."""
     thread, wire.arguments = new_thread(), raw
     shop.model.answers = [query(), "One."]
 
@@ -150,8 +150,8 @@ async def test_what_waits_is_decided_once_and_by_a_decision(shop: Talk) -> None:
 
 
 @pytest.mark.parametrize("approval", ["none", "all"])
-async def test_a_tool_that_nobody_offered_is_not_called(library: Talk, approval: str) -> None:
-    """Reading a whole document would leave it in the history for ever."""
+async def test_a_tool_that_was_not_offered_is_not_called(library: Talk, approval: str) -> None:
+    """Reading a whole document would leave it in the history permanently."""
     thread = new_thread()
     read = Said(calls=(("read_document", {"repository": "handbook", "path": "leave.md"}),))
     library.model.answers = [read, "I cannot."]

@@ -157,7 +157,7 @@ async def test_words_that_a_killed_process_had_sent_are_kept(house: Talk, proces
 
 
 async def test_the_next_process_goes_on_with_turns_that_were_killed(house: Talk, process: Talker, bell: Bell) -> None:
-    """The former question is there, no call is open, no document is left, and nobody waits for a clock."""
+    """The former question is there, no call is open, no document is left, and nothing waits for a clock."""
     async with asyncio.timeout(60):
         stopped = {
             "in a tool": await stop_in_a_tool(house, process, bell),
@@ -265,7 +265,7 @@ async def test_an_approval_outlives_the_process_that_asked_for_it(house: Talk, p
 async def test_an_approved_call_that_was_killed_is_not_said_to_be_declined(
     house: Talk, process: Talker, bell: Bell
 ) -> None:
-    """Nobody knows whether it was run: so it is said, it waits no more, and no approval runs it again."""
+    """It is unknown whether it was run: that is said, it waits no more, and no approval runs it again."""
     thread = new_thread()
     house.model.answers = [RING, "We shall never know."]
     await house.say("Ring the bell.", thread, settings=ASK_ALL)

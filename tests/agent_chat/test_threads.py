@@ -60,7 +60,7 @@ async def test_what_is_stored_of_a_turn_does_not_grow_with_the_turns_before(libr
 
 
 async def test_a_turn_that_was_cancelled_leaves_a_thread_that_goes_on(shop: Talk) -> None:
-    """Whoever stops listening ends it; the next message is answered, and no call is left open."""
+    """A client that stops listening ends it; the next message is answered, and no call is left open."""
     thread = new_thread()
     call = Said(calls=(("sql_query", {"connection": "shop", "sql": "SELECT 1 AS one"}),))
     shop.model.answers = [call, "Fine."]
@@ -173,7 +173,7 @@ async def test_a_model_that_fails_at_once_is_an_error_and_the_thread_goes_on(tal
     assert said == ["Hello", "Here again.", "More", "Still."]
 
 
-async def test_a_model_that_fails_in_the_midst_is_told_in_friendly_words_with_a_reference(library: Talk) -> None:
+async def test_a_model_that_fails_midway_gives_a_friendly_message_with_a_reference(library: Talk) -> None:
     """The turn ends, the reference is in the log, and the thread goes on: tools were called by then."""
     thread = new_thread()
     library.model.answers = [search("parental leave")]
@@ -234,7 +234,7 @@ async def test_history_that_is_sent_along_begins_an_empty_thread_and_is_noted_in
     assert said[:4] == ["My name is Ada.", "Hello Ada.", "Who am I?", "Ada."]
 
 
-async def test_words_of_an_answer_that_nobody_hears_to_its_end_are_kept_and_marked(talk: Talk) -> None:
+async def test_words_of_an_abandoned_answer_are_kept_and_marked(talk: Talk) -> None:
     """They are shown at once, and are in the conversation from the next turn on."""
     thread = new_thread()
     talk.server.mode = "trickle"
@@ -338,7 +338,7 @@ async def test_a_thread_is_called_by_its_first_words(talk: Talk) -> None:
 
 
 async def test_calls_of_one_id_are_told_apart(shop: Talk) -> None:
-    """A service may count its calls anew in every answer, and a client may repeat them: each is run and answered."""
+    """A service may number its calls from 1 in every answer, and a client may repeat them: each is run and answered."""
     thread = new_thread()
     call = Said(calls=(("sql_query", {"connection": "shop", "sql": "SELECT 1 AS one"}),))
     shop.server.counts_anew = True
@@ -368,10 +368,10 @@ async def test_what_cannot_be_answered_begins_no_thread(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("given", [NOW, ONCE], ids=["now", "once"])
-async def test_variables_of_the_environment_send_conversations_to_nobody(
+async def test_environment_variables_send_conversations_nowhere(
     talk: Talk, monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
 ) -> None:
-    """LangChain's own tracing, today's or its first one, is switched off, whoever has it on for other programs."""
+    """LangChain's own tracing, today's or its first one, is switched off, even if it is on for other programs."""
     reached = list[str]()
 
     async def took(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

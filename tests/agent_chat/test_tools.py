@@ -40,7 +40,7 @@ async def test_what_is_offered_follows_what_is_switched_on(shop: Talk, documents
     assert ("Databases that can be asked" in texts(sent)) == sql
 
 
-async def test_internal_tools_are_offered_to_nobody(shop: Talk) -> None:
+async def test_internal_tools_are_never_offered(shop: Talk) -> None:
     """Grading, rephrasing and choosing tables are asked for by us alone."""
     shop.model.answers = [search("leave"), "Sixteen weeks [1]."]
 
@@ -197,7 +197,7 @@ async def test_after_a_failure_intent_is_detected_again_once(shop: Talk) -> None
     assert [one.state for one in told.report.tools_called] == ["failed", "failed"]
 
 
-async def test_a_tool_that_nobody_offered_is_not_called(shop: Talk) -> None:
+async def test_a_tool_that_was_not_offered_is_not_called(shop: Talk) -> None:
     """The model is told so, and intent is detected again."""
     shop.model.answers = [Said(calls=(("launch_rocket", {}),)), "There is none."]
 
@@ -277,7 +277,7 @@ async def test_arguments_that_are_no_json_reach_no_tool(shop: Talk) -> None:
 
 
 async def test_the_steps_of_a_turn_end(shop: Talk) -> None:
-    """A model that calls for ever is stopped, and what there is by then is the answer, marked."""
+    """A model that keeps calling is stopped, and its results so far are the answer, marked."""
     shop.model.answers = [query("SELECT 1") for _ in range(40)]
 
     told = await shop.say("Go on", new_thread(), settings={"recursion": 10})

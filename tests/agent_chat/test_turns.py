@@ -59,7 +59,7 @@ async def test_people_see_for_ever_what_was_found(library: Talk) -> None:
     assert entries[3].report["citations"][0]["path"] == "leave.md"
 
 
-async def test_where_nothing_is_relevant_the_turn_is_as_if_nobody_had_searched(library: Talk) -> None:
+async def test_without_relevant_passages_the_turn_is_as_without_a_search(library: Talk) -> None:
     """The prompt after the search is the one before it, without that tool."""
     library.model.grades = lambda _: False
     library.model.answers = [search("parental leave"), "I do not know."]

@@ -48,7 +48,7 @@ async def test_a_key_lies_sealed(models: Models, ada: Caller, database: Database
 async def test_users_have_their_own_models_and_those_of_the_tenant(
     models: Models, ada: Caller, bob: Caller, everybody: Caller, other_tenant: object
 ) -> None:
-    """An own one hides the tenant's of the same name; nobody sees another user's."""
+    """An own one hides the tenant's of the same name; another user's is not visible."""
     await models.add(everybody, "shared", URL, "tenants")
     await models.add(ada, "mine", URL, "adas")
     await models.add(ada, "shared", URL, "adas-own")
@@ -61,9 +61,7 @@ async def test_users_have_their_own_models_and_those_of_the_tenant(
     assert await names(models, Caller(other_tenant, "ada")) == []  # type: ignore[arg-type]
 
 
-async def test_nobody_changes_what_is_the_tenants_or_anothers(
-    models: Models, ada: Caller, bob: Caller, everybody: Caller
-) -> None:
+async def test_only_the_owner_changes_a_model(models: Models, ada: Caller, bob: Caller, everybody: Caller) -> None:
     """The one can be seen, the other cannot."""
     await models.add(everybody, "shared", URL, "m")
     await models.add(bob, "bobs", URL, "m")
@@ -238,7 +236,7 @@ async def test_a_check_asks_a_model_that_is_left_alone(models: Models, ada: Call
 async def test_the_list_says_which_model_answers_for_the_caller(
     database: Database, secrets: SecretBox, ada: Caller, bob: Caller
 ) -> None:
-    """The one that the caller chose; none where that is disabled, as then nobody answers."""
+    """The one that the caller chose; none if that is disabled, as then there is no answer."""
     models = Models(database, secrets, Settings(llm_url=URL, llm_model="fake"))
     await models.add(ada, "mine", URL, "m")
     await AgentSettings(database, models.names).put(ada, {"model": "mine"})

@@ -286,7 +286,7 @@ async def test_an_answer_has_to_end_in_time(connect: Connect, fake: Watched) -> 
     assert await asyncio.to_thread(fake.gone.wait, 10)
 
 
-async def test_whoever_leaves_ends_the_answer(connect: Connect, fake: Watched) -> None:
+async def test_leaving_ends_the_answer(connect: Connect, fake: Watched) -> None:
     """At once, and the service notices."""
     fake.tokens_per_second = 1
     async with aclosing(connect().stream(HELLO)) as stream:
@@ -338,7 +338,7 @@ async def test_a_model_that_keeps_failing_is_left_alone(connect: Connect, fake: 
 
 
 async def test_a_pause_that_is_nearly_over_takes_a_second_more(connect: Connect, fake: Watched) -> None:
-    """Nobody is told to wait for 0 s."""
+    """No message says to wait for 0 s."""
     now = 100.0
     breaker = Breaker(Pauses(failures=1, pause=10.0), clock=lambda: now, chance=lambda: 1.0)
     model = connect(breaker=breaker)

@@ -100,8 +100,8 @@ async def test_an_answer_that_is_packed_is_refused(connect: Connect) -> None:
     server.close()
 
 
-async def test_a_service_that_nobody_vouches_for_is_not_asked(connect: Connect, sealed: tuple[str, Path]) -> None:
-    """The key would go to whoever took its place."""
+async def test_a_service_that_is_not_vouched_for_is_not_asked(connect: Connect, sealed: tuple[str, Path]) -> None:
+    """The key would go to the impostor."""
     with pytest.raises(ModelError, match=r"no secure connection to 127\.0\.0\.1:\d+ can be made"):
         await connect(sealed[0]).complete(HELLO)
 

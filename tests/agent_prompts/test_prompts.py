@@ -120,7 +120,7 @@ async def test_a_difference_is_a_unified_diff(prompts: Prompts, owner: Caller, o
     assert await prompts.diff(owner, "basic", old, new) == told
 
 
-async def test_a_difference_is_from_shipped_to_in_force_unless_told(prompts: Prompts, owner: Caller) -> None:
+async def test_a_difference_is_from_shipped_to_in_force_by_default(prompts: Prompts, owner: Caller) -> None:
     """That is what the tenant has changed."""
     await prompts.put(owner, "basic", SHIPPED["basic"].text + "\nCall everybody captain.")
 
@@ -141,7 +141,7 @@ async def test_users_read_and_do_not_change(prompts: Prompts, owner: Caller, ada
     assert (await prompts.get(ada, "basic")).text == "Ours."
 
 
-async def test_an_unknown_prompt_is_told_with_those_that_there_are(prompts: Prompts, owner: Caller) -> None:
+async def test_an_unknown_prompt_is_refused_with_the_known_ones(prompts: Prompts, owner: Caller) -> None:
     """By every verb, before anything else."""
     asked = [
         prompts.get(owner, "nothing"),

@@ -101,7 +101,7 @@ async def test_a_null_takes_a_choice_back_and_other_fields_stay(
 async def test_settings_are_their_owners_alone(
     settings: AgentSettings, threads: Threads, tenant: Tenant, ada: Caller, bob: Caller
 ) -> None:
-    """Of a user, of callers that stand for none; nobody learns of another's thread."""
+    """Of a user, of callers that stand for none; another caller's thread stays unknown."""
     thread = (await threads.create(ada)).id
     await settings.put(ada, {"top_k": 3})
     await settings.put(Caller(tenant), {"top_k": 4})

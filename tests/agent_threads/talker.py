@@ -1,4 +1,4 @@
-"""Answers messages of a thread for ever, in a process of its own, so that it can be killed.
+"""Answers messages of a thread without end, in a process of its own, so that it can be killed.
 
 Run as `python -m tests.agent_threads.talker ADDRESS TENANT THREAD`; it prints a line after each turn.
 """

@@ -59,7 +59,7 @@ async def kill_in_mid_write(
 async def test_a_thread_goes_on_after_its_process_was_killed(
     databases: Databases, database: Database, threads: Threads, ada: Caller, tenant: Tenant
 ) -> None:
-    """In the middle of a write: what is there is whole, and nobody waits for a clock."""
+    """In the middle of a write: stored data is whole, and nothing waits for a clock."""
     thread, saver = uuid4(), ThreadSaver(database, ada)
     for _ in range(2):
         async with talking(database, tenant, thread) as process:

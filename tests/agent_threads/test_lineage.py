@@ -25,7 +25,7 @@ def numbers(keys: set[tuple[str, UUID]]) -> list[int]:
 
 
 def test_a_value_is_needed_back_to_where_it_is_stored() -> None:
-    """And no further; a checkpoint that stores it itself needs nobody."""
+    """And no further; a checkpoint that stores it itself needs no other."""
     nodes = shape(
         node(1, None, deltas=DELTA),
         node(2, 1, stored=DELTA),

@@ -22,7 +22,7 @@ from thresher.store import Database
 
 @dataclass(frozen=True)
 class Note:
-    """A class that is on nobody's list."""
+    """A class that is on no list."""
 
     text: str
 
@@ -56,7 +56,7 @@ async def test_a_thread_goes_on_with_what_it_has(database: Database, ada: Caller
     assert await say(ThreadSaver(database, ada), thread, "two") == ["one", "one!", "two", "two!"]
 
 
-async def test_nobody_else_reads_a_thread_by_its_id(
+async def test_only_its_owner_reads_a_thread_by_its_id(
     database: Database, ada: Caller, bob: Caller, tenant: Tenant, other_tenant: Tenant
 ) -> None:
     """Neither another user, nor callers without a user, nor another tenant's user of the same name."""
@@ -80,8 +80,8 @@ async def test_nobody_else_reads_a_thread_by_its_id(
     assert await value_of(ThreadSaver(database, ada), where) == "secret"
 
 
-async def test_nobody_else_writes_to_a_thread_of_the_tenant(database: Database, ada: Caller, bob: Caller) -> None:
-    """He is told that there is none, and nothing is changed."""
+async def test_only_its_owner_writes_to_a_thread_of_the_tenant(database: Database, ada: Caller, bob: Caller) -> None:
+    """The error says that there is none, and nothing is changed."""
     mine, his = uuid4(), uuid4()
     where = await put(ThreadSaver(database, ada), mine, "mine")
     await put(ThreadSaver(database, bob), his, "his")

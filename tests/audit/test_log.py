@@ -321,7 +321,7 @@ async def test_another_secret_key_is_named_as_the_reason(database: Database, log
     assert not (await log.verify(caller.tenant)).sound
 
 
-async def test_a_folder_that_cannot_be_written_stops_nobody(
+async def test_a_folder_that_cannot_be_written_stops_nothing(
     database: Database, secrets: SecretBox, caller: Caller, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The note beside the database is one proof more; that it is missing is logged once."""

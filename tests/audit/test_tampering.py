@@ -1,4 +1,4 @@
-"""Whoever changes the log behind its back is found out: by the owner of the database, with every trigger off."""
+"""A change of the log behind its back is found: by the owner of the database, with every trigger off."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ EDITS: dict[str, list[str]] = {
 
 @dataclass
 class Owner:
-    """Whoever owns the database: no trigger and no policy stops him. He has no key."""
+    """The owner of the database: no trigger and no policy stops them. They have no key."""
 
     address: str
     names: dict[str, int] = field(default_factory=dict[str, int])
@@ -145,7 +145,7 @@ async def chain(log: AuditLog, caller: Caller, other_tenant: Tenant) -> Verifica
     return await log.verify(caller.tenant)
 
 
-async def test_a_chain_that_nobody_touched_is_sound(chain: Verification) -> None:
+async def test_an_untouched_chain_is_sound(chain: Verification) -> None:
     """A statement without an outcome is told, and is no tampering."""
     assert (chain.links, chain.entries, chain.anchored, chain.sound) == (LINKS, 4, LINKS, True)
     assert [(one.kind, one.id, one.fatal) for one in chain.problems] == [("without outcome", 6, False)]

@@ -101,7 +101,7 @@ async def _positive(count: Any) -> bool:
 async def test_two_that_fit_at_once_store_one_fit(
     databases: Databases, name: str, settings: Settings, encoder: Encoder, sources: Sources
 ) -> None:
-    """Neither fails, whoever was first."""
+    """Neither fails, whichever was first."""
     pools = [await databases.open(name) for _ in range(2)]
     tenant = await pools[0].tenant("local")
     async with (

@@ -49,7 +49,7 @@ async def test_a_decision_leaves_a_row_without_its_text(services: Services, inte
 async def test_a_message_has_another_hash_in_another_tenant(
     database: Database, services: Services, intents: IntentService, other_tenant: Tenant
 ) -> None:
-    """So nobody finds out by asking what others have asked."""
+    """So a caller cannot find out what others have asked."""
     await intents.route(services.caller, DEPLOY)
     await intents.route(Caller(other_tenant), DEPLOY)
     await intents.settle()
@@ -123,7 +123,7 @@ async def test_a_session_remembers_what_it_was_given(services: Services, intents
 async def test_rules_given_without_a_connection_count_for_the_users_others(
     services: Services, intents: IntentService
 ) -> None:
-    """As a hook gives them: in the same project, and for nobody else."""
+    """As a hook gives them: only in the same project."""
     hook = replace(services.caller, project="/projects/a")
     intents.mark_given(hook, ["deploy"])
     same = replace(hook, client="c1")

@@ -106,7 +106,7 @@ async def clients(databases: Databases) -> int:
 @pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize("answer", range(1, ANSWERS + 1))
 @pytest.mark.parametrize("opened", [Database.open, connect_watched], ids=["pool", "watched"])
-async def test_whoever_gives_up_leaves_no_connection(
+async def test_a_cancelled_caller_leaves_no_connection(
     databases: Databases, name: str, opened: Callable[[str], Awaitable[object]], answer: int
 ) -> None:
     """Whatever the server had said until then: no place there stays taken for nothing."""
@@ -126,7 +126,7 @@ async def test_whoever_gives_up_leaves_no_connection(
     assert caller.cancelled()
 
 
-async def test_whoever_waits_gets_his_connection(databases: Databases, name: str) -> None:
+async def test_a_waiting_caller_gets_a_connection(databases: Databases, name: str) -> None:
     """A server that takes its time is waited for."""
     async with Relay(databases.url(name), 1) as relay:
         caller = asyncio.create_task(connect_watched(relay.address))
@@ -153,7 +153,7 @@ async def test_a_server_that_falls_silent_is_not_waited_for(
         await eventually(gone)
 
 
-async def test_an_address_without_a_server_is_told(databases: Databases, name: str) -> None:
+async def test_an_address_without_a_server_is_reported(databases: Databases, name: str) -> None:
     """The error says what it is."""
     async with Relay(databases.url(name), 1) as relay:
         address = relay.address

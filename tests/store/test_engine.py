@@ -98,7 +98,7 @@ async def test_the_embedding_cache_gives_vectors_by_hash(database: Database, ten
 
 
 async def test_connections_that_died_in_the_pool_are_replaced(databases: Databases, database: Database) -> None:
-    """All idle connections are cut at once: the next transactions work, and nobody notices."""
+    """All idle connections are cut at once: the next transactions work, and no caller notices."""
     tenant = await database.tenant("replaced")
     await asyncio.gather(*(_names(database, tenant) for _ in range(5)))
     name = (await _one(database, tenant, "select current_database()"))[0]
@@ -282,7 +282,7 @@ async def test_a_cancelled_caller_gives_its_connection_back(databases: Databases
 
 
 async def test_a_full_pool_is_an_error_worth_a_retry(databases: Databases) -> None:
-    """Whoever waits too long for a connection is told so."""
+    """Waiting too long for a connection raises an error that says so."""
     name = await databases.create()
     database = await Database.open(databases.url(name), pool_size=1, pool_timeout=0.05)
     tenant = await database.tenant("a")

@@ -81,7 +81,7 @@ async def test_replicas_that_migrate_at_once_do_not_race(external: ExternalServe
     await (await Database.open(application)).close()
 
 
-async def test_a_database_that_nobody_migrated_is_refused(external: ExternalServer, data_dir: Path) -> None:
+async def test_a_database_that_was_not_migrated_is_refused(external: ExternalServer, data_dir: Path) -> None:
     """The store does not migrate an external database by itself."""
     settings = _settings(*await external.prepare(), data_dir)
 
@@ -134,7 +134,7 @@ async def test_an_address_without_a_server_is_unavailable(external: ExternalServ
         await Database.open(url)
 
 
-async def test_debians_old_server_is_told_all_that_it_lacks(debian: ExternalServer) -> None:
+async def test_all_that_debians_old_server_lacks_is_reported(debian: ExternalServer) -> None:
     """Start and migration name the version and pgvector, with the package to install."""
     for attempt in (Database.open(debian.url()), asyncio.to_thread(migrate, debian.url())):
         with pytest.raises(ConfigurationError, match=r"needs 16 or newer.*has no pgvector") as caught:

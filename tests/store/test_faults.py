@@ -195,7 +195,7 @@ async def test_a_backend_that_outlived_its_server_does_not_block(cluster: Path, 
         await busy
 
 
-async def test_a_full_disk_is_said_and_nothing_is_half_written(start_server: StartServer) -> None:
+async def test_a_full_disk_is_reported_and_nothing_is_half_written(start_server: StartServer) -> None:
     """With a limit on the size of its files the server refuses the transaction, survives, and goes on afterwards."""
     server = await start_server()
     migrate(server.owner_url)

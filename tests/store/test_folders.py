@@ -53,7 +53,7 @@ def test_the_version_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch)
 
 
 @as_root
-def test_root_is_refused_unless_told() -> None:
+def test_root_is_refused_by_default() -> None:
     """The message names both ways out."""
     with pytest.raises(ConfigurationError, match="THRESHER_ALLOW_ROOT=1"):
         server_account(Settings(allow_root=False))
@@ -65,7 +65,7 @@ def test_root_is_refused_unless_told() -> None:
     [("no-such-account", "does not exist"), ("root", "is root"), ("nobody", "other programs run as 'nobody' too")],
 )
 def test_root_needs_an_account_for_the_server(name: str, problem: str) -> None:
-    """It must exist, be another, and be nobody else's."""
+    """It must exist, differ, and be used by nothing else."""
     with pytest.raises(ConfigurationError, match=problem):
         server_account(Settings(allow_root=True, server_user=name))
 
@@ -173,7 +173,7 @@ def test_a_folder_in_use_for_other_things_keeps_its_mode(open_folder: Path) -> N
 
 
 def test_a_folder_that_others_may_write_is_refused(open_folder: Path) -> None:
-    """Whoever can replace files there could take the data over."""
+    """An account that can replace files there could take the data over."""
     folder = open_folder / "common"
     folder.mkdir()
     (folder / "letter").touch()

@@ -31,7 +31,7 @@ async def _stored(database: Database, tenant: Tenant) -> str:
 
 
 async def test_a_key_speaks_for_its_tenant_and_user(keys: Keys, tenant: Tenant, other_tenant: Tenant) -> None:
-    """Whoever shows it is that caller, and no other key is."""
+    """Its holder is that caller, and no other key is."""
     whole, _ = await keys.add(tenant, "team")
     of_ann, _ = await keys.add(other_tenant, "team", "ann")
 
@@ -55,7 +55,7 @@ async def test_only_a_hash_is_kept(keys: Keys, database: Database, tenant: Tenan
     "text",
     ["", "thr_", "thr_" + "a" * 43, "thr_" + "a" * 44, "Bearer x", "thr_" + "é" * 43, "\0", "x" * 100_000],
 )
-async def test_what_is_no_key_is_nobodys(keys: Keys, text: str) -> None:
+async def test_an_invalid_key_has_no_holder(keys: Keys, text: str) -> None:
     """Malformed, unknown, huge."""
     assert await keys.holder(text) is None
 

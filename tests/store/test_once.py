@@ -20,7 +20,7 @@ ADD = "insert into collection (tenant_id, kind, model) values (current_setting('
 async def test_a_write_is_committed_for_its_tenant_alone(
     database: Database, tenant: Tenant, other_tenant: Tenant
 ) -> None:
-    """What was added is there for the tenant, and for nobody else."""
+    """Added rows are visible to the tenant, and to no other."""
     await database.once(tenant, lambda driver: driver.execute(ADD + " returning kind", ("a",)))
 
     mine = await database.once(tenant, lambda driver: driver.execute(MINE))
@@ -85,7 +85,7 @@ async def test_a_cancelled_caller_leaves_no_answer_behind(database: Database, te
     assert answers == [[(n,)] for n in range(10)]
 
 
-async def test_single_statements_are_served_in_the_order_of_their_asking(databases: Databases) -> None:
+async def test_single_statements_are_served_in_order(databases: Databases) -> None:
     """Over few connections, of many who ask at once and again none waits while others come a third time."""
     name = await databases.create()
     database = await databases.open(name, pool_size=2)

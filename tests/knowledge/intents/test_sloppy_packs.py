@@ -59,7 +59,7 @@ def read(folder: Path, text: str | bytes) -> tuple[Pack, str]:
         (PLAIN.encode().replace(b"it", b"it \xe9\xff"), "Windows-1252"),
     ],
 )
-def test_sloppy_text_is_read_and_what_was_mended_is_said(tmp_path: Path, text: str | bytes, mended: str) -> None:
+def test_sloppy_text_is_read_and_corrections_are_reported(tmp_path: Path, text: str | bytes, mended: str) -> None:
     """The rules come through; a word of what was wrong, and none where nothing was."""
     pack, said = read(tmp_path, text)
 
