@@ -13,7 +13,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -106,12 +106,7 @@ async def open_app(
             work.welcome(caller or services.caller)
             await serve_stream_session(gateway, reader, writer, caller)
 
-        @cache
-        def open_door() -> ASGIApp:
-            from thresher.api import http_api  # noqa: PLC0415 - a second that a daemon without the door does without
-
-            return _door(services, http, http_api(services, conversations), work.welcome)
-
+        open_door = cache(partial(_open_door, services, conversations, http, work.welcome))
         yield App(services, open_door, serve_stream, workers, conversations, indexing)
 
 
@@ -244,14 +239,16 @@ async def _sweep(services: Services, indexing: asyncio.Task[None]) -> None:
         await asyncio.sleep(SWEEP_SECONDS)
 
 
-def _door(services: Services, mcp: ASGIApp, http: ASGIApp, welcome: Callable[[Caller], None]) -> ASGIApp:
-    """What the port is given to."""
-    from thresher.api import Door, Origins  # noqa: PLC0415 - as above
+def _open_door(
+    services: Services, conversations: Conversations, mcp: ASGIApp, welcome: Callable[[Caller], None]
+) -> ASGIApp:
+    """The application that serves the port."""
+    from thresher.api import Door, Origins, http_api  # noqa: PLC0415 - a second that a daemon without a port saves
 
     settings = services.settings
     owner = None if why_keys(settings) else services.caller
     origins = Origins.of(settings.allowed_hosts, settings.allowed_origins)
-    return Door(mcp, http, services.keys, origins, owner, welcome)
+    return Door(mcp, http_api(services, conversations), services.keys, origins, owner, welcome)
 
 
 def read_servers(path: Path) -> ServerFile:

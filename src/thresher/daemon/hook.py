@@ -258,17 +258,14 @@ def _all(link: socket, deadline: float) -> bytes:
 
 def _start(data: bytes) -> bytes:
     """Start a daemon for the next prompt without waiting, which takes seconds."""
-    from thresher.daemon.event import WrongEvent, read_event  # noqa: PLC0415 - see the invariant
-    from thresher.daemon.failure import DaemonFailure  # noqa: PLC0415 - as above
-    from thresher.daemon.place import here  # noqa: PLC0415 - as above
-    from thresher.daemon.process import start_in_background  # noqa: PLC0415 - as above
+    from thresher.daemon import event, failure, place, process  # noqa: PLC0415 - see the invariant
 
     try:
-        read_event(data)
-        start_in_background(here())
-    except WrongEvent as error:
+        event.read_event(data)
+        process.start_in_background(place.here())
+    except event.WrongEvent as error:
         raise _Trouble(str(error), WRONG) from None
-    except DaemonFailure as error:
+    except failure.DaemonFailure as error:
         raise _Trouble(str(error)) from None
     raise _Trouble("no daemon ran; one is starting, and the next prompt gets its rules.")
 

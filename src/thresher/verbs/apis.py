@@ -122,11 +122,8 @@ async def suggest_api_improvements(
         InvalidInput: No provider is named and there are several, or the cursor is not valid.
         NotFound: There is no such provider, version or operation, or its description was not read yet.
     """
-    from dataclasses import replace  # noqa: PLC0415 - `--help` does without
-
-    from thresher.knowledge.apis import improvements_markdown, in_form  # noqa: PLC0415 - as above
-
-    found = await request.services.apis.improvements(
+    apis = request.services.apis
+    found = await apis.improvements(
         request.caller,
         provider,
         endpoint_id=endpoint_id,
@@ -138,8 +135,7 @@ async def suggest_api_improvements(
         patch=patch != "none",
         chat=request.chat,
     )
-    answer = in_form(found, patch, request.longest)
-    return replace(answer, markdown=improvements_markdown(answer)) if format == "markdown" else answer
+    return apis.in_form(found, patch, request.longest, markdown=format == "markdown")
 
 
 @APIS.verb("admin")

@@ -144,15 +144,9 @@ async def index_documents(
         Conflict: The name stands for another source.
         NotAllowed: The caller may not index this source.
     """
-    import asyncio  # noqa: PLC0415 - `--help` does without
-
-    from thresher.knowledge.documents import origin_of  # noqa: PLC0415 - as above
-
-    # To look where a source lies costs a few accesses to the disk.
-    origin = await asyncio.to_thread(
-        origin_of, source, ref=ref, include=include, exclude=exclude, caller=request.caller
+    repository = await request.services.documents.index_source(
+        request.caller, name, source, ref=ref, include=include, exclude=exclude
     )
-    repository = await request.services.documents.index(request.caller, name, origin)
     request.services.context.readiness.look_again()
     return repository
 

@@ -9,7 +9,6 @@ import asyncio
 import os
 import secrets
 import socket
-import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -17,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from thresher import __version__
-from thresher.app import App, open_app, read_servers
+from thresher.app import App, open_app
 from thresher.core import ConfigurationError, Settings, is_loopback
 from thresher.daemon.memory import Importing, return_memory
 from thresher.daemon.place import Place
@@ -52,13 +51,10 @@ async def open_daemon(
         leave: Ends the daemon.
 
     Raises:
-        ThresherError: A key or the servers' file cannot be read, or nobody could enter.
+        ThresherError: A key cannot be read, or the address needs a key and there is none.
     """
-    servers = read_servers(options.config) if options.config is not None else None
-    for problem in servers.problems if servers is not None else ():
-        sys.stderr.write(f"thresher: {options.config}: {problem}\n")
     async with (
-        open_app(settings, servers=servers or (), database=database) as app,
+        open_app(settings, servers=options.servers, database=database) as app,
         _open_doors(app, settings, options, place, door, leave) as ready,
     ):
         yield ready

@@ -16,13 +16,14 @@ import logging.handlers
 import os
 import signal
 import socket
+import sys
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from thresher import __version__
 from thresher.core import Conflict, Settings, ThresherError, configure_logging, event, load_settings
@@ -33,6 +34,9 @@ from thresher.daemon.memory import Importing
 from thresher.daemon.place import Place, here
 from thresher.daemon.server.http import bind, check_keyless
 from thresher.store import open_store
+
+if TYPE_CHECKING:
+    from thresher.upstream import ServerConfig
 
 logger = logging.getLogger("thresher.daemon")
 
@@ -56,12 +60,12 @@ class Options:
     Attributes:
         started_by: `client` or `person`; only a daemon that a client started ends by itself.
         http: Whether to open the HTTP door.
-        config: An `mcpServers` file whose servers are added to the catalogue.
+        servers: Servers to add to the catalogue.
     """
 
     started_by: Literal["client", "person"]
     http: bool = False
-    config: Path | None = None
+    servers: Sequence[ServerConfig] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +283,15 @@ def serve_foreground(
     """
     settings = load_settings(**given)
     configure_logging(settings.log_level, text=settings.log_text == "on")
-    options = Options("person", http=True, config=config)
+    servers: Sequence[ServerConfig] = ()
+    if config is not None:
+        from thresher.app import read_servers  # noqa: PLC0415 - a wrong file is found before a daemon is replaced
+
+        file = read_servers(config)
+        for problem in file.problems:
+            sys.stderr.write(f"thresher: {config}: {problem}\n")
+        servers = file
+    options = Options("person", http=True, servers=servers)
     try:
         return run_daemon(settings, options, announce)
     except Taken:

@@ -6,6 +6,7 @@ Invariant: a caller sees its own providers and those of its tenant only; nothing
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from thresher.core import Caller, NotFound, Settings
 from thresher.embedding import CrossEncoder
@@ -25,6 +26,7 @@ from thresher.knowledge.apis.models import (
 )
 from thresher.knowledge.apis.naming import find_provider
 from thresher.knowledge.apis.providers import Providers, provider_fields
+from thresher.knowledge.apis.rendering import PatchForm, improvements_markdown, in_form
 from thresher.knowledge.apis.search.searcher import Searcher, SearchQuery
 from thresher.knowledge.apis.usage import METRICS, measure_usage, purge_usage
 from thresher.knowledge.apis.usage_log import UsageLog
@@ -335,6 +337,18 @@ class ApiService:
             version_source(await self._providers.show(caller, target.provider), target.version.label) if patch else ""
         )
         return await self._improvements.improvements(caller, request, target, source, chat)
+
+    def in_form(self, found: Improvements, patch: PatchForm, most: int, *, markdown: bool) -> Improvements:
+        """Return improvements with their patch in one form, and as Markdown if requested.
+
+        Args:
+            found: The improvements.
+            patch: `overlay` or `diff`; `none` removes the patch.
+            most: Maximum characters of the patch.
+            markdown: Whether to add the Markdown.
+        """
+        answer = in_form(found, patch, most)
+        return replace(answer, markdown=improvements_markdown(answer)) if markdown else answer
 
     async def close(self) -> None:
         """Finish background work."""

@@ -6,7 +6,8 @@ its tenant and its own, and no others.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 
 from thresher.core import Caller, Settings
 from thresher.embedding import CrossEncoder
@@ -20,6 +21,7 @@ from thresher.knowledge.documents.cache import DocumentCache
 from thresher.knowledge.documents.models import DocumentPage, Origin, Passages, Repository, Retrieval, Skipped
 from thresher.knowledge.documents.question import checked_question
 from thresher.knowledge.documents.repositories import Repositories
+from thresher.knowledge.documents.sources import origin_of
 from thresher.llm import Chat
 from thresher.search import SearchIndex
 from thresher.store import Database
@@ -73,6 +75,28 @@ class DocumentService:
             NotAllowed: The caller may not index this source.
         """
         return await self._repositories.index(caller, name, origin)
+
+    async def index_source(
+        self,
+        caller: Caller,
+        name: str,
+        source: str,
+        *,
+        ref: str = "",
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+    ) -> Repository:
+        """Index what a person names; see `origin_of` for the arguments and `index` for the rest.
+
+        Raises:
+            InvalidInput: The name, the source or a pattern is not valid.
+            NotFound: There is nothing at this path.
+            Conflict: The name stands for another source.
+            NotAllowed: The caller may not index this source.
+        """
+        # Finding out where a source lies accesses the disk.
+        origin = await asyncio.to_thread(origin_of, source, ref=ref, include=include, exclude=exclude, caller=caller)
+        return await self.index(caller, name, origin)
 
     async def index_here(
         self, caller: Caller, name: str, origin: Origin, *, progress: Callable[[int, int], None] | None = None

@@ -20,6 +20,7 @@ from thresher.knowledge.documents.reading.encodings import decode, storable
 from thresher.knowledge.documents.reading.headings import heading_text
 from thresher.knowledge.documents.reading.markdown import read_markdown
 from thresher.knowledge.documents.reading.plain import read_plain
+from thresher.knowledge.documents.reading.sandbox import hypertext
 
 SECONDS: Final = 120
 """Time limit for a file: pypdf reads 20 to 60 pages a second."""
@@ -41,8 +42,6 @@ def convert(media: str, data: bytes, *, seconds: int = SECONDS) -> tuple[str, Te
         UnreadableDocument: It is damaged, locked, or too large when unpacked.
     """
     if media == "html":
-        from thresher.knowledge.documents.reading.sandbox import hypertext  # noqa: PLC0415 - takes 0.2 s to import
-
         page, note = decode(data)
         data = page.encode()
         answer = hypertext.convert(data) if len(data) <= _IN_PROCESS_BYTES else _in_sandbox(media, data, seconds)
