@@ -168,7 +168,7 @@ def _check_bounds(verb: Verb, entry: ErrorDetails) -> None:
         InvalidInput: The error is about such a number.
     """
     parameter = verb.parameters.get(str(entry["loc"][0])) if len(entry["loc"]) == 1 else None
-    bounds = getattr(parameter.annotation, "__metadata__", ()) if parameter is not None else ()
+    bounds = list(_metadata(parameter.annotation)) if parameter is not None else []
     least = next((one.ge for one in bounds if isinstance(one, Ge)), None)
     most = next((one.le for one in bounds if isinstance(one, Le)), None)
     if parameter is None or least is None or most is None or not entry["type"].endswith("_than_equal"):
@@ -176,6 +176,13 @@ def _check_bounds(verb: Verb, entry: ErrorDetails) -> None:
     raise InvalidInput(
         f"{parameter.name} is {entry['input']}; it must be {least} to {most:,}.", hint="Ask for some at a time."
     )
+
+
+def _metadata(annotation: Any) -> Iterator[Any]:
+    """Yield what `Annotated` says of a value, in its alternatives too."""
+    yield from getattr(annotation, "__metadata__", ())
+    for inner in get_args(annotation):
+        yield from _metadata(inner)
 
 
 def values_of(verb: Verb, body: RequestBody) -> dict[str, Any]:
