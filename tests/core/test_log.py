@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from thresher.core import Said, configure_logging, current_trace, event, mask, mask_text, traced
+from thresher.core import CallerText, configure_logging, current_trace, event, mask, mask_text, traced
 
 logger = logging.getLogger("thresher.test")
 
@@ -116,7 +116,7 @@ def test_what_callers_said_is_withheld_unless_texts_are_logged() -> None:
     for stream, text in ((withheld, False), (kept, True)):
         configure_logging("DEBUG", stream, text=text)
         with traced():
-            event(logger, "refused", code="x", message=Said("their words"))
+            event(logger, "refused", code="x", message=CallerText("their words"))
             _fail("their words")
 
     assert "their words" not in withheld.getvalue()

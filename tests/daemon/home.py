@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from thresher.daemon import Place, stop_daemon
+from thresher.daemon import DaemonPaths, stop_daemon
 from thresher.daemon.lock import is_free
 
 FAKE = Path(__file__).parent.parent / "fakes" / "stdio_server.py"
@@ -104,7 +104,7 @@ class Home:
 
     def __init__(self, folder: Path, **settings: str) -> None:
         self.folder = folder
-        self.place = Place(str(folder))
+        self.place = DaemonPaths(str(folder))
         own = {"THRESHER_DATA_DIR": str(folder), "THRESHER_ALLOW_ROOT": "1", "THRESHER_KEYLESS": "on"}
         self.environment = {**os.environ, **own, **settings}
         self.clients: list[Client] = []

@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 from thresher import __version__
 from thresher.core import Conflict, NotFound, Settings
 from thresher.daemon.lock import FileLock
-from thresher.daemon.place import Place
+from thresher.daemon.paths import DaemonPaths
 from thresher.daemon.server.control import Progress, serve_control
 from thresher.daemon.server.hook_session import serve_hook
 from thresher.daemon.server.listener import Client, Identity, Listener
@@ -26,7 +26,7 @@ from thresher.store import Keys
 class Listening:
     """What a test sees of the listener."""
 
-    place: Place
+    place: DaemonPaths
     listener: Listener
     presence: Presence
     stopped: asyncio.Event
@@ -86,7 +86,7 @@ async def listening(
     idle_seconds: float = 0.0,
 ) -> AsyncGenerator[Listening]:
     """Be a daemon without a product: lock, card, socket, sessions."""
-    place = Place(str(folder))
+    place = DaemonPaths(str(folder))
     place.prepare()
     lock = FileLock(place.daemon_lock)
     assert lock.acquire(1)

@@ -19,7 +19,7 @@ import pytest
 
 from tests.daemon.listening import Listening, listening, listening_thread, no_dry_run
 from thresher.core import Settings
-from thresher.daemon import DaemonFailure, Place, attach
+from thresher.daemon import DaemonFailure, DaemonPaths, attach
 from thresher.daemon.attaching import read_line
 from thresher.daemon.client import request
 from thresher.daemon.server.control import REQUEST_LIMIT, Progress, serve_control
@@ -32,7 +32,7 @@ def state(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Listening]
         yield listener
 
 
-def raw(place: Place) -> socket.socket:
+def raw(place: DaemonPaths) -> socket.socket:
     """A connection before its handshake."""
     card = place.read() or {}
     scheme, _, target = str(card["address"]).partition(":")
@@ -45,7 +45,7 @@ def raw(place: Place) -> socket.socket:
     return link
 
 
-def bridge(place: Place, *options: str, **variables: str) -> subprocess.Popen[bytes]:
+def bridge(place: DaemonPaths, *options: str, **variables: str) -> subprocess.Popen[bytes]:
     """`thresher stdio` as a client starts it."""
     return subprocess.Popen(
         [sys.executable, "-m", "thresher", "stdio", *options],
@@ -245,7 +245,7 @@ def test_stop_works_across_versions(tmp_path: Path) -> None:
 
 def test_without_a_daemon_a_command_that_must_not_start_one_says_so(tmp_path: Path) -> None:
     """Stale cards of every kind count as no daemon."""
-    place = Place(str(tmp_path))
+    place = DaemonPaths(str(tmp_path))
     taken = socket.create_server(("127.0.0.1", 0))
     cards: list[dict[str, object]] = [
         {},

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from thresher.daemon import DaemonFailure, Place
+from thresher.daemon import DaemonFailure, DaemonPaths
 from thresher.daemon.process import start_daemon
 
 
@@ -20,9 +20,9 @@ def interpreter(folder: Path, script: str) -> str:
     return str(program)
 
 
-def start(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str, seconds: float = 20.0) -> Place:
+def start(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str, seconds: float = 20.0) -> DaemonPaths:
     """Start a daemon that is this script."""
-    place = Place(str(folder / "data"))
+    place = DaemonPaths(str(folder / "data"))
     place.prepare()
     monkeypatch.setattr(sys, "executable", interpreter(folder, script))
     start_daemon(place, time.monotonic() + seconds)
@@ -71,4 +71,4 @@ def test_a_daemon_that_is_ready_or_another_that_was_first_will_do(
 def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     """Before anything is started."""
     with pytest.raises(DaemonFailure, match="cannot be written"):
-        start_daemon(Place(str(tmp_path / "missing")), time.monotonic() + 1)
+        start_daemon(DaemonPaths(str(tmp_path / "missing")), time.monotonic() + 1)

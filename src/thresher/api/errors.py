@@ -21,6 +21,7 @@ from starlette.exceptions import HTTPException
 from thresher.api.answers import ProblemDocument, WrongField
 from thresher.core import (
     AccessDenied,
+    CallerText,
     Conflict,
     DatabaseUnavailable,
     EncoderError,
@@ -33,7 +34,6 @@ from thresher.core import (
     NotFound,
     QueryFailed,
     QueryTimeout,
-    Said,
     SourceUnavailable,
     StatementRefused,
     StoreUnavailable,
@@ -233,7 +233,7 @@ def refused(error: ThresherError, path: str = "") -> JSONResponse:
         path: The path of the request.
     """
     with traced():
-        event(logger, "refused", code=error.code, message=Said(error.message))
+        event(logger, "refused", code=error.code, message=CallerText(error.message))
         return problem(status_of(error), error.code, error.message, error.hint, path=path)
 
 

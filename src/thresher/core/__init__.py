@@ -39,7 +39,7 @@ from thresher.core.errors import (
     UpstreamRefused,
     UpstreamTimeout,
 )
-from thresher.core.log import Said, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
+from thresher.core.log import CallerText, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
 from thresher.core.records import (
     ASSISTANT,
     FINGERPRINT,
@@ -83,6 +83,7 @@ __all__ = [
     "Breaker",
     "BrokenFile",
     "Caller",
+    "CallerText",
     "ConfigurationError",
     "Conflict",
     "ContextPack",
@@ -105,7 +106,6 @@ __all__ = [
     "QueryFailed",
     "QueryTimeout",
     "Rule",
-    "Said",
     "SchemaMismatch",
     "Scored",
     "Settings",

@@ -48,7 +48,7 @@ WITHHELD = "not logged (THRESHER_LOG_TEXT is off)"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class CallerText:
     """A field of an event that holds or may quote what a caller wrote; logged only if texts are logged.
 
     Attributes:
@@ -136,9 +136,9 @@ class JsonFormatter(logging.Formatter):
         return dumps(line)
 
     def _allowed(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: self._shown(value) if isinstance(value, Said) else value for name, value in fields.items()}
+        return {name: self._shown(value) if isinstance(value, CallerText) else value for name, value in fields.items()}
 
-    def _shown(self, said: Said) -> Any:
+    def _shown(self, said: CallerText) -> Any:
         return said.value if self._text else WITHHELD
 
 

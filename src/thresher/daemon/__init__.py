@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from thresher.daemon.failure import DaemonFailure
     from thresher.daemon.hook import run_hook
     from thresher.daemon.memory import Importing
-    from thresher.daemon.place import Place, here
+    from thresher.daemon.paths import DaemonPaths, here
     from thresher.daemon.process import later, stop_daemon
 
 __all__ = [
     "DaemonFailure",
+    "DaemonPaths",
     "Importing",
-    "Place",
     "ask",
     "attach",
     "here",
@@ -36,10 +36,10 @@ __all__ = [
 _HOMES = {
     "DaemonFailure": "failure",
     "Importing": "memory",
-    "Place": "place",
+    "DaemonPaths": "paths",
     "ask": "client",
     "attach": "attaching",
-    "here": "place",
+    "here": "paths",
     "later": "process",
     "request": "client",
     "run_bridge": "bridge",

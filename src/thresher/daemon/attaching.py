@@ -14,7 +14,7 @@ from thresher import __version__
 from thresher.daemon.failure import DaemonFailure
 from thresher.daemon.folder import own_key, own_project
 from thresher.daemon.lock import FileLock, is_free
-from thresher.daemon.place import Place, as_object
+from thresher.daemon.paths import DaemonPaths, as_object
 
 START_SECONDS = 90.0
 """The maximum duration of a first start: creating and migrating the database on a slow disk."""
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def attach(
-    place: Place,
+    paths: DaemonPaths,
     mode: str,
     *,
     start: bool = True,
@@ -40,7 +40,7 @@ def attach(
     """Connect to the daemon, starting one where none runs.
 
     Args:
-        place: The data folder's files.
+        paths: The data folder's files.
         mode: `mcp` for a session of the protocol, `control` for a command.
         start: Whether to start a daemon when none runs.
         version: The version to claim.
@@ -58,44 +58,44 @@ def attach(
     greeting = {"thresher": version, "mode": mode, "key": own_key()}
     greeting["project"] = own_project() if project is None else project
     greeting["expose"] = expose
-    link = _greet(place, greeting, deadline)
+    link = _greet(paths, greeting, deadline)
     if link is not None:
         return link
     if not start:
         raise DaemonFailure(
-            f"No daemon runs for the data folder {place.folder}.", hint="Start one: thresher serve.", code="not_running"
+            f"No daemon runs for the data folder {paths.folder}.", hint="Start one: thresher serve.", code="not_running"
         )
-    return _start_and_attach(place, greeting, deadline, starting)
+    return _start_and_attach(paths, greeting, deadline, starting)
 
 
 def _start_and_attach(
-    place: Place, greeting: dict[str, str], deadline: float, starting: Callable[[], None] | None
+    paths: DaemonPaths, greeting: dict[str, str], deadline: float, starting: Callable[[], None] | None
 ) -> socket.socket:
     from thresher.daemon.process import NOTICE_SECONDS, later, start_daemon  # noqa: PLC0415 - subprocess costs half of Python's own start
 
-    place.prepare()
-    lock = FileLock(place.start_lock)
+    paths.prepare()
+    lock = FileLock(paths.start_lock)
     with later(NOTICE_SECONDS, starting):
         if not lock.acquire(deadline - time.monotonic()):
             raise DaemonFailure(
                 "Another client has been starting the daemon for too long.",
-                hint=f"Look into {place.log}, then try again.",
+                hint=f"Look into {paths.log}, then try again.",
             )
         try:
             while time.monotonic() < deadline:
-                link = _greet(place, greeting, deadline)
+                link = _greet(paths, greeting, deadline)
                 if link is not None:
                     return link
-                start_daemon(place, deadline)
+                start_daemon(paths, deadline)
         finally:
             lock.release()
-    raise DaemonFailure("The daemon was started but does not answer.", hint=f"Look into {place.log}, then try again.")
+    raise DaemonFailure("The daemon was started but does not answer.", hint=f"Look into {paths.log}, then try again.")
 
 
-def _greet(place: Place, greeting: dict[str, str], deadline: float) -> socket.socket | None:
+def _greet(paths: DaemonPaths, greeting: dict[str, str], deadline: float) -> socket.socket | None:
     """One handshake with the daemon on the card; None when there is none, or it has just left."""
-    card = place.read()
-    link = _connect(place, card)
+    card = paths.read()
+    link = _connect(paths, card)
     if card is None or link is None:
         return None
     try:
@@ -109,7 +109,7 @@ def _greet(place: Place, greeting: dict[str, str], deadline: float) -> socket.so
         return link
     link.close()
     if answer is None or answer.get("code") == "leaving":
-        if is_free(place.daemon_lock, max(0.0, deadline - time.monotonic())):
+        if is_free(paths.daemon_lock, max(0.0, deadline - time.monotonic())):
             return None
         raise DaemonFailure(
             f"The daemon (process {card.get('pid')}) was asked to leave and has not.",
@@ -118,7 +118,7 @@ def _greet(place: Place, greeting: dict[str, str], deadline: float) -> socket.so
     raise failure(answer)
 
 
-def _connect(place: Place, card: dict[str, object] | None) -> socket.socket | None:
+def _connect(paths: DaemonPaths, card: dict[str, object] | None) -> socket.socket | None:
     address = "" if card is None else str(card.get("address", ""))
     scheme, _, target = address.partition(":")
     try:
@@ -128,7 +128,7 @@ def _connect(place: Place, card: dict[str, object] | None) -> socket.socket | No
             link.connect(target)
             return link
         # A port may belong to somebody else by now; the lock tells whether our daemon lives.
-        if scheme == "tcp" and not is_free(place.daemon_lock):
+        if scheme == "tcp" and not is_free(paths.daemon_lock):
             host, _, port = target.rpartition(":")
             return socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS)
     except (OSError, ValueError):

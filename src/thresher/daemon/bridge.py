@@ -13,31 +13,31 @@ import threading
 from thresher.daemon.attaching import attach
 from thresher.daemon.failure import DaemonFailure
 from thresher.daemon.folder import own_expose
-from thresher.daemon.place import Place, here
+from thresher.daemon.paths import DaemonPaths, here
 
 CHUNK = 65_536
 STDIN, STDOUT, STDERR = 0, 1, 2
 
 
-def run_bridge(place: Place | None = None, *, expose: str = "") -> int:
+def run_bridge(paths: DaemonPaths | None = None, *, expose: str = "") -> int:
     """Serve one client until it or the daemon ends.
 
     At the end of its input the bridge tells the daemon, passes on the answers that are outstanding, and ends when
     the daemon closes. A daemon that ends first is an error.
 
     Args:
-        place: The data folder's files; those that the environment names by default.
+        paths: The data folder's files; those that the environment names by default.
         expose: What `tools/list` shows to the client: `meta`, `own` or `all`; THRESHER_EXPOSE by default.
 
     Returns:
         The exit code: 0, 5 for a wrong THRESHER_EXPOSE, 9 when the daemon is missing or ended, 10 without a good key,
         130 after Ctrl-C.
     """
-    place = place or here()
+    paths = paths or here()
     _fill_standard_streams()
     try:
-        link = attach(place, "mcp", expose=expose or own_expose())
-        return _pump(link, place)
+        link = attach(paths, "mcp", expose=expose or own_expose())
+        return _pump(link, paths)
     except DaemonFailure as error:
         return _complain(error)
     except KeyboardInterrupt:
@@ -53,7 +53,7 @@ def _fill_standard_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
 
 
-def _pump(link: socket.socket, place: Place) -> int:
+def _pump(link: socket.socket, paths: DaemonPaths) -> int:
     ended = threading.Event()
     threading.Thread(target=_send, args=(link, ended), daemon=True).start()
     while chunk := _receive(link):
@@ -61,21 +61,21 @@ def _pump(link: socket.socket, place: Place) -> int:
             return 0  # the client no longer reads: it is gone
     if ended.is_set():
         return 0
-    if _still_runs(place):
+    if _still_runs(paths):
         raise DaemonFailure(
             "This client's session has ended, while the daemon runs.",
-            hint=f"Start the client again. The daemon's log says why: {place.log}",
+            hint=f"Start the client again. The daemon's log says why: {paths.log}",
         )
     raise DaemonFailure(
         "The daemon ended while this client was connected (stopped, killed or crashed).",
-        hint=f"Start the client again: a new daemon comes up by itself. Its log: {place.log}",
+        hint=f"Start the client again: a new daemon comes up by itself. Its log: {paths.log}",
     )
 
 
-def _still_runs(place: Place) -> bool:
+def _still_runs(paths: DaemonPaths) -> bool:
     """Whether the daemon lets this client in again; raises the reason if that is a key which was revoked."""
     try:
-        attach(place, "mcp", start=False).close()
+        attach(paths, "mcp", start=False).close()
     except DaemonFailure as error:
         if error.code == "access_denied":
             raise

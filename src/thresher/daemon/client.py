@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from thresher.daemon.attaching import attach, failure
 from thresher.daemon.failure import DaemonFailure
 from thresher.daemon.folder import own_variables
-from thresher.daemon.place import Place, here
+from thresher.daemon.paths import DaemonPaths, here
 
 TYPE_CHECKING = False  # `typing` itself costs a bridge more than all of this module
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def request(
-    place: Place,
+    paths: DaemonPaths,
     verb: str,
     arguments: Mapping[str, Any] | None = None,
     *,
@@ -36,7 +36,7 @@ def request(
     """Ask the daemon to do one thing and wait for the result.
 
     Args:
-        place: The data folder's files.
+        paths: The data folder's files.
         verb: The name of the verb, the same on every face.
         arguments: Its arguments, as JSON can hold them.
         start: Whether to start a daemon when none runs.
@@ -52,7 +52,7 @@ def request(
     Raises:
         DaemonFailure: The daemon cannot be reached, or answered with an error.
     """
-    link = attach(place, "control", start=start, project=project, starting=starting)
+    link = attach(paths, "control", start=start, project=project, starting=starting)
     with link, link.makefile("rwb") as stream:
         try:
             asked = {"verb": verb, "arguments": dict(arguments or {}), "dry_run": planned is not None}
@@ -75,7 +75,7 @@ def request(
         except (OSError, ValueError):
             pass  # a connection that breaks says the same as one that ends
     raise DaemonFailure(
-        "The daemon ended before it had answered.", hint=f"Look into {place.log}, then try again.", code="daemon"
+        "The daemon ended before it had answered.", hint=f"Look into {paths.log}, then try again.", code="daemon"
     )
 
 

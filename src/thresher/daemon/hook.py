@@ -258,11 +258,11 @@ def _all(link: socket, deadline: float) -> bytes:
 
 def _start(data: bytes) -> bytes:
     """Start a daemon for the next prompt without waiting, which takes seconds."""
-    from thresher.daemon import event, failure, place, process  # noqa: PLC0415 - see the invariant
+    from thresher.daemon import event, failure, paths, process  # noqa: PLC0415 - see the invariant
 
     try:
         event.read_event(data)
-        process.start_in_background(place.here())
+        process.start_in_background(paths.here())
     except event.WrongEvent as error:
         raise _Trouble(str(error), WRONG) from None
     except failure.DaemonFailure as error:

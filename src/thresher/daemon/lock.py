@@ -10,7 +10,7 @@ import select
 import sys
 import time
 
-from thresher.daemon.place import unwritable
+from thresher.daemon.paths import unwritable
 
 if sys.platform == "win32":  # not run by the tests
     import msvcrt

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from thresher.daemon.attaching import attach, failure
 from thresher.daemon.failure import DaemonFailure
 from thresher.daemon.lock import POLL_SECONDS, is_free
-from thresher.daemon.place import Place, as_object, unwritable
+from thresher.daemon.paths import DaemonPaths, as_object, unwritable
 
 COMMAND = "_daemon"
 """The argument under which `python -m thresher` is a daemon that a client started."""
@@ -40,69 +40,69 @@ def later(seconds: float, action: Callable[[], None] | None) -> Generator[None]:
         timer.cancel()
 
 
-def start_daemon(place: Place, deadline: float) -> None:
+def start_daemon(paths: DaemonPaths, deadline: float) -> None:
     """Start a daemon and wait until it answers, or until another one holds the data folder.
 
     Args:
-        place: The data folder's files; the folder exists.
+        paths: The data folder's files; the folder exists.
         deadline: When to give up, on the monotonic clock.
 
     Raises:
         DaemonFailure: It ended with an error, or is not ready in time.
     """
     try:
-        errors = open(place.stderr, "ab")  # noqa: SIM115 - closed below, once the child holds it
+        errors = open(paths.stderr, "ab")  # noqa: SIM115 - closed below, once the child holds it
         errors.truncate(0)
     except OSError as error:
-        raise unwritable(place.folder, error) from None
+        raise unwritable(paths.folder, error) from None
     with errors:
-        child = _spawn(place, errors.fileno())
+        child = _spawn(paths, errors.fileno())
     report = _first_line(child, deadline)
     if report is None:
         raise DaemonFailure(
             f"The daemon (process {child.pid}) is not ready after a long wait.",
-            hint=f"It may still be starting: look into {place.log}, then try again.",
+            hint=f"It may still be starting: look into {paths.log}, then try again.",
         )
     if "failed" in report:
         raise failure(as_object(report["failed"]) or {})
     if "taken" in report:
-        _wait_for_other(place, deadline)
+        _wait_for_other(paths, deadline)
     elif "ready" not in report:
         raise DaemonFailure(
-            f"The daemon ended while it started (exit code {child.wait()}): {_tail(place.stderr)}",
-            hint=f"Look into {place.log}, or run thresher doctor.",
+            f"The daemon ended while it started (exit code {child.wait()}): {_tail(paths.stderr)}",
+            hint=f"Look into {paths.log}, or run thresher doctor.",
         )
 
 
-def start_in_background(place: Place) -> None:
+def start_in_background(paths: DaemonPaths) -> None:
     """Start a daemon without waiting; if another one is running, the new one ends by itself.
 
     Raises:
         DaemonFailure: The data folder cannot be used.
     """
-    place.prepare()
+    paths.prepare()
     try:
-        errors = open(place.stderr, "ab")  # noqa: SIM115 - closed below, once the child holds it
+        errors = open(paths.stderr, "ab")  # noqa: SIM115 - closed below, once the child holds it
     except OSError as error:
-        raise unwritable(place.folder, error) from None
+        raise unwritable(paths.folder, error) from None
     with errors:
-        _spawn(place, errors.fileno(), report=subprocess.DEVNULL)
+        _spawn(paths, errors.fileno(), report=subprocess.DEVNULL)
 
 
-def _spawn(place: Place, errors: int, report: int = subprocess.PIPE) -> subprocess.Popen[bytes]:
+def _spawn(paths: DaemonPaths, errors: int, report: int = subprocess.PIPE) -> subprocess.Popen[bytes]:
     # -P: neither the client's folder nor the data folder may shadow a module.
     command = [sys.executable, "-P", "-m", "thresher", COMMAND]
-    environment = dict(os.environ, THRESHER_DATA_DIR=place.folder)  # noqa: TID251 - handed on, not read
+    environment = dict(os.environ, THRESHER_DATA_DIR=paths.folder)  # noqa: TID251 - handed on, not read
     for own in ("THRESHER_KEY", "THRESHER_PROJECT"):  # they are this client's alone
         environment.pop(own, None)
     if sys.platform == "win32":  # not run by the tests
         flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
         return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=report, stderr=errors, cwd=place.folder, env=environment,
+            command, stdin=subprocess.DEVNULL, stdout=report, stderr=errors, cwd=paths.folder, env=environment,
             creationflags=flags,
         )  # fmt: skip
     return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=report, stderr=errors, cwd=place.folder, env=environment,
+        command, stdin=subprocess.DEVNULL, stdout=report, stderr=errors, cwd=paths.folder, env=environment,
         start_new_session=True,
     )  # fmt: skip
 
@@ -125,10 +125,10 @@ def _first_line(child: subprocess.Popen[bytes], deadline: float) -> dict[str, ob
     return as_object(report) or {}
 
 
-def _wait_for_other(place: Place, deadline: float) -> None:
+def _wait_for_other(paths: DaemonPaths, deadline: float) -> None:
     """Another daemon holds the folder: wait until it has written its card or has gone."""
     pause = threading.Event()
-    while time.monotonic() < deadline and place.read() is None and not is_free(place.daemon_lock):
+    while time.monotonic() < deadline and paths.read() is None and not is_free(paths.daemon_lock):
         pause.wait(POLL_SECONDS)
 
 
@@ -147,11 +147,11 @@ STOP_SECONDS = 30.0
 """The daemon bounds its own end to 20 seconds (`thresher.daemon.server.runtime`)."""
 
 
-def stop_daemon(place: Place, *, force: bool = False, seconds: float = STOP_SECONDS) -> int | None:
+def stop_daemon(paths: DaemonPaths, *, force: bool = False, seconds: float = STOP_SECONDS) -> int | None:
     """Stop the daemon of a data folder and wait until it has ended.
 
     Args:
-        place: The data folder's files.
+        paths: The data folder's files.
         force: Kill it when it does not answer, or does not end in time.
         seconds: The maximum time to wait.
 
@@ -161,29 +161,29 @@ def stop_daemon(place: Place, *, force: bool = False, seconds: float = STOP_SECO
     Raises:
         DaemonFailure: It still runs.
     """
-    if not os.path.isdir(place.folder) or is_free(place.daemon_lock):
+    if not os.path.isdir(paths.folder) or is_free(paths.daemon_lock):
         return None
-    found = (place.read() or {}).get("pid")
+    found = (paths.read() or {}).get("pid")
     pid = found if isinstance(found, int) else 0
     try:
-        _ask_until_gone(place, seconds)
+        _ask_until_gone(paths, seconds)
     except DaemonFailure as error:
         if not force or not pid:
             raise DaemonFailure(error.message, hint="Kill it: thresher stop --force.") from None
         os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
-        is_free(place.daemon_lock, seconds)
+        is_free(paths.daemon_lock, seconds)
     return pid
 
 
-def _ask_until_gone(place: Place, seconds: float) -> None:
+def _ask_until_gone(paths: DaemonPaths, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while True:
         try:
-            attach(place, "stop", start=False).close()
+            attach(paths, "stop", start=False).close()
         except DaemonFailure as error:
             if error.code != "not_running":  # that is one that is still starting, or just ending
                 raise
-        if is_free(place.daemon_lock, POLL_SECONDS):
+        if is_free(paths.daemon_lock, POLL_SECONDS):
             return
         if time.monotonic() >= deadline:
             raise DaemonFailure(f"The daemon has not ended within {seconds:.0f} seconds.")

@@ -21,7 +21,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from thresher.core import InvalidInput, NotFound, Said, ThresherError, current_trace, event, traced
+from thresher.core import CallerText, InvalidInput, NotFound, ThresherError, current_trace, event, traced
 
 logger = logging.getLogger("thresher.gateway")
 
@@ -41,7 +41,7 @@ async def answered(work: Awaitable[R]) -> R | CallToolResult:
         try:
             return await work
         except ThresherError as error:
-            event(logger, "refused", code=error.code, message=Said(error.message))
+            event(logger, "refused", code=error.code, message=CallerText(error.message))
             if _code(error) in FOR_THE_CLIENT:
                 raise _protocol_error(error, trace) from error
             text = f"{error} [trace {trace}]"
@@ -62,7 +62,7 @@ async def explained(work: Awaitable[R]) -> R:
         try:
             return await work
         except ThresherError as error:
-            event(logger, "refused", code=error.code, message=Said(error.message))
+            event(logger, "refused", code=error.code, message=CallerText(error.message))
             raise _protocol_error(error, trace) from error
         except (MCPError, ValidationError):
             raise

@@ -30,7 +30,7 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
-from thresher.core import Caller, InvalidInput, Said, acting_for, event, has_more_values, talking_in
+from thresher.core import Caller, CallerText, InvalidInput, acting_for, event, has_more_values, talking_in
 
 logger = logging.getLogger("thresher.gateway")
 
@@ -141,7 +141,13 @@ async def _receive(
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return  # the session has ended
         except (ConnectionError, InvalidInput) as error:
-            event(logger, "session_broken", level=logging.WARNING, kind=type(error).__name__, reason=Said(str(error)))
+            event(
+                logger,
+                "session_broken",
+                level=logging.WARNING,
+                kind=type(error).__name__,
+                reason=CallerText(str(error)),
+            )
             if isinstance(error, InvalidInput):  # the client is connected, and learns why the session ends
                 refusal = {"code": INVALID_REQUEST, "message": str(error)}
                 writer.write(json.dumps({"jsonrpc": "2.0", "id": None, "error": refusal}).encode() + b"\n")

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from thresher.core import (
+    CallerText,
     EncoderError,
-    Said,
     SourceUnavailable,
     StoreUnavailable,
     Tenant,
@@ -135,7 +135,7 @@ class AttemptRunner:
         elif failures >= MOST_FAILURES:
             await self._settle(attempt.tenant, attempt.job, Ending("failed", mask_text(error.message), error.hint))
         else:
-            fields = {"job": attempt.job, "failures": failures, "reason": Said(error.message)}
+            fields = {"job": attempt.job, "failures": failures, "reason": CallerText(error.message)}
             event(_logger, "job put off", level=logging.WARNING, **fields)
             raise RetryLater(FIRST_PAUSE * 4 ** (failures - 1)) from error
 

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, cast
 
-from thresher.core import Said, event
+from thresher.core import CallerText, event
 from thresher.jobs.handshake import WorkerStart
 
 NICENESS: Final = 10
@@ -141,7 +141,13 @@ async def relay(stream: asyncio.StreamReader, pid: int) -> None:
     async for line in lines_of(stream):
         record = _decoded(line)
         if record is None:
-            event(_logger, "worker says", level=logging.WARNING, worker=pid, text=Said(line.decode("utf-8", "replace")))
+            event(
+                _logger,
+                "worker says",
+                level=logging.WARNING,
+                worker=pid,
+                text=CallerText(line.decode("utf-8", "replace")),
+            )
             continue
         level = logging.getLevelNamesMapping().get(str(record["level"]).upper(), logging.WARNING)
         fields = {name: value for name, value in record.items() if name not in _OWN} | {"worker": pid}

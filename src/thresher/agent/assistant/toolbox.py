@@ -16,7 +16,7 @@ import jsonschema_rs
 
 from thresher.agent.assistant.records import AssistantCall
 from thresher.calling import RULES_META, Call, Calling, Result
-from thresher.core import JSON, Caller, Said, ThresherError, event, traced
+from thresher.core import JSON, Caller, CallerText, ThresherError, event, traced
 
 logger = logging.getLogger("thresher.agent")
 
@@ -124,7 +124,7 @@ async def _answer(calling: Calling, caller: Caller, call: Call) -> Result | str:
         try:
             result = await calling.call(caller, call)
         except ThresherError as error:
-            event(logger, "refused", code=error.code, message=Said(error.message))
+            event(logger, "refused", code=error.code, message=CallerText(error.message))
             return Result.of(f"{error} [trace {trace}]", is_error=True)
         except Exception as error:  # a model's answer must not fail because of a tool
             logger.error("unforeseen", exc_info=error, extra={"fields": {"kind": type(error).__name__}})

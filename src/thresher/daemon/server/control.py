@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from thresher.core import InvalidInput, NotFound, Said, Settings, ThresherError, differing, dumps, event, traced
+from thresher.core import CallerText, InvalidInput, NotFound, Settings, ThresherError, differing, dumps, event, traced
 
 logger = logging.getLogger("thresher.daemon")
 
@@ -113,7 +113,7 @@ async def _answer(verbs: Mapping[str, Verb], dry_run: DryRun, line: bytes, tell:
             _check_scope(arguments)
             return await dry_run(verb, arguments, tell) if is_dry else {"result": await verbs[verb](arguments, tell)}
         except ThresherError as error:
-            event(logger, "command failed", level=logging.WARNING, code=error.code, message=Said(error.message))
+            event(logger, "command failed", level=logging.WARNING, code=error.code, message=CallerText(error.message))
             return {"error": _error(error.code, error.message, error.hint, error.exit_code, trace)}
         except Exception:  # a face: whatever went wrong becomes one clear line
             logger.exception("command failed")

@@ -19,7 +19,7 @@ from thresher import __version__
 from thresher.app import App, open_app
 from thresher.core import ConfigurationError, Settings, is_loopback
 from thresher.daemon.memory import Importing, return_memory
-from thresher.daemon.place import Place
+from thresher.daemon.paths import DaemonPaths
 from thresher.daemon.server.control import Verb, serve_control
 from thresher.daemon.server.hook_session import rules_for, serve_hook
 from thresher.daemon.server.http import access_of, address_of, serving
@@ -35,7 +35,7 @@ from thresher.store import Database
 async def open_daemon(
     settings: Settings,
     options: Options,
-    place: Place,
+    paths: DaemonPaths,
     door: socket.socket | None,
     database: Database,
     leave: Callable[[], None],
@@ -45,7 +45,7 @@ async def open_daemon(
     Args:
         settings: The settings.
         options: How the daemon is started.
-        place: Its files.
+        paths: Its files.
         door: The HTTP port, not yet listening.
         database: The open database.
         leave: Ends the daemon.
@@ -55,20 +55,25 @@ async def open_daemon(
     """
     async with (
         open_app(settings, servers=options.servers, database=database) as app,
-        _open_doors(app, settings, options, place, door, leave) as ready,
+        _open_doors(app, settings, options, paths, door, leave) as ready,
     ):
         yield ready
 
 
 @asynccontextmanager
 async def _open_doors(
-    app: App, settings: Settings, options: Options, place: Place, door: socket.socket | None, leave: Callable[[], None]
+    app: App,
+    settings: Settings,
+    options: Options,
+    paths: DaemonPaths,
+    door: socket.socket | None,
+    leave: Callable[[], None],
 ) -> AsyncGenerator[Ready]:
     identity = Identity(secrets.token_urlsafe(32), options.started_by)
     presence = Presence(settings.idle_exit_seconds if options.started_by == "client" else 0.0, lambda: listener.leave())
     url = address_of(door) if door is not None else ""
     access = access_of(settings)
-    facts = Facts(place.folder, url, access, options.started_by, time.monotonic())
+    facts = Facts(paths.folder, url, access, options.started_by, time.monotonic())
 
     async def protocol(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
         await app.serve_stream(reader, writer, client.acting(app.services.caller))
@@ -83,7 +88,7 @@ async def _open_doors(
         await serve_hook(rules_for(app, client.caller or app.services.caller), reader, writer)
 
     sessions = {"mcp": protocol, "control": control, "hook": hook}
-    listener = Listener(place, identity, presence, sessions, app.services.keys, leave)
+    listener = Listener(paths, identity, presence, sessions, app.services.keys, leave)
     async with AsyncExitStack() as stack:
         if door is not None:
             await _check_reach(app, settings.host)
@@ -93,8 +98,8 @@ async def _open_doors(
         address = await listener.open()
         stack.push_async_callback(listener.close)
         card: dict[str, Any] = {"pid": os.getpid(), "version": __version__, "address": address, "token": identity.token}
-        place.write(card | {"url": url, "started_by": options.started_by})
-        stack.callback(place.erase, os.getpid())
+        paths.write(card | {"url": url, "started_by": options.started_by})
+        stack.callback(paths.erase, os.getpid())
         stack.callback(presence.end)
         presence.begin()
         for staying in (_settled(presence, app.indexing), presence.follow("job", app.workers.busy, app.workers.idle)):

@@ -21,7 +21,7 @@ import anyio
 
 from thresher import __version__
 from thresher.core import AccessDenied, Caller, Expose, ThresherError, dumps, event
-from thresher.daemon.place import Place, has_unix_sockets
+from thresher.daemon.paths import DaemonPaths, has_unix_sockets
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.project import find_project
 from thresher.store import Keys, without_placeholder
@@ -76,7 +76,7 @@ class Listener:
     """Accepts clients on the local socket.
 
     Args:
-        place: The data folder's files.
+        paths: The data folder's files.
         identity: Token, origin and version.
         presence: Counts the clients.
         sessions: What serves each mode, `mcp` and `control`.
@@ -86,14 +86,14 @@ class Listener:
 
     def __init__(
         self,
-        place: Place,
+        paths: DaemonPaths,
         identity: Identity,
         presence: Presence,
         sessions: Mapping[str, Session],
         keys: Keys,
         stop: Callable[[], None],
     ) -> None:
-        self._place = place
+        self._place = paths
         self._identity = identity
         self._presence = presence
         self._sessions = sessions

@@ -31,7 +31,7 @@ from thresher.daemon.attaching import attach
 from thresher.daemon.failure import DaemonFailure
 from thresher.daemon.lock import FileLock
 from thresher.daemon.memory import Importing
-from thresher.daemon.place import Place, here
+from thresher.daemon.paths import DaemonPaths, here
 from thresher.daemon.server.http import bind, check_keyless
 from thresher.store import open_store
 
@@ -49,7 +49,7 @@ THREAD_SECONDS = 2.0
 """The time left to driver threads at the end; one inside an SQLite function cannot be interrupted."""
 
 
-class Taken(Exception):
+class FolderInUse(Exception):
     """Another daemon holds the data folder."""
 
 
@@ -85,9 +85,9 @@ class Ready:
     access: str
 
 
-def place_of(settings: Settings) -> Place:
+def paths_of(settings: Settings) -> DaemonPaths:
     """The daemon's files in the data folder of the settings."""
-    return Place(str(Path(settings.data_dir).expanduser().absolute()))
+    return DaemonPaths(str(Path(settings.data_dir).expanduser().absolute()))
 
 
 def run_daemon(settings: Settings, options: Options, announce: Callable[[Ready], None]) -> int:
@@ -102,19 +102,19 @@ def run_daemon(settings: Settings, options: Options, announce: Callable[[Ready],
         The exit code: 0, or 130 after an interrupt.
 
     Raises:
-        Taken: Another daemon holds the data folder.
+        FolderInUse: Another daemon holds the data folder.
         ThresherError: It cannot start; or DaemonFailure, for the data folder.
     """
     if options.http:
         check_keyless(settings)
-    place = place_of(settings)
-    place.prepare()
+    paths = paths_of(settings)
+    paths.prepare()
     door = bind(settings.host, settings.port) if options.http else None
     try:
         # Never released by us: it is held until the process is gone, with any thread that a driver does not let go.
-        if not FileLock(place.daemon_lock).acquire(LOCK_SECONDS):
-            raise Taken
-        code = asyncio.run(_live(settings, options, place, door, announce))
+        if not FileLock(paths.daemon_lock).acquire(LOCK_SECONDS):
+            raise FolderInUse
+        code = asyncio.run(_live(settings, options, paths, door, announce))
     except BaseExceptionGroup as group:
         raise _sole(group) from None
     finally:
@@ -179,7 +179,11 @@ class _Life:
 
 
 async def _live(
-    settings: Settings, options: Options, place: Place, door: socket.socket | None, announce: Callable[[Ready], None]
+    settings: Settings,
+    options: Options,
+    paths: DaemonPaths,
+    door: socket.socket | None,
+    announce: Callable[[Ready], None],
 ) -> int:
     life = _Life()
     try:
@@ -188,7 +192,7 @@ async def _live(
                 async with asyncio.TaskGroup() as both:
                     opening = both.create_task(stack.enter_async_context(open_store(settings)))
                     importing = both.create_task(asyncio.to_thread(_open_daemon))
-                opened = importing.result()(settings, options, place, door, opening.result(), life.end)
+                opened = importing.result()(settings, options, paths, door, opening.result(), life.end)
                 ready = await stack.enter_async_context(opened)
                 announce(ready)
                 event(logger, "daemon ready", pid=ready.pid, version=__version__, url=ready.url, access=ready.access)
@@ -221,12 +225,12 @@ def run_started() -> int:
         The exit code.
     """
     try:
-        place = here()
-        place.prepare()
-        settings = load_settings(data_dir=Path(place.folder))
-        _log_to_file(place, settings)
+        paths = here()
+        paths.prepare()
+        settings = load_settings(data_dir=Path(paths.folder))
+        _log_to_file(paths, settings)
         return run_daemon(settings, Options("client"), lambda ready: _tell({"ready": ready.pid}))
-    except Taken:
+    except FolderInUse:
         _tell({"taken": True})
     except (ThresherError, DaemonFailure) as error:
         logger.error("daemon not started: %s", error)
@@ -254,9 +258,9 @@ def _bound_stderr() -> None:
     asyncio.get_running_loop().call_later(STDERR_CHECK_SECONDS, _bound_stderr)
 
 
-def _log_to_file(place: Place, settings: Settings) -> None:
+def _log_to_file(paths: DaemonPaths, settings: Settings) -> None:
     handler = logging.handlers.RotatingFileHandler(
-        place.log, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8", delay=True
+        paths.log, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8", delay=True
     )
     configure_logging(settings.log_level, handler=handler, text=settings.log_text == "on")
 
@@ -294,13 +298,13 @@ def serve_foreground(
     options = Options("person", http=True, servers=servers)
     try:
         return run_daemon(settings, options, announce)
-    except Taken:
-        return _serve_in_its_place(settings, options, announce)
+    except FolderInUse:
+        return _replace_daemon(settings, options, announce)
 
 
-def _serve_in_its_place(settings: Settings, options: Options, announce: Callable[[Ready], None]) -> int:
+def _replace_daemon(settings: Settings, options: Options, announce: Callable[[Ready], None]) -> int:
     try:
-        attach(place_of(settings), "takeover", start=False).close()
+        attach(paths_of(settings), "takeover", start=False).close()
     except DaemonFailure as error:
         if error.code == "conflict":
             raise Conflict(error.message, hint=error.hint) from None
@@ -308,5 +312,5 @@ def _serve_in_its_place(settings: Settings, options: Options, announce: Callable
             raise
     try:
         return run_daemon(settings, options, announce)
-    except Taken:
+    except FolderInUse:
         raise Conflict("Another daemon is starting in this data folder.", hint="See: thresher status.") from None

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from thresher.core import Caller, EncoderError, InvalidInput, NotFound, Said, event, traced
+from thresher.core import Caller, CallerText, EncoderError, InvalidInput, NotFound, event, traced
 from thresher.embedding import CrossEncoder, count_tokens
 from thresher.knowledge.documents.answers import compression, cursors, ranking, rendering
 from thresher.knowledge.documents.answers.abstracts import Condenser, Excerpt, chunks_of, excerpts_of
@@ -239,7 +239,7 @@ def _report(caller: Caller, question: DocumentQuestion, answer: Retrieval) -> No
         "retrieve_document",
         tenant=caller.tenant.id,
         user=caller.user,
-        query=Said(question.query),
+        query=CallerText(question.query),
         repository=answer.repository,
         document=answer.document,
         found=answer.found,

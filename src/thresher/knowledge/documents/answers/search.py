@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from thresher.core import Caller, InvalidInput, Said, check_limit, event, traced
+from thresher.core import Caller, CallerText, InvalidInput, check_limit, event, traced
 from thresher.knowledge.documents.answers import ranking
 from thresher.knowledge.documents.answers import repository_choice as choosing
 from thresher.knowledge.documents.answers.repository_choice import RepositoryChoice
@@ -163,7 +163,7 @@ def _report(caller: Caller, repository: str | None, question: DocumentQuestion, 
         "search_documents",
         tenant=caller.tenant.id,
         user=caller.user,
-        query=Said(question.query),
+        query=CallerText(question.query),
         repository=repository or "",
         repositories=[one.name for one in answer.repositories],
         left_out=answer.left_out_count,

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from thresher.core import load_settings
-from thresher.daemon import DaemonFailure, Place
+from thresher.daemon import DaemonFailure, DaemonPaths
 from thresher.daemon.lock import FileLock, is_free
-from thresher.daemon.place import SOCKET_PATH_LIMIT, data_dir
+from thresher.daemon.paths import SOCKET_PATH_LIMIT, data_dir
 
 
 @pytest.mark.parametrize("variables", [{}, {"XDG_DATA_HOME": "/somewhere/share"}, {"THRESHER_DATA_DIR": "/data/x"}])
@@ -41,7 +41,7 @@ def test_a_relative_data_folder_is_the_same_one_for_everybody(monkeypatch: pytes
 
 def test_the_card_is_private_and_read_back(tmp_path: Path) -> None:
     """0600, replaced in one step, erased only by its own process."""
-    place = Place(str(tmp_path))
+    place = DaemonPaths(str(tmp_path))
     place.write({"pid": 7, "token": "t"})
     place.erase(8)
 
@@ -54,7 +54,7 @@ def test_the_card_is_private_and_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "{", "[]", "\x00", "3"])
 def test_a_broken_card_is_a_stale_card(tmp_path: Path, content: str) -> None:
     """Whatever a crash left there, a client starts anew."""
-    place = Place(str(tmp_path))
+    place = DaemonPaths(str(tmp_path))
     Path(place.card).write_text(content)
 
     assert place.read() is None
@@ -62,7 +62,7 @@ def test_a_broken_card_is_a_stale_card(tmp_path: Path, content: str) -> None:
 
 def test_the_socket_lies_in_a_private_folder_of_the_data_folder(tmp_path: Path) -> None:
     """Nobody else may connect."""
-    path = Path(Place(str(tmp_path)).socket_path())
+    path = Path(DaemonPaths(str(tmp_path)).socket_path())
 
     assert path.parent == tmp_path / "clients"
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -80,7 +80,7 @@ def test_a_long_data_folder_gets_a_short_private_runtime_folder(
         monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     else:
         monkeypatch.setenv("XDG_RUNTIME_DIR", "/tmp")
-    first, second = (Place(str(tmp_path / (letter * 100))) for letter in "ab")
+    first, second = (DaemonPaths(str(tmp_path / (letter * 100))) for letter in "ab")
     paths = [Path(first.socket_path()), Path(second.socket_path())]
 
     assert all(len(os.fsencode(path)) <= SOCKET_PATH_LIMIT for path in paths)
@@ -93,13 +93,13 @@ def test_a_long_data_folder_gets_a_short_private_runtime_folder(
 def test_a_folder_that_somebody_planted_is_closed_or_refused(tmp_path: Path) -> None:
     """An open folder of ours is closed; a link in its place is refused."""
     (tmp_path / "clients").mkdir(mode=0o777)
-    Place(str(tmp_path)).socket_path()
+    DaemonPaths(str(tmp_path)).socket_path()
     assert stat.S_IMODE((tmp_path / "clients").stat().st_mode) == 0o700
     (tmp_path / "clients").rmdir()
     (tmp_path / "clients").symlink_to("/tmp")
 
     with pytest.raises(DaemonFailure, match="belongs to somebody else"):
-        Place(str(tmp_path)).socket_path()
+        DaemonPaths(str(tmp_path)).socket_path()
 
 
 def test_a_data_folder_that_cannot_be_made_says_so(tmp_path: Path) -> None:
@@ -107,11 +107,11 @@ def test_a_data_folder_that_cannot_be_made_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(DaemonFailure, match="cannot be written") as caught:
-        Place(str(tmp_path / "file" / "data")).prepare()
+        DaemonPaths(str(tmp_path / "file" / "data")).prepare()
     assert "THRESHER_DATA_DIR" in caught.value.hint
     assert caught.value.exit_code == 5
     with pytest.raises(DaemonFailure, match="cannot be written"):
-        Place(str(tmp_path / "file" / "data")).socket_path()
+        DaemonPaths(str(tmp_path / "file" / "data")).socket_path()
     with pytest.raises(DaemonFailure, match="cannot be written"):
         FileLock(str(tmp_path / "file" / "lock")).acquire(0)
 

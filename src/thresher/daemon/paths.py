@@ -18,7 +18,7 @@ SOCKET_PATH_LIMIT = 103
 """Longest path of a Unix socket in bytes: `sun_path` holds 104 on macOS and 108 on Linux, with a closing zero."""
 
 
-class Place:
+class DaemonPaths:
     """The files of one daemon.
 
     Args:
@@ -115,9 +115,9 @@ def as_object(value: object) -> dict[str, object] | None:
     return value if isinstance(value, dict) else None  # pyright: ignore[reportUnknownVariableType] - JSON has no others
 
 
-def here() -> Place:
+def here() -> DaemonPaths:
     """The files in the data folder that the environment names."""
-    return Place(data_dir())
+    return DaemonPaths(data_dir())
 
 
 def unwritable(folder: str, error: OSError) -> DaemonFailure:
