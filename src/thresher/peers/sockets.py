@@ -40,14 +40,18 @@ def plain(ip: IP) -> IP:
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 _UNMAPPED = Path("/proc/sys/kernel/overflowuid")
 _ESTABLISHED = "01"
+_READS = 3
+"""A table is read in parts: a row may be missing from it, or stand in it twice, if sockets open and close meanwhile."""
 
 
 def is_own_socket(theirs: End, ours: End) -> bool:
     """Return whether the socket that connects from there to here belongs to the user of this process."""
     try:
-        rows = chain.from_iterable(table.read_text("ascii").splitlines()[1:] for table in _TABLES if table.exists())
-        user = _user(rows, theirs, ours)
-        return user == os.geteuid() and user != int(_UNMAPPED.read_text("ascii"))
+        for _ in range(_READS):
+            rows = chain.from_iterable(table.read_text("ascii").splitlines()[1:] for table in _TABLES if table.exists())
+            if (user := _user(rows, theirs, ours)) is not None:
+                return user == os.geteuid() and user != int(_UNMAPPED.read_text("ascii"))
+        return False
     except (OSError, ValueError, IndexError):  # the tables are unreadable or have another format
         return False
 
