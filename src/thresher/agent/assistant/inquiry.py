@@ -83,7 +83,7 @@ def rows_of(data: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 
 
 def record_of(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return the record under a name in an answer's structured content; an empty one if there is none."""
+    """Return the record under a name in an answer's structured content; empty if it has none."""
     value = data.get(name)
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 

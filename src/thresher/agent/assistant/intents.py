@@ -170,7 +170,7 @@ def wish_of_words(text: str, reason: str) -> Wish:
 
     Args:
         text: The question.
-        reason: Why there is no encoder.
+        reason: The reason why the encoder is not available.
     """
     degraded = f"what the question wants was read from its words alone: {reason}"
     found: IntentType | None = next((name for name, sign in _SIGNS.items() if sign.search(text)), None)

@@ -36,7 +36,7 @@ class ToolAnswer:
         call: The call.
         data: The answer's structured content; may be empty.
         text: The answer's text.
-        problem: Why there is no answer; else empty.
+        problem: The reason for a missing answer; otherwise empty.
     """
 
     call: AssistantCall
@@ -107,7 +107,7 @@ async def run_tool(
     """Call a tool. One that does not end when it is cancelled is left behind.
 
     Returns:
-        The tool's answer, or why there is none.
+        The answer of the tool, or the reason for a missing one.
     """
     call = asyncio.create_task(_answer(calling, caller, Call(name, dict(arguments))))
     try:
