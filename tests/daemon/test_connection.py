@@ -121,17 +121,24 @@ async def test_half_a_head_is_not_awaited_for_ever(text: bytes) -> None:
         assert await client.ended() == b""
 
 
-@pytest.mark.parametrize("text", [HALF_A_HEAD[:10], GET + HALF_A_HEAD, POST], ids=["head", "next head", "body"])
-async def test_single_bytes_win_no_time(text: bytes) -> None:
+@pytest.mark.parametrize(
+    ("text", "answers"),
+    [(HALF_A_HEAD[:10], 0), (GET + HALF_A_HEAD, 1), (POST, 1)],
+    ids=["head", "next head", "body"],
+)
+async def test_single_bytes_win_no_time(text: bytes, answers: int) -> None:
     """A head or a body that comes byte by byte has the same time as one that does not come."""
     async with port(HASTY) as opened:
         client = await opened.client(text)
+        # Read before a byte meets the closed connection: its reset would take with it what is still unread.
+        answered = [await client.answer() for _ in range(answers)]
         ended = asyncio.create_task(client.ended())
         while not ended.done():
             client.send(b"a")
             await asyncio.wait([ended], timeout=SOON / 20)
 
-        assert (await ended).count(b"HTTP/1.1 200") == (text != HALF_A_HEAD[:10])
+    assert all(b"200" in line for line in answered)
+    assert b"HTTP/1.1 200" not in ended.result()
 
 
 async def test_a_request_of_two_lengths_is_refused_and_its_connection_closed() -> None:
