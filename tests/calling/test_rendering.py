@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from thresher.calling.rendering import describe_content, describe_text, find_content, find_text, why_text
+from thresher.calling.rendering import describe_content, describe_text, find_content, why_text
 from thresher.core import Arm, Scored, Tool, Why
 from thresher.knowledge.tools import Definition, Descriptions, FindResult, FoundTool
 
@@ -20,6 +20,7 @@ def result(*tools: FoundTool, **more: Any) -> FindResult:
     """An answer."""
     usual: dict[str, Any] = {
         "tools": tools,
+        "text": "",
         "total_searched": 40,
         "abstained": False,
         "probability": 0.9,
@@ -35,34 +36,25 @@ def result(*tools: FoundTool, **more: Any) -> FindResult:
     return FindResult(**(usual | more))
 
 
-def test_a_tool_is_one_line_with_its_reasons_in_brackets() -> None:
-    """Probability, the strongest terms, and its twins."""
-    text = find_text(
-        result(found("git_log", HYBRID, also=("hub_log",)), found("core_one", Why("core"), 0.0)),
-        {"git_log", "core_one"},
+def test_structure_holds_the_tools_in_their_form_and_the_reasons() -> None:
+    """Lean, for many clients hand it to the model: what stands by name has no signature."""
+    tools = (
+        found("git_log", HYBRID, also=("hub_log",), write=False),
+        found("git_add", HYBRID, 0.4, form="name", gist="files staging"),
     )
-
-    assert text.splitlines() == [
-        "- git_log(a: int) - Does it. [0.91: commit, log, git; same as hub_log]",
-        "- core_one(a: int) - Does it. [core]",
-        "Run: call_tool(name, arguments). Full schema: describe_tools.",
-    ]
-
-
-def test_structure_holds_the_same_and_all_reasons() -> None:
-    """Lean, for many clients hand it to the model."""
-    content = find_content(result(found("git_log", HYBRID, also=("hub_log",)), clauses=("a", "b")), {"git_log"})
+    content = find_content(result(*tools, clauses=("a", "b")))
 
     assert content == {
         "tools": [
             {
                 "name": "git_log",
-                "signature": "(a: int) - Does it.",
                 "score": 0.91,
+                "signature": "(a: int) - Does it.",
                 "why": "meaning #1 0.83, words #2 11.2: commit, log, git, show",
                 "query": 1,
                 "also": ["hub_log"],
-            }
+            },
+            {"name": "git_add", "score": 0.4, "gist": "files staging", "write": True},
         ],
         "searched": 40,
         "abstained": False,
@@ -71,14 +63,12 @@ def test_structure_holds_the_same_and_all_reasons() -> None:
 
 
 def test_what_is_guessed_or_limited_says_so() -> None:
-    """In the text and in the structure."""
+    """In the structure as in the text."""
     fallback = result(found("a", Why("fallback"), 0.0), fallback=True, degraded="not indexed yet")
     limited = result(found("a", Why("lexical", lexical=Arm(1, None))), degraded="words only")
 
-    assert find_text(fallback, {"a"}).startswith("Search did not run (not indexed yet); 1 of 40 tools, unranked:\n- a(")
-    assert find_text(limited, {"a"}).startswith("(limited search: words only)\n- a(")
-    assert find_content(fallback, ())["fallback"] is True
-    assert find_content(limited, ())["degraded"] == "words only"
+    assert find_content(fallback)["fallback"] is True
+    assert find_content(limited)["degraded"] == "words only"
 
 
 def test_reasons_without_terms_or_arms_are_still_words() -> None:
@@ -107,16 +97,3 @@ def test_a_description_leaves_empty_parts_out() -> None:
             "annotations": {"readOnlyHint": True},
         }
     ]
-
-
-def test_the_lines_of_tools_that_may_change_something_are_marked() -> None:
-    """One character a line says which of the two tools runs it."""
-    mixed = result(found("a", HYBRID), found("b", HYBRID))
-
-    assert find_text(mixed, {"a"}).splitlines()[-1] == (
-        "Run: call_tool(name, arguments); lines with !: call_tool_write. Full schema: describe_tools."
-    )
-    assert [line[0] for line in find_text(mixed, {"a"}).splitlines()[:2]] == ["-", "!"]
-    assert "Run: call_tool(name, arguments). Full" in find_text(mixed, {"a", "b"})
-    assert "Run: call_tool_write(name, arguments). Full" in find_text(mixed, ())
-    assert [tool.get("write") for tool in find_content(mixed, {"a"})["tools"]] == [None, True]

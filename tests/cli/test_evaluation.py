@@ -11,7 +11,8 @@ from tests.cli.conftest import Command
 KEYS = {
     "recall_at_1", "recall_at_3", "recall_at_5", "recall_at_10", "ndcg_at_10", "all_in_10", "abstention_auc",
     "abstention_accuracy", "tokens_saved", "p50_ms", "p95_ms", "cached_p50_ms", "index_seconds", "tools_per_second",
-    "precision_at_5", "returned_mean",
+    "needed_at_150", "needed_at_300", "needed_at_600", "signature_at_300", "confusion", "full_precision",
+    "foreign_refused", "tokens_mean", "tools_mean", "intervals", "needed_by_tasks", "repeated",
 }  # fmt: skip
 POOL = [
     {"server": "git", "name": "log", "description": "Show the commit history of a repository."},
@@ -52,7 +53,11 @@ def test_the_figures_have_their_names_and_bounds(command: Command, tmp_path: Pat
     assert set(figures) >= KEYS
     assert (figures["tools"], figures["queries"], figures["queries_without_tool"]) == (5, 4, 1)
     assert figures["unknown_relevant"] == 1
-    shares = {name for name in KEYS if name.startswith(("recall", "ndcg", "all", "abst", "precision", "tokens_"))}
+    shares = {
+        name
+        for name in KEYS
+        if name.startswith(("recall", "ndcg", "all", "abst", "needed_at", "signature", "confusion", "tokens_saved"))
+    }
     assert all(0 <= figures[name] <= 1 for name in shares)
     assert figures["recall_at_10"] >= 0.8
     assert figures["index_seconds"] > 0

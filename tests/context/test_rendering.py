@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.context.records import ContextBlock, Note, Offer, Prompt
+from thresher.context.records import ContextBlock, Note, Prompt
 from thresher.context.rendering import prompt_data, prompt_text
 from thresher.core import Rule, Scored, Tool, Why, border_of
 from thresher.knowledge.intents.models import Decision, IntentScore
@@ -21,10 +21,10 @@ def prompt(*rules: Rule, request: str = "show the log", **more: object) -> Promp
     return Prompt(request, MATCHED, rules, **more)  # type: ignore[arg-type]
 
 
-def tool(name: str) -> Offer:
+def tool(name: str) -> FoundTool:
     """A found tool."""
-    line = f"{name}(repo_path: string) - Show the commit history."
-    return Offer(FoundTool(name, Scored(Tool("git", name), 0.81, Why("hybrid", terms=("log",))), line, 10), write=False)
+    line = f"{name}(repo_path) - Show the commit history"
+    return FoundTool(name, Scored(Tool("git", name), 0.81, Why("hybrid", terms=("log",))), line, 10, write=False)
 
 
 def test_nothing_that_fits_is_pass_through_exactly() -> None:
@@ -65,8 +65,8 @@ def test_each_part_stands_under_its_heading() -> None:
         f"{mark} context",
         "project: shop",
         "servers: git",
-        f"{mark} tools (run - with call_tool, ! with call_tool_write; full schema: describe_tools)",
-        "- git_log(repo_path: string) - Show the commit history. [0.81: log]",
+        f"{mark} tools (run with call_tool, ! with call_tool_write; full schema: describe_tools)",
+        "git_log(repo_path) - Show the commit history",
         f"{mark} request",
         "show the log",
         f"{mark} end",

@@ -44,8 +44,8 @@ async def test_the_tools_are_those_that_find_tools_gives_for_the_servers_of_the_
     prompt = await context.process_prompt(caller, SHOW)
     found = await services.tools.find_tools(caller, message=SHOW, servers=["git"], include_core_tools=False)
 
-    assert [offer.tool.name for offer in prompt.tools] == [tool.name for tool in found.tools]
-    assert [offer.tool.line for offer in prompt.tools] == [tool.line for tool in found.tools]
+    assert [tool.name for tool in prompt.tools] == [tool.name for tool in found.tools]
+    assert [tool.line for tool in prompt.tools] == [tool.line for tool in found.tools]
     assert prompt.facts.servers == ("git",)
 
 
@@ -74,7 +74,7 @@ async def test_what_a_pack_names_and_is_not_there_is_said(context: ContextServic
     """A missing server or tool never makes the answer fail."""
     prompt = await context.process_prompt(caller, SEND)
 
-    assert [offer.tool.name for offer in prompt.tools] == ["mail_send_email"]
+    assert [tool.name for tool in prompt.tools] == ["mail_send_email"]
     assert Note("named by these packs, and not connected or not in use", "pigeons, mail_gone") in prompt.notes
 
 

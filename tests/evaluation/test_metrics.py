@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from thresher.evaluation.metrics import all_in, auc, mean, ndcg_at, percentile, precision_at, recall_at
+from thresher.evaluation.metrics import all_in, auc, mean, ndcg_at, percentile, recall_at, refused_at, wilson
 
 RANKED = ["a", "b", "c", "d", "e", "f"]
 
@@ -41,10 +41,21 @@ def test_all_in_wants_every_relevant_tool(depth: int, value: float) -> None:
     assert all_in(RANKED, {"b", "f"}, depth) == value
 
 
-@pytest.mark.parametrize(("returned", "value"), [(["a", "b"], 0.5), (["b"], 1.0), ([], 0.0), (RANKED, 0.2)])
-def test_precision_counts_what_was_returned(returned: list[str], value: float) -> None:
-    """A short list is judged by its own length, an empty one as 0, a long one by its first five."""
-    assert precision_at(returned, {"b", "f"}, 5) == value
+def test_the_interval_of_a_share_is_wide_for_few_and_stays_between_0_and_1() -> None:
+    """Wilson's figures for 8 of 10 and 80 of 100."""
+    assert wilson(0.8, 10) == pytest.approx((0.490, 0.943), abs=0.001)
+    assert wilson(0.8, 100) == pytest.approx((0.711, 0.867), abs=0.001)
+    assert wilson(1.0, 5)[1] == 1.0
+    assert wilson(0.0, 5)[0] == 0.0
+
+
+def test_foreign_messages_are_refused_below_the_score_that_most_answerable_ones_reach() -> None:
+    """19 of 20 reach 0.2: below it lies one of two."""
+    answerable = [0.1, *[0.2] * 19]
+
+    assert refused_at(answerable, [0.15, 0.3], 0.95) == 0.5
+    assert refused_at(answerable, [], 0.95) is None
+    assert refused_at([], [0.3], 0.95) is None
 
 
 def test_auc_counts_pairs_with_ties_half() -> None:

@@ -231,7 +231,7 @@ async def test_a_prompt_without_a_session_brings_the_tools_of_a_pack_that_has_co
             prompt = await services.context.process_prompt(
                 services.caller, "look nails up in the store of our warehouse"
             )
-            return "look_up" in {offer.tool.name for offer in prompt.tools}
+            return "look_up" in {tool.name for tool in prompt.tools}
 
         await eventually(offered)
 

@@ -14,7 +14,7 @@ from thresher.core import Caller, Settings, StoreUnavailable, Tenant, Why
 from thresher.embedding import Encoder, open_encoder
 from thresher.knowledge.tools import queries as sql
 from thresher.knowledge.tools.catalogue import CatalogueCache, ToolCatalogue, snapshot
-from thresher.knowledge.tools.finder import choose, fall_back
+from thresher.knowledge.tools.finder import choose, fall_back, tool_query
 from thresher.knowledge.tools.queries import NameRow, ServerRow
 from thresher.search import MAX_QUERIES, Hit
 from thresher.services import Services
@@ -44,19 +44,25 @@ def server(number: int) -> ServerRow:
 def row(number: int, *, core: bool = False, enabled: bool = True, server_id: int = 1, digest: bytes = b"") -> NameRow:
     """A tool of the snapshot."""
     name = "twin" if digest else f"t{number}"
-    return NameRow(number, server_id, f"s{server_id}", name, enabled, core, 10, digest or bytes([number]), "()", "")
+    return NameRow(number, server_id, f"s{server_id}", name, enabled, core, 10, digest or bytes([number]), "()")
 
 
 def hits(*ids: int) -> list[Hit]:
     """Search hits, best first."""
-    return [Hit(number, 1 - number / 100, Why("hybrid")) for number in ids]
+    return [Hit(number, 1 - number / 100, Why("hybrid"), 0.5 - number / 100) for number in ids]
 
 
 def chosen(
-    catalogue: ToolCatalogue, *ids: int, limit: int = 8, core: bool = True, scope: set[int] | None = None
+    catalogue: ToolCatalogue,
+    *ids: int,
+    limit: int | None = None,
+    core: bool = True,
+    scope: set[int] | None = None,
+    text: str = "do it",
 ) -> list[int]:
     """The ids of the chosen tools."""
-    return [choice.tool.row.id for choice in choose(catalogue, hits(*ids), scope=scope, limit=limit, core=core)]
+    question = tool_query(None, text, (), 300, limit)
+    return [choice.tool.row.id for choice in choose(catalogue, hits(*ids), question, scope=scope, core=core)]
 
 
 def test_core_tools_take_places_from_the_worst_hits() -> None:
@@ -85,10 +91,10 @@ def test_an_alias_finds_its_tool_and_gives_way_to_a_tool_of_that_name() -> None:
 
 
 def test_more_core_tools_than_the_limit_are_all_there_up_to_the_cap() -> None:
-    """They are included above the limit too, never above 10."""
-    catalogue = snapshot(1, [server(1)], [row(n, core=True) for n in range(1, 15)])
+    """They are included above the limit too, never above 50."""
+    catalogue = snapshot(1, [server(1)], [row(n, core=True) for n in range(1, 60)])
 
-    assert len(chosen(catalogue, 1, limit=3)) == 10
+    assert len(chosen(catalogue, 1, limit=3)) == 50
 
 
 def test_what_is_unknown_disabled_or_outside_the_filter_is_never_chosen() -> None:
@@ -107,9 +113,31 @@ def test_twins_are_shown_once_and_named() -> None:
     rows = [row(1, digest=b"x"), row(2, digest=b"x", server_id=2), row(3)]
     catalogue = snapshot(1, [server(1), server(2)], rows)
 
-    choices = choose(catalogue, hits(2, 1, 3), scope=None, limit=8, core=True)
+    choices = choose(catalogue, hits(2, 1, 3), tool_query(None, "do", (), 300), scope=None, core=True)
 
     assert [(choice.tool.name, choice.also) for choice in choices] == [("s2_twin", ("s1_twin",)), ("s1_t3", ())]
+
+
+def test_another_name_for_the_same_tool_of_a_server_takes_no_place_of_its_own() -> None:
+    """The same definition but for the name; on another server it may do something else."""
+    bodies = [replace(row(n, server_id=s), body=b"same") for n, s in ((1, 1), (2, 1), (3, 2))]
+    catalogue = snapshot(1, [server(1), server(2)], bodies)
+
+    choices = choose(catalogue, hits(1, 2, 3), tool_query(None, "do", (), 300), scope=None, core=True)
+
+    assert [(choice.tool.name, choice.also) for choice in choices] == [("s1_t1", ("s1_t2",)), ("s2_t3", ())]
+
+
+@pytest.mark.parametrize("word", ["s1_read_file", "S1-Read-File", "read_file", "readFile", "READ-FILE", "`read.file`"])
+def test_a_tool_whose_name_is_written_is_always_chosen(word: str) -> None:
+    """In whatever spelling, and whether it was found or not; a disabled one and one outside the filter are not."""
+    rows = [replace(row(n), name=name) for n, name in ((1, "other"), (2, "read_file"), (3, "fetch"))]
+    catalogue = snapshot(1, [server(1)], rows)
+
+    assert chosen(catalogue, 1, text=f"please run {word}, then fetch it", limit=1) == [2]
+    assert chosen(catalogue, 1, 2, text=f"please run {word}", limit=2) == [1, 2]
+    assert chosen(catalogue, 1, text=f"please run {word}", scope={7}) == []
+    assert chosen(snapshot(1, [server(1)], [rows[0], replace(rows[1], enabled=False)]), 1, text=word) == [1]
 
 
 async def test_without_an_encoder_the_words_are_searched(

@@ -13,7 +13,7 @@ from cryptography.fernet import Fernet
 
 from tests.support.product import CATALOGUE, ListedServer, known, listed
 from thresher.core import Caller, Conflict, InvalidInput, NotFound, Tenant, Tool, UpstreamError
-from thresher.knowledge.tools import ToolService, line
+from thresher.knowledge.tools import ToolService
 from thresher.services import Services
 from thresher.store import Database, SecretBox
 from thresher.upstream import ServerConfig
@@ -60,7 +60,8 @@ async def test_an_answer_tells_what_it_cost_and_why(stocked: ToolService, caller
     assert found.tools[0].why.terms
     assert 0 <= found.tools[0].score <= 1
     assert found.tools[0].tool.key == CATALOGUE[0].key
-    assert found.tools[0].line == line("git_git_log", CATALOGUE[0])
+    assert found.tools[0].line == "git_git_log(repo_path?) - Show the commit history of a repository"
+    assert found.tools[0].line in found.text
     assert not found.degraded
     assert not found.fallback
 
@@ -92,13 +93,18 @@ async def test_a_second_import_embeds_nothing_and_drops_what_is_gone(tools: Tool
 
 
 async def test_limit_and_cap_hold(tools: ToolService, caller: Caller) -> None:
-    """8 by default, 10 at most."""
+    """By default the budget decides; a limit and a budget hold together."""
     many = [known("git", f"git_log_{number}", f"Show commit history number {number}.") for number in range(30)]
     await tools.import_tools(caller, many)
 
     assert len(await names(tools, caller, "show commit history", limit=3)) <= 3
-    assert len(await names(tools, caller, "show commit history")) <= 8
-    assert len(await names(tools, caller, "show commit history", limit=10)) <= 10
+    found = [
+        await tools.find_tools(caller, message="show commit history", budget=budget, threshold=0)
+        for budget in (60, 150, 600)
+    ]
+    assert all(one.tokens_sent <= budget for one, budget in zip(found, (60, 150, 600), strict=True))
+    assert len(found[0].tools) < len(found[1].tools) <= len(found[2].tools)
+    assert {tool.form for tool in found[1].tools} == {"full", "name"}
 
 
 async def test_the_server_filter_holds_and_an_unknown_server_is_named(stocked: ToolService, caller: Caller) -> None:

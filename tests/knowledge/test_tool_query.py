@@ -12,10 +12,15 @@ from thresher.search import MAX_QUERIES
 
 
 def asked(
-    queries: Any = None, message: str | None = None, history: Any = (), limit: int = 8, threshold: Any = None
+    queries: Any = None,
+    message: str | None = None,
+    history: Any = (),
+    limit: int | None = None,
+    threshold: Any = None,
+    budget: int = 300,
 ) -> Any:
     """A request with the usual other arguments."""
-    return tool_query(queries, message, history, limit, threshold)
+    return tool_query(queries, message, history, budget, limit, threshold)
 
 
 def test_queries_are_taken_one_by_one_and_a_message_may_be_split() -> None:
@@ -37,6 +42,8 @@ def test_queries_are_taken_one_by_one_and_a_message_may_be_split() -> None:
         {"message": " \n"},
         {"message": "x" * (MAX_MESSAGE_CHARACTERS + 1)},
         {"message": "x", "limit": 0},
+        {"message": "x", "budget": 49},
+        {"message": "x", "budget": 4_001},
         {"message": "x", "threshold": 1.1},
         {"message": "x", "threshold": float("nan")},
     ],
@@ -64,8 +71,8 @@ def test_queries_are_searched_and_the_message_lends_them_context() -> None:
 
 def test_a_limit_above_the_cap_is_refused() -> None:
     """With the same message for every kind; nothing is lowered silently."""
-    with pytest.raises(InvalidInput, match="limit is 50; it must be 1 to 10"):
-        asked(message="x", limit=50)
+    with pytest.raises(InvalidInput, match="limit is 51; it must be 1 to 50"):
+        asked(message="x", limit=51)
 
 
 def test_history_helps_only_a_message_that_is_too_short() -> None:

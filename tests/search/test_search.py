@@ -127,13 +127,15 @@ async def test_a_threshold_nobody_reaches_abstains(index: SearchIndex, tenant: T
     assert 0 < result.probability < 1
 
 
-async def test_the_cut_leaves_out_what_lies_far_behind(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
-    """With the fitted decision a clear best is the only hit."""
+async def test_what_lies_far_behind_is_hardly_needed(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
+    """A clear best is probably needed, and the others are not."""
     await fill(index, tenant)
 
     result = await index.search(caller, KIND, ["send an email to a person"], limit=6)
 
-    assert [hit.id for hit in result.hits] == [4]
+    assert result.hits[0].id == 4
+    assert result.hits[0].need > 0.5
+    assert max(hit.need for hit in result.hits[1:]) < 0.1
 
 
 @pytest.mark.parametrize("kind", ["never", KIND])

@@ -61,11 +61,15 @@ class FoundTool(BaseModel):
         ge=0, le=1, description="Probability that it fits; 0 for a core tool that was not searched for."
     )
     similarity: float | None = Field(description="Cosine with the query; null if no vector was compared.")
-    source: Literal["semantic", "lexical", "hybrid", "core", "fallback", "shadow", "off"] = Field(
-        description="What found it; `shadow` or `off`: it was not chosen, and is included anyway."
+    source: Literal["semantic", "lexical", "hybrid", "written", "core", "fallback", "shadow", "off"] = Field(
+        description="What found it; `written`: the message has its name; `shadow` or `off`: it was not chosen."
     )
     why: Reasons
-    line: str = Field(description="Signature and first sentence, for a model.")
+    form: Literal["full", "name"] = Field(description="Whether the text has its line, or its name and gist alone.")
+    line: str = Field(description="Signature and what it does, for a model; untyped parameters are strings.")
+    gist: str = Field(description="A few words that tell it from others.")
+    write: bool = Field(description="Whether it may change something.")
+    also: list[str] = Field(description="Names of copies, which are left out.")
     input_schema: dict[str, Any] | None = Field(None, serialization_alias="inputSchema")
 
 
@@ -73,6 +77,8 @@ class FindResponse(BaseModel):
     """The answer to `find_tools`, best tool first."""
 
     tools: list[FoundTool]
+    text: str = Field(description="The tools as a model reads them, within the budget.")
+    tokens_sent: int = Field(description="Tokens of `text`.")
     total_searched: int = Field(description="Enabled tools inside the server filter.")
     duration_ms: float
     embedding_generated: bool = Field(description="Whether the search used an embedding of the question.")
@@ -225,6 +231,8 @@ async def found_answer(request: Request, found: FindResult) -> FindResponse:
     definitions = {item.name: item.tool for item in described.tools} if described else {}
     return FindResponse(
         tools=[_tool(tool, definitions.get(tool.name)) for tool in (*found.tools, *found.unchosen)],
+        text=found.text,
+        tokens_sent=found.tokens_sent,
         total_searched=found.total_searched,
         duration_ms=round(found.duration_ms, 3),
         embedding_generated=found.embedding_generated,
@@ -250,7 +258,11 @@ def _tool(found: Found, definition: Tool | None) -> FoundTool:
         similarity=why.dense.score,
         source=why.source,  # pyright: ignore[reportArgumentType] - validated: one of those
         why=Reasons(semantic=_arm(why.dense), lexical=_arm(why.lexical), terms=list(why.terms), query=why.query),
+        form=found.form,
         line=found.line,
+        gist=found.gist,
+        write=found.write,
+        also=list(found.also),
         input_schema=dict(definition.input_schema) if definition else None,
     )
 

@@ -10,10 +10,10 @@ from functools import cache
 from typing import Any, Final
 
 from thresher.calling.records import Result
-from thresher.calling.rendering import describe_content, describe_text, empty_search, find_content, find_text
+from thresher.calling.rendering import describe_content, describe_text, empty_search, find_content
 from thresher.context import DEFAULT_BUDGET, ContextService, prompt_data
 from thresher.core import JSON, Caller, Settings, Tool, current_trace
-from thresher.knowledge.tools import ToolService
+from thresher.knowledge.tools import LEAST_BUDGET, LIMIT_CAP, MOST_BUDGET, ToolService
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 
@@ -77,7 +77,8 @@ FIND_INPUT: dict[str, Any] = {
         "message": {"type": "string", "description": "User's words, instead of queries"},
         "history": {**_STRINGS, "description": "Last turns, for a very short message"},
         "servers": {**_STRINGS, "description": "Search only these"},
-        "limit": {"type": "integer", "minimum": 1, "maximum": 10},
+        "budget": {"type": "integer", "minimum": LEAST_BUDGET, "maximum": MOST_BUDGET, "description": "Tokens"},
+        "limit": {"type": "integer", "minimum": 1, "maximum": LIMIT_CAP},
         "threshold": {"type": "number", "minimum": 0, "maximum": 1, "description": "Least probability of a fit"},
         "include_core_tools": {"type": "boolean", "default": True},
     },
@@ -91,14 +92,15 @@ FIND_OUTPUT: dict[str, Any] = {
                 "type": "object",
                 "properties": {
                     "name": {"type": "string"},
-                    "signature": {"type": "string"},
+                    "signature": {"type": "string", "description": "Of those in full"},
+                    "gist": {"type": "string", "description": "Of those by name"},
                     "score": {"type": "number"},
                     "why": {"type": "string"},
                     "write": {"type": "boolean"},
                     "query": {"type": "integer"},
                     "also": _STRINGS,
                 },
-                "required": ["name", "signature", "score", "why"],
+                "required": ["name", "score"],
             },
         },
         "searched": {"type": "integer"},
@@ -158,14 +160,14 @@ _WRITE: Final[JSON] = {"readOnlyHint": False, "destructiveHint": True, "openWorl
 
 def schema_of(name: str, settings: Settings) -> dict[str, Any]:
     """The input schema of a meta-tool."""
-    return _find_input(settings.find_limit) if name == "find_tools" else SCHEMAS[name]
+    return _find_input(settings.find_budget) if name == "find_tools" else SCHEMAS[name]
 
 
 @cache
-def _find_input(limit: int) -> dict[str, Any]:
+def _find_input(budget: int) -> dict[str, Any]:
     properties: dict[str, Any] = FIND_INPUT["properties"]
-    entry = {**properties["limit"], "default": limit}
-    return {**FIND_INPUT, "properties": {**properties, "limit": entry}}
+    entry = {**properties["budget"], "default": budget}
+    return {**FIND_INPUT, "properties": {**properties, "budget": entry}}
 
 
 def meta_tools(settings: Settings) -> tuple[Tool, ...]:
@@ -240,7 +242,4 @@ class MetaTools:
                 return Result.of(*empty_search(await self._tools.overview(caller), current_trace()))
             case _:
                 result = await self._tools.find_tools(caller, **given)
-                names = [tool.name for tool in result.tools]
-                definitions = (await self._tools.describe_tools(caller, names)).tools if names else ()
-                readers = frozenset(one.name for one in definitions if one.tool.annotations.get("readOnlyHint") is True)
-                return Result.of(find_text(result, readers), find_content(result, readers))
+                return Result.of(result.text, find_content(result))

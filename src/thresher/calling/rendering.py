@@ -5,7 +5,7 @@ Invariant: pure; answers are short, since a model reads each one, and state what
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from thresher.core import border_of, one_line
@@ -15,46 +15,17 @@ from thresher.knowledge.tools import (
     FindResult,
     FoundTool,
     compact,
-    found_line,
     why_text,
 )
 
 _SERVERS = 12
 
 
-def find_text(result: FindResult, readers: Collection[str]) -> str:
-    """The tools, one a line, and how to go on.
-
-    Args:
-        result: What was found.
-        readers: Names of those that only read; the others' lines begin with `!`.
-    """
-    lines: list[str] = []
-    if result.fallback:
-        count = f"{len(result.tools)} of {result.total_searched} tools"
-        lines.append(f"Search did not run ({one_line(result.degraded)}); {count}, unranked:")
-    elif result.abstained:
-        none = f"No tool fits (p={result.probability:.2f})."
-        lines.append(f"{none} Try other action phrases, or answer without a tool.")
-    elif result.degraded:
-        lines.append(f"(limited search: {one_line(result.degraded)})")
-    writing = [tool.name not in readers for tool in result.tools]
-    lines += [found_line(tool, write=write) for tool, write in zip(result.tools, writing, strict=True)]
-    if writing:
-        run = "call_tool_write" if all(writing) else "call_tool"
-        marked = "; lines with !: call_tool_write" if any(writing) and not all(writing) else ""
-        lines.append(f"Run: {run}(name, arguments){marked}. Full schema: describe_tools.")
-    if result.held_back:
-        names = ", ".join(map(one_line, result.held_back))
-        lines.append(f"Held back until a person approves (thresher tools held): {names}")
-    return "\n".join(lines)
-
-
-def find_content(result: FindResult, readers: Collection[str]) -> dict[str, Any]:
-    """The same as structured content, with the reasons in full."""
+def find_content(result: FindResult) -> dict[str, Any]:
+    """An answer of `find_tools` as structured content, with the reasons of those tools that stand there in full."""
     several = len(result.clauses) > 1
     content: dict[str, Any] = {
-        "tools": [_tool(tool, several=several, write=tool.name not in readers) for tool in result.tools],
+        "tools": [_tool(tool, several=several) for tool in result.tools],
         "searched": result.total_searched,
         "abstained": result.abstained,
         "trace_id": result.trace_id,
@@ -76,17 +47,16 @@ def empty_search(overview: Mapping[str, int], trace: str) -> tuple[str, dict[str
     return f"Nothing was searched. {WANTED}{there}", content
 
 
-def _tool(tool: FoundTool, *, several: bool, write: bool) -> dict[str, Any]:
-    content: dict[str, Any] = {
-        "name": tool.name,
-        "signature": tool.line.removeprefix(tool.name),
-        "score": round(tool.score, 2),
-        "why": why_text(tool.why),
-    }
-    if write:
+def _tool(tool: FoundTool, *, several: bool) -> dict[str, Any]:
+    content: dict[str, Any] = {"name": tool.name, "score": round(tool.score, 2)}
+    if tool.form == "full":
+        content |= {"signature": tool.line.removeprefix(tool.name), "why": why_text(tool.why)}
+        if several and tool.why.source not in ("core", "fallback", "written"):
+            content["query"] = tool.why.query
+    elif tool.gist:
+        content["gist"] = tool.gist
+    if tool.write:
         content["write"] = True
-    if several and tool.why.source not in ("core", "fallback"):
-        content["query"] = tool.why.query
     if tool.also:
         content["also"] = list(tool.also)
     return content

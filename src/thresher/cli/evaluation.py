@@ -36,8 +36,19 @@ _STANDARD: Final = {
 
 
 def tool_figures(answer: Row) -> RenderableType:
-    """The figures of the search for tools."""
-    return _figures(plain_table("figure", "value"), answer)
+    """The figures of the search for tools, with the intervals of shares."""
+    table = plain_table("figure", "value")
+    for name, value in answer.items():
+        if name == "needed_by_tasks":
+            table.add_row(name, ", ".join(f"{tasks}: {_value(share)}" for tasks, share in value.items()) or "-")
+        elif name == "repeated":
+            table.add_row(name, ", ".join(value) or "-")
+        elif name != "intervals":
+            low, high = answer["intervals"].get(name, (None, None))
+            table.add_row(
+                name, _value(value) + (f" ({_value(low, 3)} to {_value(high, 3)})" if low is not None else "")
+            )
+    return table
 
 
 def router_figures(answer: Row) -> RenderableType:

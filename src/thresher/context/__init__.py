@@ -7,7 +7,7 @@ Uses: core, embedding, knowledge, search.
 
 from thresher.context.kind_sources import DocumentSource, EndpointSource, SchemaSource
 from thresher.context.readiness import Condition, Readiness
-from thresher.context.records import DEFAULT_BUDGET, LARGEST_BUDGET, ContextBlock, Needs, Note, Offer, Prompt, Rulebook
+from thresher.context.records import DEFAULT_BUDGET, LARGEST_BUDGET, ContextBlock, Needs, Note, Prompt, Rulebook
 from thresher.context.rendering import prompt_data, prompt_text, rulebook_text
 from thresher.context.service import ContextService
 from thresher.context.sources import PieceSource, SourcePieces, SourceQuery
@@ -24,7 +24,6 @@ __all__ = [
     "EndpointSource",
     "Needs",
     "Note",
-    "Offer",
     "PieceSource",
     "Prompt",
     "Provider",

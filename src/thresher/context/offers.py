@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from thresher.context.records import EnrichmentRequest, MessageTools, Needs, Note, Offer
+from thresher.context.records import EnrichmentRequest, MessageTools, Needs, Note
 from thresher.context.variables import joined
 from thresher.core import Caller, HeldBack, NotFound, Scored, Tool, Why
 from thresher.knowledge.intents import Pack
@@ -88,7 +88,7 @@ class ToolOffers:
     ) -> Needs:
         """The names of the tools that fit the message, of whatever server, core tools among them."""
         found = await self._tools.find_tools(caller, **_search_arguments(request), limit=limit, prefetched=prefetched)
-        return Needs(tools=tuple(tool.name for tool in found.tools))
+        return Needs(tools=tuple(tool.name for tool in found.tools if tool.form == "full"))
 
     async def _find(
         self, caller: Caller, request: EnrichmentRequest, servers: Sequence[str] | None, prefetched: Prefetch | None
@@ -106,15 +106,13 @@ class ToolOffers:
         missing: Sequence[str],
     ) -> MessageTools:
         tools = found.tools if found is not None and not found.fallback else ()
-        shown = [tool.name for tool in tools]
+        shown = {tool.name for tool in tools}
         wanted = list(dict.fromkeys(name for pack in packs for name in pack.tools if name not in shown))
         named = wanted[:NAMED_TOOLS]
-        described = await self._described(caller, [*shown, *named])
-        definitions = {item.name: item for item in described.tools}
-        offers = [_offer(tool, definitions) for tool in tools if tool.name in definitions]
-        offers += [_offer(_named(definitions[name]), definitions) for name in named if name in definitions]
+        definitions = {item.name: item for item in (await self._described(caller, named)).tools}
+        offers = (*tools, *(_named(definitions[name]) for name in named if name in definitions))
         absent = [*missing, *(name for name in named if name not in definitions)]
-        return MessageTools(tuple(offers), servers, tuple(_notes(found, absent, len(wanted) - len(named))))
+        return MessageTools(offers, servers, tuple(_notes(found, absent, len(wanted) - len(named))))
 
     async def _described(self, caller: Caller, names: Sequence[str]) -> Descriptions:
         try:
@@ -141,14 +139,11 @@ def _servers(pack: Pack) -> tuple[str, ...]:
     return (*pack.servers, pack.name) if pack.code is not None else pack.servers
 
 
-def _offer(tool: FoundTool, definitions: dict[str, Definition]) -> Offer:
-    return Offer(tool, definitions[tool.name].tool.annotations.get("readOnlyHint") is not True)
-
-
 def _named(definition: Definition) -> FoundTool:
     tool = Tool(definition.tool.server, definition.tool.name)
     text = line(definition.name, definition.tool)
-    return FoundTool(definition.name, Scored(tool, 0.0, Why("pack")), text, 0)
+    write = definition.tool.annotations.get("readOnlyHint") is not True
+    return FoundTool(definition.name, Scored(tool, 0.0, Why("pack")), text, 0, write=write)
 
 
 def _notes(found: FindResult | None, absent: Sequence[str], more: int) -> list[Note]:

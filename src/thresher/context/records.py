@@ -52,14 +52,6 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """A tool shown to a model, and whether it may change something."""
-
-    tool: FoundTool
-    write: bool
-
-
-@dataclass(frozen=True, slots=True)
 class MessageTools:
     """The tools for a message.
 
@@ -69,7 +61,7 @@ class MessageTools:
         notes: What is missing, held back or degraded.
     """
 
-    tools: tuple[Offer, ...] = ()
+    tools: tuple[FoundTool, ...] = ()
     servers: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
 
@@ -145,7 +137,7 @@ class Prompt:
     decision: Decision
     rules: tuple[Rule, ...] = ()
     facts: ContextBlock = field(default_factory=ContextBlock)
-    tools: tuple[Offer, ...] = ()
+    tools: tuple[FoundTool, ...] = ()
     notes: tuple[Note, ...] = ()
     text: str = ""
     without_value: tuple[str, ...] = ()

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from thresher.context.records import ContextBlock, Listing, Note, Offer, Prompt, Rulebook
+from thresher.context.records import ContextBlock, Listing, Note, Prompt, Rulebook
 from thresher.core import LeftOut, Piece, Rule, border_of, one_line, shortened
 from thresher.knowledge.intents import PASS_THROUGH, Decision
-from thresher.knowledge.tools import found_line, why_text
+from thresher.knowledge.tools import FoundTool, found_line, why_text
 
-NEXT_STEP = "run - with call_tool, ! with call_tool_write; full schema: describe_tools"
+NEXT_STEP = "run with call_tool, ! with call_tool_write; full schema: describe_tools"
 _NOTE = 1_000
 REQUEST_CHARACTERS = 4_000
 """The part of a message that is repeated: the model has it already."""
@@ -28,7 +28,7 @@ def prompt_text(prompt: Prompt) -> str:
     """
     if prompt.passes_through:
         return PASS_THROUGH
-    tools = [found_line(offer.tool, write=offer.write) for offer in prompt.tools]
+    tools = [found_line(tool) for tool in prompt.tools]
     facts = facts_text(prompt.facts)
     request = shortened(prompt.request, REQUEST_CHARACTERS)
     mark = _mark(prompt.rules, [*facts, *tools, *map(str, prompt.notes), request])
@@ -110,7 +110,7 @@ def prompt_data(prompt: Prompt) -> dict[str, Any]:
     data["rules"] = [rule_data(rule) for rule in prompt.rules]
     data["context"] = _facts_data(facts)
     data["request"] = shortened(prompt.request, REQUEST_CHARACTERS)
-    data["tools"] = [offer_data(offer) for offer in prompt.tools]
+    data["tools"] = [tool_data(tool) for tool in prompt.tools]
     if prompt.without_value:
         data["without_value"] = list(prompt.without_value)
     if prompt.unknown:
@@ -154,16 +154,15 @@ def rule_data(rule: Rule) -> dict[str, Any]:
     return {**data, "in_full": {"tokens": rule.whole.tokens, "cursor": rule.cursor}}
 
 
-def offer_data(offer: Offer) -> dict[str, Any]:
+def tool_data(tool: FoundTool) -> dict[str, Any]:
     """Return a tool as data."""
-    tool = offer.tool
-    data: dict[str, Any] = {
-        "name": tool.name,
-        "signature": tool.line.removeprefix(tool.name),
-        "score": round(tool.score, 2),
-        "why": why_text(tool.why),
-    }
-    return {**data, "write": True} if offer.write else data
+    data: dict[str, Any] = {"name": tool.name}
+    if tool.form == "full":
+        data["signature"] = tool.line.removeprefix(tool.name)
+    elif tool.gist:
+        data["gist"] = tool.gist
+    data |= {"score": round(tool.score, 2), "why": why_text(tool.why)}
+    return {**data, "write": True} if tool.write else data
 
 
 def pack_text(pieces: Sequence[Piece], left: Listing, cursor: str, notes: Sequence[Note]) -> str:

@@ -182,7 +182,7 @@ class ContextService:
         )
         given = [*(rule.intent for rule in book.rules), *(pack.name for pack in packs if pack.name in known)]
         self._note(caller, "needs", given, _timings(decision, started, routed, time.perf_counter()))
-        names = tuple(offer.tool.name for offer in offers.tools)
+        names = tuple(tool.name for tool in offers.tools if tool.form == "full")
         return Needs(tuple(score.intent for score in decision.matched), book.rules, names)
 
     async def get_context(

@@ -12,13 +12,13 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from thresher.context.offers import ToolOffers
-from thresher.context.records import EnrichmentRequest, Note, Offer
-from thresher.context.rendering import offer_data, reason, rule_data, rule_heading, tools_heading
+from thresher.context.records import EnrichmentRequest, Note
+from thresher.context.rendering import reason, rule_data, rule_heading, tool_data, tools_heading
 from thresher.context.rulebooks import Rulebooks
 from thresher.core import Caller, Piece, Rule, dumps
 from thresher.embedding import count_tokens
 from thresher.knowledge.intents import Decision, Pack
-from thresher.knowledge.tools import found_line, why_text
+from thresher.knowledge.tools import FoundTool, found_line, why_text
 
 RULES, TOOLS = "rules", "tools"
 
@@ -111,11 +111,10 @@ def rule_piece(rule: Rule, score: float, why: str) -> Piece:
     return piece_of(RULES, rule.intent, rule.text, rule_heading(rule), data, score, why)
 
 
-def _tool_piece(offer: Offer) -> Piece:
-    text = found_line(offer.tool, write=offer.write)
-    why = why_text(offer.tool.why)
-    piece = piece_of(TOOLS, offer.tool.name, text, tools_heading(), offer_data(offer), offer.tool.score, why)
-    return replace(piece, content=offer.tool.line)
+def _tool_piece(tool: FoundTool) -> Piece:
+    why = why_text(tool.why)
+    piece = piece_of(TOOLS, tool.name, found_line(tool), tools_heading(), tool_data(tool), tool.score, why)
+    return replace(piece, content=tool.line)
 
 
 def piece_of(kind: str, name: str, text: str, heading: str, data: Mapping[str, Any], value: float, why: str) -> Piece:

@@ -106,7 +106,7 @@ class Why:
     """The reasons behind one hit.
 
     Attributes:
-        source: `semantic`, `lexical`, `hybrid`, `core` or `fallback`.
+        source: `semantic`, `lexical`, `hybrid`, `written` (the message has its name), `core` or `fallback`.
         dense: The dense arm's rank and cosine.
         lexical: The lexical arm's rank and BM25 score.
         terms: Query terms that the item matched, strongest first.

@@ -229,7 +229,8 @@ class Settings(BaseSettings):
     rules_first: Literal["on", "off"] = "on"
     """Whether the first call of a pack's tool in a session that has not been given the pack's rules is answered with
     these, and not run."""
-    find_limit: int = Field(default=8, ge=1, le=10)
+    find_budget: int = Field(default=300, ge=50, le=4_000)
+    """The most tokens of an answer about tools."""
     document_mb: int = Field(default=20, ge=1, le=1024)
     """A larger file is not indexed."""
     repository_mb: int = Field(default=1024, ge=1)

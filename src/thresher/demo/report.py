@@ -303,7 +303,7 @@ def _guided_json(guided: RulesResult) -> Mapping[str, Any]:
         "packs": guided.packs,
         "confidence": round(prompt.decision.confidence, 3),
         "scores": {score.intent: round(score.score, 3) for score in prompt.decision.scores},
-        "tools": [offer.tool.name for offer in prompt.tools],
+        "tools": [tool.name for tool in prompt.tools],
         "tokens": guided.tokens,
         "ms": round(prompt.timings["total"], 2),
         "embedding_ms": round(prompt.decision.embedding_ms, 2),

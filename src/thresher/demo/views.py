@@ -136,7 +136,7 @@ def _matched(found: FoundTool) -> str:
 
 
 def _fits(found: FoundTool) -> str:
-    return found.why.source if found.why.source in ("core", "fallback") else f"{found.score:.2f}"
+    return found.why.source if found.why.source in ("core", "fallback", "written") else f"{found.score:.2f}"
 
 
 def _ranks(found: FoundTool) -> tuple[str, str]:
@@ -172,7 +172,7 @@ def guided(number: int, entry: RulesResult) -> RenderableType:
             Text.assemble((f"    {mark}  rules of ", "green"), (score.intent, "cyan"), f"  {score.score:.2f}{line}")
         )
     if prompt.tools:
-        names = ", ".join(offer.tool.name for offer in prompt.tools)
+        names = ", ".join(tool.name for tool in prompt.tools)
         parts.append(Text(f"       with the tools {names}", no_wrap=True, overflow="ellipsis"))
     milliseconds = prompt.timings["total"]
     parts.append(

@@ -15,6 +15,34 @@ def mean(values: Iterable[float]) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
+def wilson(share: float, count: int) -> tuple[float, float]:
+    """The 95 % interval of a share (Wilson, 1927).
+
+    Args:
+        share: 0 to 1; a mean of shares counts as one of as many decisions.
+        count: How many it is of; at least one.
+    """
+    spread = _Z * _Z / count
+    middle = (share + spread / 2) / (1 + spread)
+    half = _Z * math.sqrt(share * (1 - share) / count + spread / count / 4) / (1 + spread)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+_Z = 1.96
+
+
+def refused_at(positive: Sequence[float], negative: Sequence[float], answered: float) -> float | None:
+    """The share of negatives below the score that a share of the positives reaches; None when either is empty.
+
+    Args:
+        positive: Scores of the messages that some tool fits.
+        negative: Scores of the messages that no tool fits.
+        answered: The share of the positives that stay at or above it, 0 to 1.
+    """
+    least = percentile(positive, 1 - answered)
+    return None if least is None else mean(score < least for score in negative)
+
+
 def recall_at(ranked: Sequence[str], relevant: Collection[str], depth: int) -> float:
     """The share of the relevant tools among the first `depth`, 0 to 1.
 
@@ -37,12 +65,6 @@ def ndcg_at(ranked: Sequence[str], relevant: Collection[str], depth: int) -> flo
 def all_in(ranked: Sequence[str], relevant: Collection[str], depth: int) -> float:
     """1 if every relevant tool is among the first `depth`, else 0."""
     return float(set(relevant) <= set(ranked[:depth]))
-
-
-def precision_at(returned: Sequence[str], relevant: Collection[str], depth: int) -> float:
-    """The share of relevant tools among the first `depth` that were returned; 0 if none was."""
-    first = returned[:depth]
-    return len(set(first) & set(relevant)) / len(first) if first else 0.0
 
 
 def auc(positive: Sequence[float], negative: Sequence[float]) -> float | None:

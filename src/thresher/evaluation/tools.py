@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +17,9 @@ from typing import Any, cast
 
 from thresher.core import Caller, Tool
 from thresher.evaluation.files import not_empty, read_objects, read_text, wrong
-from thresher.evaluation.metrics import all_in, auc, mean, ndcg_at, percentile, precision_at, recall_at
+from thresher.evaluation.metrics import all_in, auc, mean, ndcg_at, percentile, recall_at, refused_at, wilson
 from thresher.evaluation.runs import PAUSE_SECONDS, Progress, temporary_tenant
-from thresher.knowledge.tools import FindResult, FoundTool, ToolService
+from thresher.knowledge.tools import MOST_BUDGET, FindResult, Form, FoundTool, ToolService
 from thresher.store import Database
 
 _POOL_HINT = 'The pool is a JSON list of {"server", "name", "description", "inputSchema"}.'
@@ -44,20 +45,12 @@ class ToolQuestion:
 
 
 def read_pool(path: Path) -> list[Tool]:
-    """Read tool definitions.
+    """Read tool definitions; a server may have a name more than once.
 
     Raises:
         InvalidInput: The file cannot be read or an entry is wrong; the message names the line.
     """
-    text = read_text(path)
-    tools: list[Tool] = []
-    lines: dict[str, int] = {}
-    for line, entry in _elements(path, text):
-        tool = _tool(path, line, entry)
-        if tool.key in lines:
-            raise wrong(path, line, f"{tool.key} is already in line {lines[tool.key]}", _POOL_HINT)
-        lines[tool.key] = line
-        tools.append(tool)
+    tools = [_tool(path, line, entry) for line, entry in _elements(path, read_text(path))]
     return not_empty(tools, path, "tools", _POOL_HINT)
 
 
@@ -143,17 +136,24 @@ def _texts(path: Path, line: int, name: str, value: Any) -> list[str]:
     return cast("list[str]", value)
 
 
+BUDGETS = (150, 300, 600)
+"""Tokens of the answers that are measured; the one in the middle is the usual one."""
+USUAL = 300
+ANSWERED = 0.95
+"""The share of answerable messages that are answered where `foreign_refused` is read."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolObservation:
     """The result of one question.
 
     Attributes:
         relevant: Keys of the tools that fit; empty if none does.
-        ranked: The first ten before the adaptive cut, best first.
-        returned: The tools that a client gets with the default settings.
+        ranked: The first ten of the ranking alone, best first.
+        answers: Key to form of the tools in the answer as delivered, by its budget in tokens.
         abstained: Whether the search found that nothing fits.
         probability: The probability that any tool fits.
-        tokens_sent: Tokens of the answer.
+        tokens_sent: Tokens of the usual answer.
         tokens_all: Tokens of all definitions.
         first_ms: Time of the first search, without cached vectors.
         again_ms: Time of the same search again.
@@ -161,7 +161,7 @@ class ToolObservation:
 
     relevant: frozenset[str]
     ranked: tuple[str, ...]
-    returned: tuple[str, ...]
+    answers: Mapping[int, Mapping[str, Form]]
     abstained: bool
     probability: float
     tokens_sent: int
@@ -169,22 +169,47 @@ class ToolObservation:
     first_ms: float
     again_ms: float
 
+    def needed(self, budget: int) -> float:
+        """The share of the relevant tools in an answer, in whatever form."""
+        return len(self.relevant & self.answers[budget].keys()) / len(self.relevant)
+
+    @property
+    def in_full(self) -> frozenset[str]:
+        """Keys of the tools with a full line in the usual answer."""
+        return frozenset(key for key, form in self.answers[USUAL].items() if form == "full")
+
+    @property
+    def confused(self) -> bool:
+        """Whether another tool of the same server has a full line, and the relevant one has none."""
+        missing = self.relevant - self.in_full
+        servers = {key.partition("/")[0] for key in missing}
+        return any(key.partition("/")[0] in servers for key in self.in_full - self.relevant)
+
 
 @dataclass(frozen=True, slots=True)
 class ToolFigures:
     """The figures; `docs/reference/evaluation.md` defines each."""
 
+    needed_at_150: float | None
+    needed_at_300: float | None
+    needed_at_600: float | None
+    signature_at_300: float | None
+    confusion: float | None
+    full_precision: float | None
+    needed_by_tasks: Mapping[str, float]
+    foreign_refused: float | None
+    abstention_auc: float | None
+    abstention_accuracy: float | None
+    tokens_mean: float | None
+    tokens_saved: float | None
+    tools_mean: float | None
     recall_at_1: float | None
     recall_at_3: float | None
     recall_at_5: float | None
     recall_at_10: float | None
     ndcg_at_10: float | None
     all_in_10: float | None
-    precision_at_5: float | None
-    returned_mean: float | None
-    abstention_auc: float | None
-    abstention_accuracy: float | None
-    tokens_saved: float | None
+    intervals: Mapping[str, tuple[float, float]]
     p50_ms: float | None
     p95_ms: float | None
     cached_p50_ms: float | None
@@ -194,10 +219,16 @@ class ToolFigures:
     queries: int
     queries_without_tool: int
     unknown_relevant: int
+    repeated: tuple[str, ...]
 
 
 def tool_figures(
-    observations: Sequence[ToolObservation], *, tools: int, index_seconds: float, unknown_relevant: int
+    observations: Sequence[ToolObservation],
+    *,
+    tools: int,
+    index_seconds: float,
+    unknown_relevant: int,
+    repeated: Sequence[str] = (),
 ) -> ToolFigures:
     """Compute the figures.
 
@@ -206,20 +237,38 @@ def tool_figures(
         tools: Number of tools in the pool.
         index_seconds: The time to index them.
         unknown_relevant: Number of relevant keys that the pool lacks.
+        repeated: Keys that the pool has more than once.
     """
     fitting = [seen for seen in observations if seen.relevant]
     others = [seen for seen in observations if not seen.relevant]
-    recalls = [mean(recall_at(seen.ranked, seen.relevant, depth) for seen in fitting) for depth in (1, 3, 5, 10)]
+    shares: dict[str, float | None] = {
+        **{f"needed_at_{budget}": mean(seen.needed(budget) for seen in fitting) for budget in BUDGETS},
+        "signature_at_300": mean(len(seen.relevant & seen.in_full) / len(seen.relevant) for seen in fitting),
+        "confusion": mean(seen.confused for seen in fitting),
+        **{
+            f"recall_at_{depth}": mean(recall_at(seen.ranked, seen.relevant, depth) for seen in fitting)
+            for depth in (1, 3, 5, 10)
+        },
+    }
+    probable, foreign = [seen.probability for seen in fitting], [seen.probability for seen in others]
     right = [seen.abstained != bool(seen.relevant) for seen in observations]
+    tasks = sorted({len(seen.relevant) for seen in fitting})
     return ToolFigures(
-        *recalls,
+        **shares,
+        full_precision=mean(len(seen.in_full & seen.relevant) / len(seen.in_full) for seen in fitting if seen.in_full),
+        needed_by_tasks={
+            str(count): mean(seen.needed(USUAL) for seen in fitting if len(seen.relevant) == count) or 0.0
+            for count in tasks
+        },
+        foreign_refused=refused_at(probable, foreign, ANSWERED),
+        abstention_auc=auc(probable, foreign),
+        abstention_accuracy=mean(right) if fitting and others else None,
+        tokens_mean=mean(seen.tokens_sent for seen in observations),
+        tokens_saved=_saved(observations),
+        tools_mean=mean(len(seen.answers[USUAL]) for seen in observations),
         ndcg_at_10=mean(ndcg_at(seen.ranked, seen.relevant, 10) for seen in fitting),
         all_in_10=mean(all_in(seen.ranked, seen.relevant, 10) for seen in fitting),
-        precision_at_5=mean(precision_at(seen.returned, seen.relevant, 5) for seen in fitting),
-        returned_mean=mean(len(seen.returned) for seen in observations),
-        abstention_auc=auc([seen.probability for seen in fitting], [seen.probability for seen in others]),
-        abstention_accuracy=mean(right) if fitting and others else None,
-        tokens_saved=_saved(observations),
+        intervals={name: wilson(share, len(fitting)) for name, share in shares.items() if share is not None},
         p50_ms=percentile([seen.first_ms for seen in observations], 0.5),
         p95_ms=percentile([seen.first_ms for seen in observations], 0.95),
         cached_p50_ms=percentile([seen.again_ms for seen in observations], 0.5),
@@ -229,6 +278,7 @@ def tool_figures(
         queries=len(observations),
         queries_without_tool=len(others),
         unknown_relevant=unknown_relevant,
+        repeated=tuple(repeated),
     )
 
 
@@ -269,21 +319,31 @@ async def _run(
         observations.append(await _observe(caller, tools, keys, question))
         progress("Asking", place + 1, len(questions))
         await asyncio.sleep(PAUSE_SECONDS)
-    known = {tool.key for tool in pool}
-    unknown = {key for question in questions for key in question.relevant - known}
-    return tool_figures(observations, tools=len(pool), index_seconds=seconds, unknown_relevant=len(unknown))
+    counted = Counter(tool.key for tool in pool)
+    unknown = {key for question in questions for key in question.relevant - counted.keys()}
+    return tool_figures(
+        observations,
+        tools=len(counted),
+        index_seconds=seconds,
+        unknown_relevant=len(unknown),
+        repeated=[key for key, times in counted.items() if times > 1],
+    )
 
 
 async def _observe(
     caller: Caller, tools: ToolService, keys: Mapping[str, str], question: ToolQuestion
 ) -> ToolObservation:
-    usual, first_ms = await _timed(caller, tools, question)
-    _, again_ms = await _timed(caller, tools, question)
-    uncut, _ = await _timed(caller, tools, question, limit=DEPTH, threshold=0.0)
+    usual, first_ms = await _timed(caller, tools, question, budget=USUAL)
+    _, again_ms = await _timed(caller, tools, question, budget=USUAL)
+    ranking, _ = await _timed(caller, tools, question, budget=MOST_BUDGET, limit=DEPTH, threshold=0.0)
+    answers = {USUAL: _forms(usual.tools, keys)}
+    for budget in BUDGETS:
+        if budget != USUAL:
+            answers[budget] = _forms((await _timed(caller, tools, question, budget=budget))[0].tools, keys)
     return ToolObservation(
         relevant=question.relevant,
-        ranked=_keys(uncut.tools, keys, question.relevant),
-        returned=_keys(usual.tools, keys, question.relevant),
+        ranked=_keys(ranking.tools, keys, question.relevant),
+        answers=answers,
         abstained=usual.abstained,
         probability=usual.probability,
         tokens_sent=usual.tokens_sent,
@@ -298,6 +358,7 @@ async def _timed(
     tools: ToolService,
     question: ToolQuestion,
     *,
+    budget: int,
     limit: int | None = None,
     threshold: float | None = None,
 ) -> tuple[FindResult, float]:
@@ -306,14 +367,20 @@ async def _timed(
         caller,
         message=None if question.phrases else question.text,
         queries=question.phrases or None,
+        budget=budget,
         limit=limit,
         threshold=threshold,
     )
     return result, (time.perf_counter() - started) * 1000
 
 
+def _forms(found: Sequence[FoundTool], keys: Mapping[str, str]) -> dict[str, Form]:
+    """The form of each tool of an answer, a copy's being that of the one it is beside."""
+    return {keys.get(name, name): tool.form for tool in found for name in (*tool.also, tool.name)}
+
+
 def _keys(found: Sequence[FoundTool], keys: Mapping[str, str], relevant: frozenset[str]) -> tuple[str, ...]:
-    """The key of each rank; a relevant exact duplicate that was left out counts for its twin."""
+    """The key of each rank; a relevant copy that was left out counts for the one it is beside."""
     return tuple(
         next((key for name in entry.also if (key := keys.get(name, "")) in relevant - {entry.tool.key}), entry.tool.key)
         if entry.tool.key not in relevant

@@ -1,4 +1,4 @@
-"""From scores to hits: candidates of both arms, the fused order, probabilities, the cut, and the reasons.
+"""From scores to hits: candidates of both arms, the fused order, probabilities, and the reasons.
 
 Invariant: pure; every candidate has the exact score of both arms, whichever arm found it.
 """
@@ -23,7 +23,7 @@ from thresher.search.lexical.arguments import (
 from thresher.search.lexical.bm25 import Postings, matched_terms, score_texts
 from thresher.search.lexical.profiles import Background
 from thresher.search.plan import SearchPlan
-from thresher.search.ranking import EncoderCalibration, Ranking, above_threshold, close_to_best, probabilities, rank
+from thresher.search.ranking import EncoderCalibration, Ranking, needs, probabilities, rank
 from thresher.search.reading import CandidateTraits
 from thresher.search.records import Floats, Hit, Ids
 
@@ -89,7 +89,7 @@ def answer(
     limit: int,
     threshold: float | None,
 ) -> RankedHits:
-    """Rank, cut and explain.
+    """Rank and explain.
 
     Args:
         plan: What was searched.
@@ -100,7 +100,7 @@ def answer(
         background: The kind's word statistics, against which probabilities count words.
         items: The size of the whole collection.
         limit: The maximum number of hits.
-        threshold: The minimum probability of a hit, 0 to 1; None for the fitted decision and the adaptive cut.
+        threshold: The minimum probability of a hit, 0 to 1; None for the fitted decision whether anything fits.
     """
     if not len(scores.columns):
         return RankedHits((), True, 0.0)
@@ -123,14 +123,13 @@ def answer(
     )
     lacking = _lacking(given, traits, ranking.candidates)
     chances = probabilities(ranking.dense, usual[ranking.rows, ranking.candidates], lacking, constants.head)
-    if threshold is None:
-        places = close_to_best(ranking, chances, limit, margin=constants.margin, threshold=constants.threshold)
-    else:
-        places = above_threshold(chances, limit, threshold)
-    best = float(chances.max())
-    needed = constants.threshold if threshold is None else threshold
-    hits = tuple(_hit(plan, postings, scores, ranking, chances, place) for place in places.tolist())
-    return RankedHits(hits, best < needed, best)
+    needed = needs(ranking, chances, constants.need)
+    best, least = float(chances.max()), constants.threshold if threshold is None else threshold
+    if best < least:
+        return RankedHits((), True, best)
+    places = np.arange(len(chances)) if threshold is None else np.flatnonzero(chances >= threshold)
+    hits = tuple(_hit(plan, postings, scores, ranking, chances, needed, place) for place in places[:limit].tolist())
+    return RankedHits(hits, False, best)
 
 
 def _argument_fit(
@@ -208,6 +207,7 @@ def _hit(
     scores: CandidateScores,
     ranking: Ranking,
     chances: Floats,
+    needed: Floats,
     place: int,
 ) -> Hit:
     column, row = int(scores.columns[ranking.candidates[place]]), int(ranking.rows[place])
@@ -215,7 +215,8 @@ def _hit(
     terms = matched_terms(plan.terms[row], postings, number)
     dense = _arm(scores.dense[row], column) if scores.known[column] else Arm(None, None)
     lexical = _arm(scores.lexical[row], column) if terms else Arm(None, None)
-    return Hit(number, float(chances[place]), Why(_source(dense, lexical), dense, lexical, terms, row))
+    why = Why(_source(dense, lexical), dense, lexical, terms, row)
+    return Hit(number, float(chances[place]), why, float(needed[place]))
 
 
 def _arm(row: Floats, column: int) -> Arm:

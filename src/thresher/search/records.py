@@ -107,11 +107,13 @@ class Hit:
         id: The entry's id.
         score: The calibrated probability, 0 to 1, that it fits.
         why: Rank and score in each arm, matched terms, clause.
+        need: The calibrated probability, 0 to 1, that it is needed: others may fit, too, and better.
     """
 
     id: int
     score: float
     why: Why
+    need: float
 
 
 @dataclass(frozen=True, slots=True)

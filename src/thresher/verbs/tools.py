@@ -41,7 +41,8 @@ async def find_tools(
     message: Annotated[str | None, Doc("The user's own words, which may contain several tasks")] = None,
     history: Annotated[list[str], Doc("The last turns, oldest first; used if the message alone is too short")] = _NONE,
     servers: Annotated[list[str] | None, Doc("Only tools of these servers")] = None,
-    limit: Annotated[Annotated[int, Ge(1), Le(10)] | None, Doc("Most tools, core tools included")] = None,
+    budget: Annotated[Annotated[int, Ge(50), Le(4_000)] | None, Doc("Most tokens of the text; by default 300")] = None,
+    limit: Annotated[Annotated[int, Ge(1), Le(50)] | None, Doc("Most tools, core tools included")] = None,
     threshold: Annotated[Annotated[float, Ge(0), Le(1)] | None, Doc("The least probability that anything fits")] = None,
     include_core_tools: Annotated[bool, Doc("Whether core tools are always part of the answer")] = True,
 ) -> FindResult:
@@ -57,6 +58,7 @@ async def find_tools(
         message=message,
         history=history,
         servers=servers,
+        budget=budget,
         limit=limit,
         threshold=threshold,
         include_core_tools=include_core_tools,

@@ -51,9 +51,10 @@ def found(answer: Row) -> RenderableType:
 
 def _found_table(tools: Sequence[Row]) -> Table:
     table = plain_table("", "tool", "fits", "why", unwrapped=("fits",))
-    for place, tool in enumerate(sorted(tools, key=lambda tool: -tool["score"]), 1):
-        name = Text(tool["name"], style="bold")
-        name.append(f"\n{shortened(tool['line'])}", style="dim")
+    for place, tool in enumerate(tools, 1):
+        name = Text(tool["name"], style="bold" if tool["form"] == "full" else "")
+        words = tool["line"] if tool["form"] == "full" else tool["gist"]
+        name.append(f"\n{shortened(words)}" if words else "", style="dim")
         table.add_row(str(place), name, f"{tool['score']:.2f}", Text(_reasons(tool["why"])))
     return table
 
@@ -231,7 +232,8 @@ def find(
     query: Annotated[list[str] | None, typer.Option("--query", "-q", help="A short action phrase; repeatable.")] = None,
     history: Annotated[list[str] | None, typer.Option(help="An earlier turn, oldest first; repeatable.")] = None,
     server: Annotated[list[str] | None, typer.Option("--server", "-s", help="Only this server; repeatable.")] = None,
-    limit: Annotated[int | None, typer.Option(help="The most tools to return, 1 to 10.")] = None,
+    budget: Annotated[int | None, typer.Option(help="The most tokens of the answer, 50 to 4,000.")] = None,
+    limit: Annotated[int | None, typer.Option(help="The most tools to return, 1 to 50.")] = None,
     threshold: Annotated[float | None, typer.Option(help="The lowest probability, 0 to 1.")] = None,
     no_core: Annotated[bool, typer.Option("--no-core", help="Leave core tools out.")] = False,
     as_json: AsJson = False,
@@ -239,7 +241,7 @@ def find(
     """Find the tools that a message needs."""
     arguments: dict[str, Any] = {"include_core_tools": not no_core}
     given = {"message": message, "queries": query, "history": history, "servers": server}
-    given |= {"limit": limit, "threshold": threshold}
+    given |= {"budget": budget, "limit": limit, "threshold": threshold}
     show(
         ask("find_tools", arguments | {name: value for name, value in given.items() if value is not None}),
         as_json,

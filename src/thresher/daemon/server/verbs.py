@@ -125,7 +125,7 @@ class _Verbs:
         found = await verb.run(self._request, checked(verb, arguments))
         tools = [
             {"name": tool.name, "key": tool.tool.key, "score": tool.score, "line": tool.line, "tokens": tool.tokens}
-            | {"also": tool.also, "why": tool.why}
+            | {"form": tool.form, "gist": tool.gist, "write": tool.write, "also": tool.also, "why": tool.why}
             for tool in found.tools
         ]
         failed = [] if found.tools else await self._failed(arguments.get("servers"))

@@ -7,14 +7,17 @@ Uses: components, core, embedding, scanner, search, store, upstream.
 
 from thresher.knowledge.tools.approval import Consents
 from thresher.knowledge.tools.components import SCHEME, Component, Components, Offered
+from thresher.knowledge.tools.composition import Form
 from thresher.knowledge.tools.definitions import compact, definition_text, found_line, line, why_text
 from thresher.knowledge.tools.dropins import DropInReport, DropIns, thread_meta
 from thresher.knowledge.tools.finder import WANTED
 from thresher.knowledge.tools.log import Purged, Statistics, purge_logs
 from thresher.knowledge.tools.models import (
     KIND,
+    LEAST_BUDGET,
     LIMIT_CAP,
     META_TOOLS,
+    MOST_BUDGET,
     Claim,
     Consent,
     Definition,
@@ -34,8 +37,10 @@ from thresher.knowledge.tools.service import ToolService
 
 __all__ = [
     "KIND",
+    "LEAST_BUDGET",
     "LIMIT_CAP",
     "META_TOOLS",
+    "MOST_BUDGET",
     "SCHEME",
     "WANTED",
     "Claim",
@@ -49,6 +54,7 @@ __all__ = [
     "DropInReport",
     "DropIns",
     "FindResult",
+    "Form",
     "FoundTool",
     "HeldTool",
     "LocalServer",

@@ -22,6 +22,7 @@ from typing import Final, TypeAlias
 
 from thresher.core import JSON, Caller, HeldBack, NotFound, StoreUnavailable, did_you_mean, nearest
 from thresher.knowledge.tools import queries
+from thresher.knowledge.tools.composition import ToolLine, tool_line
 from thresher.knowledge.tools.models import LOCAL, META_TOOLS, Resolved, plain_name
 from thresher.knowledge.tools.queries import NameRow, ServerRow, StoredTool
 from thresher.knowledge.tools.trust import GONE, POISONED, REJECTED, WAITING
@@ -34,6 +35,11 @@ _SNAPSHOTS = 64
 _DEFINITIONS = 2_000
 _NEVER = float("-inf")
 _NONE: frozenset[str] = frozenset()
+_WRITTEN = 10
+"""Tools that a message may name at most."""
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_.]*[A-Za-z0-9]+)*")
+_SEPARATORS = re.compile(r"[-_.]")
+_PARTS = re.compile(r"[-_.]|[a-z][A-Z]")
 _LARGE = 1_000
 """Names above which a snapshot is built in a thread: 10,000 take a tenth of a second."""
 
@@ -63,6 +69,8 @@ class ToolCatalogue:
         server_names: Names of the servers by id.
         shadowed: Whether the index contains tools that this caller must not find: held ones, or those of a server that
             the caller's own server of the same name hides.
+        spelled: Enabled tools by their names without case, dashes, dots and underscores, if a name has any of these.
+        lines: How tools are written in an answer; a bounded cache.
         definitions: Definitions read at this version; a bounded cache.
         resolved: Resolved calls at this version; a bounded cache.
     """
@@ -78,6 +86,8 @@ class ToolCatalogue:
     server_names: Mapping[int, str]
     shadowed: bool
     aliases: Mapping[str, str] = field(default_factory=dict[str, str])
+    spelled: Mapping[str, NamedTool] = field(default_factory=dict[str, NamedTool])
+    lines: OrderedDict[int, ToolLine] = field(default_factory=OrderedDict[int, ToolLine])
     definitions: OrderedDict[int, StoredTool] = field(default_factory=OrderedDict[int, StoredTool])
     resolved: OrderedDict[int, Resolved] = field(default_factory=OrderedDict[int, Resolved])
 
@@ -89,6 +99,30 @@ class ToolCatalogue:
         for kept in (self.definitions, self.resolved):
             while len(kept) > _DEFINITIONS:
                 kept.popitem(last=False)
+
+    def line_of(self, tool: NamedTool) -> ToolLine:
+        """Return how a tool is written in an answer."""
+        line = self.lines.get(tool.row.id)
+        if line is None:
+            row = tool.row
+            line = self.lines[row.id] = tool_line(tool.name, plain_name(row.server), row.line, row.gist)
+            if len(self.lines) > _DEFINITIONS:
+                self.lines.popitem(last=False)
+        return line
+
+    def reads(self, tool: NamedTool) -> bool:
+        """Return whether a tool only reads: it says so, and what its server claims is relied on."""
+        return tool.row.reads and is_trusted(self.servers[tool.row.server])
+
+    def written_in(self, texts: Iterable[str]) -> dict[int, NamedTool]:
+        """Return the tools whose names some texts contain, in whatever spelling, by id; at most `_WRITTEN`."""
+        found: dict[int, NamedTool] = {}
+        for text in texts:
+            for word in _IDENTIFIER.findall(text):
+                tool = self.spelled.get(_plain_spelling(word))
+                if tool is not None and len(found) < _WRITTEN:
+                    found[tool.row.id] = tool
+        return found
 
     def find(self, name: str) -> NamedTool | None:
         """Return an enabled tool by exposed name or alias."""
@@ -178,7 +212,22 @@ def snapshot(
         server_names=seen,
         shadowed=len(seen) < len(servers) or len(tools) < len(named),
         aliases=_aliases(by_name.values(), named),
+        spelled=_spelled(enabled.values()),
     )
+
+
+def _spelled(tools: Iterable[NamedTool]) -> dict[str, NamedTool]:
+    """Tools by the plain spelling of their exposed and own names; of several with one spelling the first."""
+    spelled: dict[str, NamedTool] = {}
+    for tool in tools:
+        for name in (tool.name, tool.row.name):
+            if _PARTS.search(name):  # a single word is a word of everyday language, too
+                spelled.setdefault(_plain_spelling(name), tool)
+    return spelled
+
+
+def _plain_spelling(name: str) -> str:
+    return _SEPARATORS.sub("", name).casefold()
 
 
 def _aliases(servers: Iterable[ServerRow], named: Sequence[NamedTool]) -> dict[str, str]:

@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from thresher.core import JSON, Arm, Tool, Why, first_sentence, one_line, plain, shortened
 from thresher.knowledge.tools.models import FoundTool, plain_name
-from thresher.search import Slot, split_name
+from thresher.search import Slot, split_name, terms
 
 
 def definition_hash(tool: Tool) -> bytes:
@@ -74,7 +76,6 @@ _OPTIONAL_SHOWN = 3
 _PARAMETERS_CHARACTERS = 240
 _CALL_CHARACTERS = 440
 _ENUM_CHARACTERS = 36
-_TERMS = 3
 _SHORT = {"boolean": "bool", "integer": "int"}
 
 
@@ -85,17 +86,11 @@ def line(name: str, tool: Tool) -> str:
     return f"{call} - {summary}" if summary else call
 
 
-def found_line(tool: FoundTool, *, write: bool) -> str:
-    """Return a found tool for a model: `-`, or `!` if it may change something, its line, and the reason."""
-    return f"{'!' if write else '-'} {tool.line}{_reason(tool)}"
-
-
-def _reason(tool: FoundTool) -> str:
-    if tool.why.source in ("core", "fallback", "pack"):
-        return " [core]" if tool.why.source == "core" else ""
-    terms = ", ".join(map(one_line, tool.why.terms[:_TERMS]))
-    also = f"; same as {', '.join(map(one_line, tool.also))}" if tool.also else ""
-    return f" [{tool.score:.2f}{': ' if terms else ''}{terms}{also}]"
+def found_line(tool: FoundTool) -> str:
+    """Return a found tool on a line of its own for a model: marked by `!` if it may change something."""
+    also = f" = {', '.join(map(one_line, tool.also))}" if tool.also else ""
+    named = f"{tool.name}: {tool.gist}" if tool.gist else tool.name
+    return f"{'!' if tool.write else ''}{tool.line if tool.form == 'full' else named}{also}"
 
 
 def why_text(why: Why) -> str:
@@ -173,6 +168,49 @@ def _strings(value: object) -> set[str]:
 
 def _mapping(value: object) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+_GIST_WORDS = 4
+"""Words of name and gist together that tell what a tool does."""
+_LEAST_GIST, _MOST_GIST = 1, 3
+_GIST_CHARACTERS = 14
+"""Of one word: scripts without spaces make words of whole sentences."""
+_LATE = 0.05
+"""What each place further back in the sentence takes from a word."""
+_PLAIN_WORD = re.compile(r"[^\W_][\w'-]*")
+_EMPTY_WORDS = frozenset(
+    (
+        *("all", "allow", "ani", "api", "current", "exist", "function", "get", "give", "given", "let", "provid"),
+        *("relat", "return", "singl", "specif", "specifi", "support", "tool", "use", "usual", "variou", "via"),
+    )
+)
+"""Terms that say nothing about a tool, besides the stop words."""
+
+
+def gists(tools: Sequence[Tool]) -> dict[str, str]:
+    """Return a few words for each tool of a server that tell it from the others, by name.
+
+    They are words of its first sentence that its name does not have, the rarer in the other tools the rather, in the
+    order of the sentence.
+    """
+    sentences = {tool.name: _PLAIN_WORD.findall(first_sentence(tool.description or tool.title)) for tool in tools}
+    found = {name: {word: term for word in words for term in terms(word)[:1]} for name, words in sentences.items()}
+    holders = Counter(term for words in found.values() for term in set(words.values()))
+    return {name: _gist(name, sentences[name], words, holders, len(tools)) for name, words in found.items()}
+
+
+def _gist(name: str, sentence: Sequence[str], found: Mapping[str, str], holders: Mapping[str, int], tools: int) -> str:
+    said = terms(split_name(name))
+    known = {*said, *_EMPTY_WORDS}
+    worth: dict[str, float] = {}
+    for place, word in enumerate(dict.fromkeys(sentence)):
+        term = found.get(word)
+        if term is not None and term not in known:
+            known.add(term)
+            worth[word] = math.log(1 + tools / holders[term]) - _LATE * place
+    most = min(max(_GIST_WORDS - len(said), _LEAST_GIST), _MOST_GIST)
+    best = sorted(worth, key=lambda word: -worth[word])[:most]
+    return " ".join(shortened(word, _GIST_CHARACTERS) for word in worth if word in best)
 
 
 NAME_WEIGHT = 0.4

@@ -15,11 +15,32 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from thresher.core import Caller, InvalidInput, Scored, Settings, ThresherError, Tool, Why, check_limit, event, traced
+from thresher.core import (
+    Caller,
+    InvalidInput,
+    Scored,
+    Settings,
+    ThresherError,
+    Tool,
+    Why,
+    check_limit,
+    event,
+    one_line,
+    traced,
+)
 from thresher.embedding import count_tokens
 from thresher.knowledge.tools.catalogue import CatalogueCache, NamedTool, ToolCatalogue, facets_of
+from thresher.knowledge.tools.composition import Candidate, Form, compose
 from thresher.knowledge.tools.log import ToolLog, now
-from thresher.knowledge.tools.models import KIND, LIMIT_CAP, UNCHOSEN_CAP, FindResult, FoundTool
+from thresher.knowledge.tools.models import (
+    KIND,
+    LEAST_BUDGET,
+    LIMIT_CAP,
+    MOST_BUDGET,
+    UNCHOSEN_CAP,
+    FindResult,
+    FoundTool,
+)
 from thresher.knowledge.tools.queries import Discovery
 from thresher.knowledge.tools.trust import REJECTED
 from thresher.search import MAX_QUERIES, Filter, Hit, Prefetch, SearchIndex, SearchResult
@@ -28,16 +49,34 @@ from thresher.store import clean, message_of
 logger = logging.getLogger("thresher.knowledge")
 
 _OFF = "Selection is off (THRESHER_SELECTION): nothing was searched; tools/list shows every tool."
-_SPARE = 4
-"""Hits requested beyond the limit, so that duplicates across servers do not shorten the answer."""
+_POOL = 60
+"""Tools among which the answer is composed, and one more for each `_TOKENS_EACH` of a large budget."""
+_TOKENS_EACH = 5
+_CORE_NEED, _WRITTEN_NEED = 0.25, 0.9
+"""How probably a core tool is needed at least, and one whose name the message contains."""
+_HELD_NAMED = 3
+"""Held tools that an answer names at most."""
 
 
 @dataclass(frozen=True, slots=True)
-class _ToolSelection:
-    search: SearchResult
-    chosen: Sequence[ChosenTool]
-    fallback: bool
-    searched: int
+class ChosenTool:
+    """A tool that may be part of an answer, and the names of its copies.
+
+    Attributes:
+        tool: The tool.
+        score: The probability that it fits.
+        need: The probability that it is needed.
+        why: The reasons.
+        also: Names of copies, which are left out.
+        kept: Whether it is always part of the answer.
+    """
+
+    tool: NamedTool
+    score: float
+    need: float
+    why: Why
+    also: tuple[str, ...] = ()
+    kept: bool = False
 
 
 class Finder:
@@ -79,20 +118,21 @@ class Finder:
             catalogue = await self._catalogues.current(caller)
             scope = catalogue.scope(servers)
             if selection == "off":
-                answer = _ToolSelection(_empty_search(question, _OFF), (), fallback=False, searched=0)
+                search: SearchResult | str = _OFF
             else:
                 search = await self._search(caller, catalogue, question, scope, prefetched)
-                answer = self._choose(catalogue, search, question, scope, core=core)
-            result = _result(catalogue, answer, trace, selection)
-            if question.message:
-                result = replace(result, tools=tuple(map(_by_own_query, result.tools)))
+            if isinstance(search, str):
+                chosen = fall_back(catalogue, scope=scope, core=core) if selection != "off" else []
+            else:
+                chosen = choose(catalogue, search.hits, question, scope=scope, core=core)
+            held: tuple[str, ...] = ()
             if catalogue.held and selection != "off":
-                held = await held_back_names(self._index, caller, catalogue, question, scope, answer.chosen)
-                result = replace(result, held_back=held)
+                held = await held_back_names(self._index, caller, catalogue, question, scope, chosen)
+            result = _result(catalogue, question, scope, search, chosen, held, trace, selection)
             if unchosen and selection != "on":
-                result = _with_unchosen(result, catalogue.inside(scope))
+                result = _with_unchosen(result, catalogue, scope)
             result = replace(result, duration_ms=(time.perf_counter() - started) * 1000)
-            self._note(caller, catalogue, question, answer, result)
+            self._note(caller, catalogue, question, result)
         return result
 
     def prefetch(self, caller: Caller, question: ToolQuery) -> Prefetch | None:
@@ -101,15 +141,6 @@ class Finder:
             return None
         return self._index.prefetch(caller, KIND, question.texts, split=question.split, message=question.message)
 
-    def _note(
-        self, caller: Caller, catalogue: ToolCatalogue, question: ToolQuery, answer: _ToolSelection, result: FindResult
-    ) -> None:
-        source = _source(answer)
-        if result.selection != "off":
-            row = _row(caller, answer, result, source, message_of(question.texts, self._settings))
-            self._log.add(caller, catalogue, row, result.tools)
-        _report(caller, source, result)
-
     async def _search(
         self,
         caller: Caller,
@@ -117,13 +148,14 @@ class Finder:
         question: ToolQuery,
         scope: Collection[int] | None,
         prefetched: Prefetch | None,
-    ) -> SearchResult | ThresherError:
+    ) -> SearchResult | str:
+        """The hits, or why there are none to choose from."""
         try:
-            return await self._index.search(
+            found = await self._index.search(
                 caller,
                 KIND,
                 question.texts,
-                limit=question.limit + _SPARE,
+                limit=max(_POOL, question.budget // _TOKENS_EACH),
                 filter=Filter(facets=catalogue.facets(scope)),
                 threshold=question.threshold,
                 split=question.split,
@@ -131,132 +163,133 @@ class Finder:
                 prefetched=prefetched,
             )
         except ThresherError as error:
-            return error
+            return f"search failed: {error.message}"
+        return found if found.searched or not catalogue.inside(scope) else "the tools are not indexed yet"
 
-    def _choose(
-        self,
-        catalogue: ToolCatalogue,
-        search: SearchResult | ThresherError,
-        question: ToolQuery,
-        scope: Collection[int] | None,
-        *,
-        core: bool,
-    ) -> _ToolSelection:
-        enabled = len(catalogue.by_id) if scope is None else len(catalogue.inside(scope))
-        if isinstance(search, ThresherError):
-            search = _empty_search(question, f"search failed: {search.message}")
-        elif enabled and not search.searched:
-            search = _empty_search(question, "the tools are not indexed yet")
-        else:
-            hits = () if search.abstained else search.hits
-            chosen = choose(catalogue, hits, scope=scope, limit=question.limit, core=core)
-            return _ToolSelection(search, chosen, fallback=False, searched=search.searched)
-        return _ToolSelection(search, fall_back(catalogue, scope=scope, core=core), fallback=True, searched=enabled)
+    def _note(self, caller: Caller, catalogue: ToolCatalogue, question: ToolQuery, result: FindResult) -> None:
+        """Log an answer."""
+        sources = {tool.why.source for tool in result.tools} - {"core"}
+        source = "core" if result.tools else "none"
+        if result.fallback:
+            source = "fallback"
+        elif sources:
+            source = sources.pop() if len(sources) == 1 else "hybrid"
+        if result.selection != "off":
+            row = Discovery(
+                at=now(),
+                owner=caller.user,
+                client=clean(caller.client),
+                trace_id=result.trace_id,
+                selection=result.selection,
+                source=source,
+                clauses=len(result.clauses),
+                searched=result.total_searched,
+                chosen=[catalogue.by_name[tool.name].row.id for tool in result.tools],
+                scores=[tool.score for tool in result.tools],
+                abstained=result.abstained,
+                degraded=clean(result.degraded),
+                duration_ms=result.duration_ms,
+                embedding_ms=result.embedding_ms if result.embedding_generated else 0.0,
+                message=message_of(question.texts, self._settings),
+            )
+            self._log.add(caller, catalogue, row, result.tools)
+        event(
+            logger,
+            "find_tools",
+            tenant=caller.tenant.id,
+            user=caller.user,
+            selection=result.selection,
+            source=source,
+            clauses=len(result.clauses),
+            searched=result.total_searched,
+            chosen=[tool.name for tool in result.tools],
+            scores=[round(tool.score, 3) for tool in result.tools],
+            abstained=result.abstained,
+            fallback=result.fallback,
+            degraded=result.degraded,
+            ms=round(result.duration_ms, 2),
+            embedding_ms=round(result.embedding_ms, 2),
+        )
 
 
-def _empty_search(question: ToolQuery, reason: str) -> SearchResult:
-    return SearchResult(
-        hits=(),
-        abstained=False,
-        probability=0.0,
-        degraded=reason,
-        searched=0,
-        clauses=question.texts,
-        embedding_ms=0.0,
-        search_ms=0.0,
-        embedded=False,
+def _result(
+    catalogue: ToolCatalogue,
+    question: ToolQuery,
+    scope: Collection[int] | None,
+    search: SearchResult | str,
+    chosen: Sequence[ChosenTool],
+    held: Sequence[str],
+    trace: str,
+    selection: str,
+) -> FindResult:
+    """The answer, composed within the budget."""
+    fallback = isinstance(search, str) and selection != "off"
+    if isinstance(search, str):
+        # A search that did not run abstains from nothing.
+        searched = 0 if selection == "off" else len(catalogue.inside(scope))
+        search = SearchResult((), False, 0.0, search, searched, question.texts, 0.0, 0.0)
+    abstained = search.abstained and all(one.why.source != "written" for one in chosen)
+    notes: list[str] = []
+    if fallback:
+        notes.append(f"Search did not run ({one_line(search.degraded)}). Unranked:")
+    elif abstained:
+        none = f"No tool fits (p={search.probability:.2f})."
+        notes.append(f"{none} Try other action phrases, or answer without a tool.")
+    elif search.degraded:
+        notes.append(f"(limited search: {one_line(search.degraded)})")
+    if held:
+        names = ", ".join(map(one_line, held))
+        notes.append(f"Held back until a person approves (thresher tools held): {names}")
+    candidates = [
+        Candidate(catalogue.line_of(one.tool), one.need, not catalogue.reads(one.tool), one.also, one.kept)
+        for one in chosen
+    ]
+    answer = compose(candidates, notes, question.budget)
+    # The search puts the message before the caller's own queries, by which its reasons are numbered.
+    shift = 1 if question.message else 0
+    tools = tuple(
+        _found(one, candidate, answer.forms[place], shift)
+        for place, (one, candidate) in enumerate(zip(chosen, candidates, strict=True))
+        if place in answer.forms
     )
-
-
-def _row(caller: Caller, answer: _ToolSelection, result: FindResult, source: str, message: str | None) -> Discovery:
-    return Discovery(
-        at=now(),
-        owner=caller.user,
-        client=clean(caller.client),
-        trace_id=result.trace_id,
-        selection=result.selection,
-        source=source,
-        clauses=len(result.clauses),
-        searched=result.total_searched,
-        chosen=[choice.tool.row.id for choice in answer.chosen],
-        scores=[choice.score for choice in answer.chosen],
-        abstained=result.abstained,
-        degraded=clean(result.degraded),
-        duration_ms=result.duration_ms,
-        embedding_ms=result.embedding_ms if result.embedding_generated else 0.0,
-        message=message,
-    )
-
-
-def _source(answer: _ToolSelection) -> str:
-    sources = {choice.why.source for choice in answer.chosen} - {"core"}
-    if answer.fallback:
-        return "fallback"
-    if not sources:
-        return "core" if answer.chosen else "none"
-    return sources.pop() if len(sources) == 1 else "hybrid"
-
-
-def _result(catalogue: ToolCatalogue, answer: _ToolSelection, trace: str, selection: str) -> FindResult:
-    tools = tuple(_found(choice) for choice in answer.chosen)
     return FindResult(
         tools=tools,
-        total_searched=answer.searched,
-        abstained=answer.search.abstained,
-        probability=answer.search.probability,
-        degraded=answer.search.degraded,
-        fallback=answer.fallback,
-        clauses=answer.search.clauses,
-        embedding_ms=answer.search.embedding_ms,
+        text=answer.text,
+        total_searched=search.searched,
+        abstained=abstained,
+        probability=search.probability,
+        degraded=search.degraded,
+        fallback=fallback,
+        clauses=search.clauses,
+        embedding_ms=search.embedding_ms,
         duration_ms=0.0,
         trace_id=trace,
-        tokens_sent=sum(tool.tokens for tool in tools),
+        tokens_sent=count_tokens(answer.text),
         tokens_all=catalogue.tokens_all,
         selection=selection,
-        embedding_generated=answer.search.embedded,
+        embedding_generated=search.embedded,
+        held_back=tuple(held),
     )
 
 
-def _with_unchosen(result: FindResult, tools: Sequence[NamedTool]) -> FindResult:
+def _with_unchosen(result: FindResult, catalogue: ToolCatalogue, scope: Collection[int] | None) -> FindResult:
     """The answer with all other tools that the client sees, up to a limit."""
-    chosen = {tool.name for tool in result.tools}
-    others = [tool for tool in tools if tool.name not in chosen]
+    there = {tool.name for tool in result.tools}
+    others = [tool for tool in catalogue.inside(scope) if tool.name not in there]
     why = Why("shadow" if result.selection == "shadow" else "off")
-    shown = tuple(_found(ChosenTool(tool, 0.0, why)) for tool in others[:UNCHOSEN_CAP])
+    shown = tuple(
+        _found(ChosenTool(tool, 0.0, 0.0, why), Candidate(catalogue.line_of(tool), 0.0, not catalogue.reads(tool)))
+        for tool in others[:UNCHOSEN_CAP]
+    )
     return replace(result, unchosen=shown, left_out=len(others) - len(shown))
 
 
-def _found(choice: ChosenTool) -> FoundTool:
-    row = choice.tool.row
-    text = f"{choice.tool.name}{row.line}"
-    scored = Scored(Tool(row.server, row.name), choice.score, choice.why)
-    return FoundTool(choice.tool.name, scored, text, count_tokens(text), choice.also)
-
-
-def _by_own_query(tool: FoundTool) -> FoundTool:
-    """A tool whose reasons number the caller's own queries: the search puts the message before them."""
-    why = replace(tool.why, query=max(tool.why.query - 1, 0))
-    return replace(tool, scored=replace(tool.scored, why=why))
-
-
-def _report(caller: Caller, source: str, result: FindResult) -> None:
-    event(
-        logger,
-        "find_tools",
-        tenant=caller.tenant.id,
-        user=caller.user,
-        selection=result.selection,
-        source=source,
-        clauses=len(result.clauses),
-        searched=result.total_searched,
-        chosen=[tool.name for tool in result.tools],
-        scores=[round(tool.score, 3) for tool in result.tools],
-        abstained=result.abstained,
-        fallback=result.fallback,
-        degraded=result.degraded,
-        ms=round(result.duration_ms, 2),
-        embedding_ms=round(result.embedding_ms, 2),
-    )
+def _found(one: ChosenTool, candidate: Candidate, form: Form = "full", shift: int = 0) -> FoundTool:
+    line, row = candidate.line, one.tool.row
+    why = replace(one.why, query=max(one.why.query - shift, 0)) if shift else one.why
+    tokens = line.full_tokens if form == "full" else line.brief_tokens
+    scored = Scored(Tool(row.server, row.name), one.score, why)
+    return FoundTool(one.tool.name, scored, line.full, tokens, form, line.gist, candidate.write, one.also)
 
 
 MAX_QUERY_CHARACTERS = 2_000
@@ -278,15 +311,17 @@ class ToolQuery:
     Attributes:
         texts: The caller's own queries, or the message alone.
         split: Whether a text may contain several tasks (a message may, a query does not).
-        limit: 1 to 10 tools.
+        budget: The most tokens of the answer's text.
+        limit: The most tools; None for as many as the budget holds.
         threshold: A calibrated probability, or None for the fitted one.
         message: The message for which the caller wrote the queries: it adds context. Empty if unknown.
     """
 
     texts: tuple[str, ...]
     split: bool
-    limit: int
-    threshold: float | None
+    budget: int
+    limit: int | None = None
+    threshold: float | None = None
     message: str = ""
 
 
@@ -294,8 +329,9 @@ def tool_query(
     queries: Sequence[str] | str | None,
     message: str | None,
     history: Sequence[str],
-    limit: int,
-    threshold: float | None,
+    budget: int,
+    limit: int | None = None,
+    threshold: float | None = None,
 ) -> ToolQuery:
     """Build a request from the arguments of `find_tools`.
 
@@ -309,12 +345,17 @@ def tool_query(
     phrases, words = _queries(queries or ()), _message(message or "", history)
     if not phrases and not words:
         raise InvalidInput("There is nothing to search for.", hint=WANTED)
-    check_limit(limit, LIMIT_CAP)
+    if limit is not None:
+        check_limit(limit, LIMIT_CAP)
+    if not LEAST_BUDGET <= budget <= MOST_BUDGET:
+        raise InvalidInput(
+            f"budget is {budget}; it must be {LEAST_BUDGET} to {MOST_BUDGET:,} tokens.", hint="300 suits most messages."
+        )
     if threshold is not None and not (math.isfinite(threshold) and 0 <= threshold <= 1):
         raise InvalidInput(f"threshold is {threshold}; it must be a probability, 0 to 1.")
     if phrases:
-        return ToolQuery(phrases, False, limit, threshold, words)
-    return ToolQuery((words,), split=True, limit=limit, threshold=threshold)
+        return ToolQuery(phrases, False, budget, limit, threshold, words)
+    return ToolQuery((words,), True, budget, limit, threshold)
 
 
 def _queries(queries: Sequence[str] | str) -> tuple[str, ...]:
@@ -345,60 +386,58 @@ def _message(message: str, history: Sequence[str]) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenTool:
-    """One chosen tool: its score, its reasons, and the names of exact duplicates on other servers."""
-
-    tool: NamedTool
-    score: float
-    why: Why
-    also: tuple[str, ...] = ()
-
-
 def choose(
-    catalogue: ToolCatalogue, hits: Sequence[Hit], *, scope: Collection[int] | None, limit: int, core: bool
+    catalogue: ToolCatalogue,
+    hits: Iterable[Hit],
+    question: ToolQuery,
+    *,
+    scope: Collection[int] | None,
+    core: bool,
 ) -> list[ChosenTool]:
-    """Choose at most `limit` tools.
+    """Return the tools that may be part of the answer, best first, copies folded into the better one.
 
-    Core tools inside the server filter are always included (up to the cap of 10, even above `limit`) and take places
-    from the hits; those that the search did not return come last.
+    Always part of it are core tools inside the server filter, and tools whose name the question contains; they take
+    places of a limit first.
     """
-    found = _without_duplicates(catalogue, hits, scope)
-    always = [tool for tool in catalogue.core if scope is None or tool.row.server_id in scope] if core else []
-    places = limit - len(always)
-    kept: list[ChosenTool] = []
-    for choice in found:
-        is_core = core and choice.tool.row.core
-        if is_core or places > 0:
-            kept.append(choice)
-            places -= not is_core
-    seen = {choice.tool.row.id for choice in kept}
-    rest = [ChosenTool(tool, 0.0, Why("core")) for tool in always if tool.row.id not in seen]
-    return [*kept, *rest][:LIMIT_CAP]
-
-
-def fall_back(catalogue: ToolCatalogue, *, scope: Collection[int] | None, core: bool) -> list[ChosenTool]:
-    """Return the first enabled tools inside the server filter, core ones first, up to the cap."""
-    tools = catalogue.inside(scope)
-    ordered = sorted(tools, key=lambda tool: not (core and tool.row.core))
-    return [ChosenTool(tool, 0.0, Why("fallback")) for tool in ordered[:LIMIT_CAP]]
-
-
-def _without_duplicates(
-    catalogue: ToolCatalogue, hits: Iterable[Hit], scope: Collection[int] | None
-) -> list[ChosenTool]:
-    best: dict[tuple[str, bytes], ChosenTool] = {}
+    written = catalogue.written_in((*question.texts, question.message))
+    found: list[ChosenTool] = []
+    places: dict[tuple[object, bytes], int] = {}
     for hit in hits:
         tool = catalogue.by_id.get(hit.id)
         if tool is None or (scope is not None and tool.row.server_id not in scope):
             continue
-        key = (tool.row.name, tool.row.digest)
-        first = best.get(key)
-        if first is None:
-            best[key] = ChosenTool(tool, hit.score, hit.why)
+        if core and tool.row.core and hit.need < _CORE_NEED and tool.row.id not in written:
+            continue  # it comes with the other core tools
+        # A copy has the same definition on another server, or all but the name of it on its own.
+        copies = ((tool.row.name, tool.row.digest), (tool.row.server_id, tool.row.body or tool.row.digest))
+        place = next((places[key] for key in copies if key in places), None)
+        if place is None:
+            places.update(dict.fromkeys(copies, len(found)))
+            kept = tool.row.id in written or (core and tool.row.core)
+            need = max(hit.need, _WRITTEN_NEED) if tool.row.id in written else hit.need
+            found.append(ChosenTool(tool, hit.score, need, hit.why, kept=kept))
         else:
-            best[key] = ChosenTool(first.tool, first.score, first.why, (*first.also, tool.name))
-    return list(best.values())
+            found[place] = replace(found[place], also=(*found[place].also, tool.name))
+    seen = {one.tool.row.id for one in found}
+    inside = [tool for tool in written.values() if scope is None or tool.row.server_id in scope]
+    first = [
+        ChosenTool(tool, 0.0, _WRITTEN_NEED, Why("written"), kept=True) for tool in inside if tool.row.id not in seen
+    ]
+    seen |= written.keys()
+    always = [tool for tool in catalogue.core if core and (scope is None or tool.row.server_id in scope)]
+    last = [ChosenTool(tool, 0.0, _CORE_NEED, Why("core"), kept=True) for tool in always if tool.row.id not in seen]
+    every = [*first, *found, *last]
+    if question.limit is None:
+        return every
+    free = question.limit - sum(one.kept for one in every)
+    others = [one for one in every if not one.kept][: max(free, 0)]
+    return [one for one in every if one.kept or one in others][:LIMIT_CAP]
+
+
+def fall_back(catalogue: ToolCatalogue, *, scope: Collection[int] | None, core: bool) -> list[ChosenTool]:
+    """Return the first enabled tools inside the server filter, core ones first."""
+    ordered = sorted(catalogue.inside(scope), key=lambda tool: not (core and tool.row.core))
+    return [ChosenTool(tool, 0.0, _CORE_NEED, Why("fallback")) for tool in ordered[:_POOL]]
 
 
 async def held_back_names(
@@ -409,7 +448,7 @@ async def held_back_names(
     scope: Collection[int] | None,
     chosen: Sequence[ChosenTool],
 ) -> tuple[str, ...]:
-    """Return the exposed names of held tools that fit at least as well as the last chosen tool, best first.
+    """Return the exposed names of held tools that fit half as probably as the best tool, at least, best first.
 
     Held tools are searched separately, so they take no place from another. A rejected tool is not named: a person has
     decided about it.
@@ -424,13 +463,12 @@ async def held_back_names(
             caller,
             KIND,
             question.texts,
-            limit=question.limit,
+            limit=_HELD_NAMED,
             filter=Filter(facets=facets_of(servers, held=True)),
             threshold=question.threshold,
             split=question.split,
         )
     except ThresherError:
         return ()  # the answer itself already says that the search does not work
-    bar = min((choice.score for choice in chosen if choice.why.source not in ("core", "fallback")), default=0.0)
-    hits = () if found.abstained else found.hits
-    return tuple(waiting[hit.id].name for hit in hits if hit.id in waiting and hit.score >= bar)
+    bar = max((one.score for one in chosen if not one.kept), default=0.0) / 2
+    return tuple(waiting[hit.id].name for hit in found.hits if hit.id in waiting and hit.score >= bar)

@@ -23,7 +23,15 @@ from thresher.core import JSON, Caller, NotFound, Tool, event
 from thresher.embedding import count_tokens
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.catalogue import CatalogueCache, facet_of
-from thresher.knowledge.tools.definitions import cleaned, definition_hash, definition_text, enrich, line, slots_of
+from thresher.knowledge.tools.definitions import (
+    cleaned,
+    definition_hash,
+    definition_text,
+    enrich,
+    gists,
+    line,
+    slots_of,
+)
 from thresher.knowledge.tools.models import KIND, LOCAL, LocalServer
 from thresher.knowledge.tools.queries import ListingWrite, Mark, ServerRow, StoredTool, ToolWrite
 from thresher.knowledge.tools.trust import AutoApprove, judge
@@ -81,12 +89,14 @@ class Indexer:
         Raises:
             NotFound: The server was removed in the meantime.
         """
-        listed = [tool for tool in cleaned(tools) if only is None or tool.name == only]
+        everything = cleaned(tools)
+        words = gists(everything)
+        listed = [tool for tool in everything if only is None or tool.name == only]
         writes: list[ToolWrite] = []
         step = _STEP if peers is None else _SCANNED
         for start in range(0, len(listed), step):
             async with self._turn:
-                writes += await _prepared(listed[start : start + step], server.description, peers)
+                writes += await _prepared(listed[start : start + step], server.description, words, peers)
                 await asyncio.sleep(0)
         listing = ListingWrite(writes, only, server.description, problem, digest)
         written = await run_retrying(
@@ -192,13 +202,14 @@ def _entry(stored: StoredTool, description: str, *, held: bool) -> Entry:
     )
 
 
-def write_of(tool: Tool, server_description: str, peers: PeerTools | None = ALONE) -> ToolWrite:
-    """Return what is stored of a tool: the enriched text, the hashes, the cost and the findings.
+def write_of(tool: Tool, server_description: str, peers: PeerTools | None = ALONE, gist: str = "") -> ToolWrite:
+    """Return what is stored of a tool: the enriched text, the hashes, the cost, its gist and the findings.
 
     Args:
         tool: A cleaned tool.
         server_description: What its server is for.
         peers: The tools of other servers with which the scanner compares; None to skip the scan.
+        gist: A few words that tell it from its server's other tools; only a whole listing gives them.
     """
     text = enrich(tool, server_description)
     enriched = "\n".join((*text.texts, text.lexical))
@@ -209,13 +220,17 @@ def write_of(tool: Tool, server_description: str, peers: PeerTools | None = ALON
         definition_hash=definition_hash(tool),
         tokens=count_tokens(definition_text(tool.name, tool)),
         line=line("", tool),
+        gist=gist,
+        body_hash=definition_hash(replace(tool, name="")),
         findings=() if peers is None else scan(tool, peers),
     )
 
 
-async def _prepared(tools: Sequence[Tool], description: str, peers: PeerTools | None) -> list[ToolWrite]:
+async def _prepared(
+    tools: Sequence[Tool], description: str, words: Mapping[str, str], peers: PeerTools | None
+) -> list[ToolWrite]:
     def prepare() -> list[ToolWrite]:
-        return [write_of(tool, description, peers) for tool in tools]
+        return [write_of(tool, description, peers, words[tool.name]) for tool in tools]
 
     return await asyncio.to_thread(prepare) if len(repr(tools)) > _LARGE else prepare()
 

@@ -340,7 +340,7 @@ def statistics(
     )
 
 
-_SOURCES = ("semantic", "lexical", "hybrid", "core", "fallback", "none")
+_SOURCES = ("semantic", "lexical", "hybrid", "written", "core", "fallback", "none")
 
 
 def _share(part: float, whole: int) -> float | None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from thresher.core import Scored, Tool, Why
+from thresher.knowledge.tools.composition import Form
 from thresher.scanner import Finding
 from thresher.upstream import ServerConfig
 
@@ -27,8 +28,11 @@ STATIC = "static"
 LOCAL = "local"
 """Transport of a server inside this process: the face that offers it runs its tools."""
 
-LIMIT_CAP = 10
-"""The maximum number of tools in one answer, core tools included."""
+LIMIT_CAP = 50
+"""The maximum number of tools that a caller may limit an answer to, core tools included."""
+
+LEAST_BUDGET, MOST_BUDGET = 50, 4_000
+"""Bounds of the tokens of an answer."""
 
 UNCHOSEN_CAP = 1_000
 """The maximum number of tools that an answer shows next to the chosen ones."""
@@ -41,15 +45,21 @@ class FoundTool:
     Attributes:
         name: The name to call it by, `server_tool`.
         scored: Server and name of the tool, with its probability and the reasons; `describe_tools` has the rest.
-        line: One line for a model: signature and first sentence.
-        tokens: The cost of the line (o200k).
-        also: Names of exact duplicates on other servers, left out of the answer.
+        line: One line for a model: signature and what it does. Types of plain strings are left out.
+        tokens: The cost (o200k) of the tool in the answer's text.
+        form: Whether the text has the line, or only the name and the gist.
+        gist: A few words that tell it from others.
+        write: Whether it may change something.
+        also: Names of its copies, left out of the answer: exact ones on other servers, other names on its own.
     """
 
     name: str
     scored: Scored[Tool]
     line: str
     tokens: int
+    form: Form = "full"
+    gist: str = ""
+    write: bool = True
     also: tuple[str, ...] = ()
 
     @property
@@ -74,6 +84,7 @@ class FindResult:
 
     Attributes:
         tools: Best first; core tools that the search did not return come last.
+        text: The answer as a model reads it, inside the budget.
         total_searched: The number of enabled tools inside the server filter.
         abstained: No tool is likely enough; `tools` then contains only core tools.
         probability: The probability that any tool fits.
@@ -83,7 +94,7 @@ class FindResult:
         embedding_ms: Time in the encoder; 0 from its cache.
         duration_ms: The total time; the log row is written after the answer.
         trace_id: The id in the log line and in any error.
-        tokens_sent: What the lines of `tools` cost a model.
+        tokens_sent: What `text` costs a model.
         tokens_all: What the definitions of all enabled tools would cost it.
         held_back: Names of tools that would have been chosen if they were approved.
         selection: `on`; `shadow`: clients see all tools, and the choice is only recorded; `off`: nothing was chosen.
@@ -94,6 +105,7 @@ class FindResult:
     """
 
     tools: tuple[FoundTool, ...]
+    text: str
     total_searched: int
     abstained: bool
     probability: float

@@ -78,6 +78,7 @@ class ToolService:
         message: str | None = None,
         history: Sequence[str] = (),
         servers: Sequence[str] | None = None,
+        budget: int | None = None,
         limit: int | None = None,
         threshold: float | None = None,
         include_core_tools: bool = True,
@@ -93,7 +94,8 @@ class ToolService:
                 message adds context.
             history: The last turns, oldest first; used only if the message alone is too short to search.
             servers: Only tools of these servers.
-            limit: The maximum number of tools, core tools included; 1 to 10, by default 8.
+            budget: The most tokens of the answer's text, 50 to 4,000; by default that of the setting `find_budget`.
+            limit: The maximum number of tools, core tools included, 1 to 50; by default as many as the budget holds.
             threshold: The minimum probability, 0 to 1, that anything fits; by default the fitted one.
             include_core_tools: Whether core tools are always part of the answer.
             include_unchosen: Whether the answer includes the tools that were not chosen, if clients see all tools.
@@ -103,9 +105,8 @@ class ToolService:
             InvalidInput: An argument is out of bounds.
             NotFound: A server of the filter does not exist.
         """
-        question = tool_query(
-            queries, message, history, self._settings.find_limit if limit is None else limit, threshold
-        )
+        budget = self._settings.find_budget if budget is None else budget
+        question = tool_query(queries, message, history, budget, limit, threshold)
         missing = await self.ready(caller, searching=True)
         found = await self._finder.find(
             caller, question, servers, core=include_core_tools, unchosen=include_unchosen, prefetched=prefetched
@@ -127,7 +128,7 @@ class ToolService:
         Raises:
             InvalidInput: An argument is out of bounds.
         """
-        return self._finder.prefetch(caller, tool_query(queries, message, history, self._settings.find_limit, None))
+        return self._finder.prefetch(caller, tool_query(queries, message, history, self._settings.find_budget))
 
     def take_local(self, source: OfferSource) -> Callable[[], None]:
         """Have a source offer the servers inside this process before any face gives an answer about tools.

@@ -93,6 +93,8 @@ tool = tenant_table(
     Column("definition_hash", LargeBinary, nullable=False),
     Column("tokens", Integer, nullable=False, server_default="0"),
     Column("line", Text, nullable=False, server_default=""),
+    Column("gist", Text, nullable=False, server_default=""),
+    Column("body_hash", LargeBinary, nullable=False, server_default=""),
     Column("enabled", Boolean, nullable=False, server_default=true()),
     Column("core", Boolean, nullable=False, server_default="false"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
@@ -106,7 +108,8 @@ tool = tenant_table(
 )
 """`enriched` is the text that is embedded, `content_hash` its SHA-256; `definition_hash` is that of the original
 without its server's name; `tokens`: what the definition costs a model that reads it in full; `line`: signature and
-first sentence. `held`: why a person has to approve the tool before it can be used (`changed`, `poisoned`), empty
+first sentence; `gist`: a few words that tell it from its server's other tools; `body_hash` is that of the definition
+without its name. `held`: why a person has to approve the tool before it can be used (`changed`, `poisoned`), empty
 when nobody has to; `pending`: the definition that waits for approval, while the others keep the last approved one;
 `findings`: what the scanner says of the newest definition; `approved_hash`: the `definition_hash` that a person has
 approved. The schemas are JSON and not JSONB, which would forget the order in which the server names its parameters."""

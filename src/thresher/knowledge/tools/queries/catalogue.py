@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, select, update
+from sqlalchemy import bindparam, delete, false, func, select, update
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import BigInteger
@@ -29,7 +29,8 @@ class NameRow:
     """What the snapshot keeps of a tool: enough to name, count, filter and compare it, no definition.
 
     `enabled` is true if neither the tool nor its server is disabled; `held` is why it waits for approval, if it does;
-    `warnings` is the number of the scanner's findings on its newest definition.
+    `warnings` is the number of the scanner's findings on its newest definition; `body` is the hash of the definition
+    without its name; `reads` is its claim that it only reads.
     """
 
     id: int
@@ -43,6 +44,9 @@ class NameRow:
     line: str
     held: str = ""
     warnings: int = 0
+    gist: str = ""
+    body: bytes = b""
+    reads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,9 @@ async def names(connection: AsyncConnection, caller: Caller) -> list[NameRow]:
             tool.c.line,
             tool.c.held,
             func.jsonb_array_length(tool.c.findings),
+            tool.c.gist,
+            tool.c.body_hash,
+            func.coalesce(tool.c.annotations.op("->>")("readOnlyHint") == "true", false()),
         )
         .join(server, (server.c.tenant_id == tool.c.tenant_id) & (server.c.id == tool.c.server_id))
         .where(visible(caller, tool))

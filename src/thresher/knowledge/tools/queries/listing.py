@@ -38,6 +38,8 @@ class ToolWrite:
     definition_hash: bytes
     tokens: int
     line: str
+    gist: str
+    body_hash: bytes
     findings: tuple[Finding, ...] = ()
 
 
@@ -134,28 +136,30 @@ async def _hashes(connection: AsyncConnection, tenant: Tenant, ids: Sequence[int
 _UPSERT = text(
     """
     INSERT INTO tool AS t (tenant_id, server_id, owner, name, title, description, input_schema, output_schema,
-                           annotations, enriched, content_hash, definition_hash, tokens, line, held, pending, findings)
+                           annotations, enriched, content_hash, definition_hash, tokens, line, gist, body_hash, held,
+                           pending, findings)
     SELECT :tenant, :server, s.owner, n.name, n.title, n.description, n.input_schema::json, n.output_schema::json,
-           n.annotations::json, n.enriched, n.content_hash, n.definition_hash, n.tokens, n.line, n.held,
-           n.pending::json, n.findings::jsonb
+           n.annotations::json, n.enriched, n.content_hash, n.definition_hash, n.tokens, n.line, n.gist,
+           n.body_hash, n.held, n.pending::json, n.findings::jsonb
     FROM unnest(CAST(:names AS text[]), CAST(:titles AS text[]), CAST(:descriptions AS text[]),
                 CAST(:inputs AS text[]), CAST(:outputs AS text[]), CAST(:annotations AS text[]),
                 CAST(:enriched AS text[]), :hashes, :digests, CAST(:tokens AS int[]),
-                CAST(:lines AS text[]), CAST(:held AS text[]), CAST(:pending AS text[]), CAST(:findings AS text[]))
+                CAST(:lines AS text[]), CAST(:gists AS text[]), :bodies, CAST(:held AS text[]),
+                CAST(:pending AS text[]), CAST(:findings AS text[]))
          AS n(name, title, description, input_schema, output_schema, annotations, enriched, content_hash,
-              definition_hash, tokens, line, held, pending, findings)
+              definition_hash, tokens, line, gist, body_hash, held, pending, findings)
     CROSS JOIN (SELECT owner FROM server WHERE tenant_id = :tenant AND id = :server) s
     ON CONFLICT (tenant_id, server_id, name) DO UPDATE
     SET title = excluded.title, description = excluded.description, input_schema = excluded.input_schema,
         output_schema = excluded.output_schema, annotations = excluded.annotations, enriched = excluded.enriched,
         content_hash = excluded.content_hash, definition_hash = excluded.definition_hash, tokens = excluded.tokens,
-        line = excluded.line, held = excluded.held, pending = excluded.pending, findings = excluded.findings,
-        updated_at = now()
-    WHERE (t.content_hash, t.definition_hash, t.held, t.findings)
-          IS DISTINCT FROM (excluded.content_hash, excluded.definition_hash, excluded.held, excluded.findings)
+        line = excluded.line, gist = excluded.gist, body_hash = excluded.body_hash, held = excluded.held,
+        pending = excluded.pending, findings = excluded.findings, updated_at = now()
+    WHERE (t.content_hash, t.definition_hash, t.gist, t.held, t.findings) IS DISTINCT FROM
+          (excluded.content_hash, excluded.definition_hash, excluded.gist, excluded.held, excluded.findings)
        OR t.pending ->> 'hash' IS DISTINCT FROM excluded.pending ->> 'hash'
     """
-).bindparams(bindparam("hashes", type_=ARRAY(LargeBinary)), bindparam("digests", type_=ARRAY(LargeBinary)))
+).bindparams(*(bindparam(name, type_=ARRAY(LargeBinary)) for name in ("hashes", "digests", "bodies")))
 
 
 async def put_tools(
@@ -181,6 +185,8 @@ async def put_tools(
                 "digests": [w.definition_hash for w in writes],
                 "tokens": [w.tokens for w in writes],
                 "lines": [w.line for w in writes],
+                "gists": [w.gist for w in writes],
+                "bodies": [w.body_hash for w in writes],
                 "held": [verdict.held for _, verdict in batch],
                 "pending": [
                     pending_text(write.tool, write.definition_hash) if verdict.held else None

@@ -117,6 +117,7 @@ class DiscoveryCounts:
     embedded: int
     semantic: int
     lexical: int
+    written: int
     hybrid: int
     core: int
     fallback: int
@@ -161,7 +162,7 @@ _PERIOD: Final = (
 
 _DISCOVERIES: Final = text(f"""
     select total, times[1] as p50_ms, times[2] as p95_ms, times[3] as p99_ms, embedding_p50_ms, embedded,
-           semantic, lexical, hybrid, core, fallback, none, abstained, degraded, shadow
+           semantic, lexical, written, hybrid, core, fallback, none, abstained, degraded, shadow
     from (select count(*) as total,
                  percentile_cont(array[0.5, 0.95, 0.99]) within group (order by duration_ms) as times,
                  percentile_cont(0.5) within group (order by embedding_ms) filter (where embedding_ms > 0)
@@ -169,6 +170,7 @@ _DISCOVERIES: Final = text(f"""
                  count(*) filter (where embedding_ms > 0) as embedded,
                  count(*) filter (where source = 'semantic') as semantic,
                  count(*) filter (where source = 'lexical') as lexical,
+                 count(*) filter (where source = 'written') as written,
                  count(*) filter (where source = 'hybrid') as hybrid,
                  count(*) filter (where source = 'core') as core,
                  count(*) filter (where source = 'fallback') as fallback,

@@ -1,0 +1,209 @@
+"""The answer of `find_tools` as a model reads it: what stands there in full and what by name, inside a token budget.
+
+A full line has the signature, so the tool can be called at once. A name with a few words costs about a third of it, but
+whoever wants the tool has to ask for its schema first. Which form a tool gets follows from the probability that it is
+needed and the tokens of either form; the answer stops where the next token would bring too little.
+
+Invariant: pure. The text exceeds its budget only if the notes alone do; other people's text stays on its line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from thresher.core import one_line, shortened
+from thresher.embedding import count_tokens
+
+Form: TypeAlias = Literal["full", "name"]
+
+NAMED: Final = 0.86
+"""What a tool is worth by name alone, where one with its signature is worth 1: the rest pays for a second call."""
+FLOOR: Final = 0.0003
+"""The gain in probability below which no token is spent, whatever the budget has left."""
+HEADING: Final = "More by name (schemas: describe_tools):"
+_SUMMARY: Final = 72
+"""Characters of what a tool does in a full line; the definition has the rest."""
+_GIST_WORDS: Final = 4
+_PLAIN: Final = re.compile(r": string(?=[,)])")
+"""The type of most parameters, which is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLine:
+    """The two ways to write a tool, and what they cost.
+
+    Attributes:
+        name: The name to call it by.
+        prefix: What its name shares with those of its server, such as `git_`; empty if nothing.
+        full: Name, signature and what it does.
+        gist: A few words that tell it from others; may be empty.
+        brief: The rest of its name, and the gist.
+        full_tokens: The cost of `full` on a line of its own.
+        brief_tokens: The cost of `brief` in the list of its server.
+        prefix_tokens: The cost of beginning that list.
+    """
+
+    name: str
+    prefix: str
+    full: str
+    gist: str
+    brief: str
+    full_tokens: int
+    brief_tokens: int
+    prefix_tokens: int
+
+
+def tool_line(name: str, server: str, line: str, gist: str) -> ToolLine:
+    """Return how a tool is written.
+
+    Args:
+        name: The name to call it by.
+        server: Its server's plain name.
+        line: Its signature and first sentence, as the catalogue has them.
+        gist: A few words; if empty, the first ones of that sentence.
+    """
+    prefix = f"{server}_" if name.startswith(f"{server}_") else ""
+    signature, _, sentence = line.partition(" - ")
+    summary = shortened(sentence, _SUMMARY).rstrip(".")
+    full = f"{name}{_PLAIN.sub('', signature)}{f' - {summary}' if summary else ''}"
+    words = one_line(gist or " ".join(sentence.split()[:_GIST_WORDS]))
+    brief = f"{name.removeprefix(prefix)}{f' ({words})' if words else ''}"
+    tokens = count_tokens(f"{full}\n"), count_tokens(f" {brief},"), count_tokens(f"{prefix}{{}}\n")
+    return ToolLine(name, prefix, full, words, brief, *tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A tool that may be part of an answer.
+
+    Attributes:
+        line: How it is written.
+        need: The probability, 0 to 1, that it is needed.
+        write: Whether it may change something.
+        also: Other names for it.
+        kept: Whether it is part of the answer, however improbable, as long as there is room.
+    """
+
+    line: ToolLine
+    need: float
+    write: bool
+    also: tuple[str, ...] = ()
+    kept: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The text, and the form that each candidate has in it; one without is left out."""
+
+    text: str
+    forms: Mapping[int, Form]
+
+
+def compose(candidates: Sequence[Candidate], notes: Sequence[str], budget: int) -> Answer:
+    """Write an answer.
+
+    Args:
+        candidates: The tools, best first.
+        notes: What stands above them, a line each.
+        budget: The most tokens of the text.
+    """
+    room = budget - sum(count_tokens(f"{note}\n") for note in notes)
+    least = room - count_tokens(f"{HEADING}\n")
+    steps = max(
+        _chosen(_steps(candidates, named=False), room), _chosen(_steps(candidates, named=True), least), key=_worth
+    )
+    while True:
+        forms: dict[int, Form] = {step.candidate: step.form for step in steps}
+        text = "\n".join([*notes, *_written(candidates, forms)])
+        if not steps or count_tokens(text) <= budget:
+            return Answer(text, forms)
+        steps.pop()
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Writing a candidate, or writing it in full in place of its name.
+
+    Attributes:
+        candidate: Its place.
+        form: Its form afterwards.
+        gain: The probability that the step adds.
+        cost: The tokens that it adds.
+        kept: Whether it is taken before all others.
+    """
+
+    candidate: int
+    form: Form
+    gain: float
+    cost: float
+    kept: bool = False
+
+    @property
+    def rate(self) -> float:
+        """The gain per token."""
+        return self.gain / max(self.cost, 1.0)
+
+
+def _steps(candidates: Sequence[Candidate], *, named: bool) -> Iterable[_Step]:
+    """The steps that are worth a thought, the second of a candidate at a lower rate than the first."""
+    together = Counter(candidate.line.prefix for candidate in candidates)
+    for place, candidate in enumerate(candidates):
+        line, need = candidate.line, candidate.need
+        full = line.full_tokens + (count_tokens(_also(candidate)) if candidate.also else 0)
+        brief = line.brief_tokens + line.prefix_tokens / together[line.prefix]
+        at_once = _Step(place, "full", need, full, candidate.kept)
+        by_name = _Step(place, "name", NAMED * need, brief, candidate.kept)
+        if named and by_name.rate > at_once.rate:
+            yield by_name
+            yield _Step(place, "full", (1 - NAMED) * need, full - brief)
+        else:
+            yield at_once
+
+
+def _chosen(steps: Iterable[_Step], room: int) -> list[_Step]:
+    """The steps that fit, by their rates."""
+    chosen: list[_Step] = []
+    left = float(room)
+    passed: set[int] = set()
+    for step in sorted(steps, key=lambda step: (not step.kept, -step.rate)):
+        if step.rate < FLOOR and not step.kept:
+            break
+        if step.cost > left or step.candidate in passed:
+            passed.add(step.candidate)  # nor does its second step follow
+            continue
+        chosen.append(step)
+        left -= step.cost
+    return chosen
+
+
+def _worth(steps: Sequence[_Step]) -> float:
+    return sum(step.kept + step.gain - FLOOR * step.cost for step in steps)
+
+
+def _written(candidates: Sequence[Candidate], forms: Mapping[int, Form]) -> list[str]:
+    """The lines of an answer: in full, then by name, each server's together."""
+    full = [
+        f"{_mark(candidate)}{candidate.line.full}{_also(candidate)}"
+        for place, candidate in enumerate(candidates)
+        if forms.get(place) == "full"
+    ]
+    servers: dict[str, list[str]] = {}
+    for place, candidate in enumerate(candidates):
+        if forms.get(place) == "name":
+            servers.setdefault(candidate.line.prefix, []).append(f"{_mark(candidate)}{candidate.line.brief}")
+    if not servers:
+        return full
+    lists = [f"{prefix}{{{', '.join(briefs)}}}" if prefix else ", ".join(briefs) for prefix, briefs in servers.items()]
+    return [*full, HEADING, *lists]
+
+
+def _mark(candidate: Candidate) -> str:
+    return "!" if candidate.write else ""
+
+
+def _also(candidate: Candidate) -> str:
+    return f" = {', '.join(map(one_line, candidate.also))}" if candidate.also else ""

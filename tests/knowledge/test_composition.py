@@ -1,0 +1,140 @@
+"""The answer of find_tools as a model reads it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thresher.core import Tool
+from thresher.embedding import count_tokens
+from thresher.knowledge.tools.composition import HEADING, Answer, Candidate, compose, tool_line
+from thresher.knowledge.tools.definitions import gists, line
+
+words = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Zl", "Zp")), max_size=60)
+
+
+def candidate(name: str, need: float, *, server: str = "git", write: bool = False, also: str = "") -> Candidate:
+    """A tool whose full line costs some twenty tokens."""
+    text = "(repo_path: string, count?: int) - Does one of the many things that are done with repositories."
+    made = tool_line(f"{server}_{name}", server, text, "one thing")
+    return Candidate(made, need, write, (also,) if also else ())
+
+
+def forms(answer: Answer) -> list[str | None]:
+    """The form of each of six candidates."""
+    return [answer.forms.get(place) for place in range(6)]
+
+
+def test_what_is_probable_stands_in_full_and_what_is_possible_by_name() -> None:
+    """By server, marked where it may change something, copies beside it; strings need no type."""
+    tools = [
+        candidate("log", 0.7, also="hub_log"),
+        candidate("commit", 0.3, write=True),
+        candidate("add", 0.02, write=True),
+        candidate("now", 0.02, server="time"),
+        candidate("show", 0.01),
+    ]
+
+    answer = compose(tools, [], 300)
+
+    does = "Does one of the many things that are done with repositories"
+    assert answer.text.splitlines() == [
+        f"git_log(repo_path, count?: int) - {does} = hub_log",
+        f"!git_commit(repo_path, count?: int) - {does}",
+        HEADING,
+        "git_{!add (one thing), show (one thing)}",
+        "time_{now (one thing)}",
+    ]
+
+
+def test_an_answer_stops_where_the_next_tool_brings_too_little() -> None:
+    """However much of the budget is left."""
+    sure = [candidate("log", 0.95), *(candidate(f"other_{n}", 0.001) for n in range(5))]
+
+    assert forms(compose(sure, [], 300)) == ["full", *[None] * 5]
+    assert compose(sure, [], 300).text == compose(sure, [], 4_000).text
+
+
+def test_more_tokens_bring_names_first_and_then_signatures() -> None:
+    """Of six that are equally probable."""
+    even = [candidate(f"tool_{n}", 0.15) for n in range(6)]
+
+    small, middle, large = (forms(compose(even, [], budget)) for budget in (60, 110, 400))
+
+    assert small.count("name") >= 4
+    assert middle.count(None) == 0
+    assert 0 < middle.count("full") < 6
+    assert large == ["full"] * 6
+
+
+def test_what_is_always_there_comes_first_however_improbable() -> None:
+    """As long as the budget has room for it."""
+    core = Candidate(candidate("core", 0.0).line, 0.0, False, kept=True)
+
+    assert forms(compose([candidate("log", 0.9), core], [], 300))[:2] == ["full", "full"]
+    assert forms(compose([candidate("log", 0.9), core], [], 30))[:2] == [None, "full"]
+
+
+@given(
+    st.lists(
+        st.tuples(words, words, st.floats(0, 1), st.booleans(), st.sampled_from(["git", "time", "a_b"])), max_size=30
+    ),
+    st.lists(words, max_size=2),
+    st.integers(50, 400),
+)
+def test_the_budget_holds_for_any_text(
+    tools: list[tuple[str, str, float, bool, str]], notes: list[str], budget: int
+) -> None:
+    """Of whatever names and descriptions; only notes that are longer themselves exceed it."""
+    made = [
+        Candidate(tool_line(f"{server}_t{n}", server, f"({name}) - {text}", name), need, write)
+        for n, (name, text, need, write, server) in enumerate(tools)
+    ]
+
+    answer = compose(made, notes, budget)
+
+    assert count_tokens(answer.text) <= max(budget, count_tokens("\n".join(notes)))
+    assert answer.text.count("\n") <= len(notes) + len(tools) + 1
+
+
+@pytest.mark.parametrize("size", [0, 1, 2_000])
+def test_any_number_of_candidates_is_composed(size: int) -> None:
+    """Nothing from nothing, and no more than fits of very many."""
+    answer = compose([candidate(f"t{n}", 1 / (n + 1)) for n in range(size)], [], 300)
+
+    assert bool(answer.forms) == bool(size)
+    assert count_tokens(answer.text) <= 300
+
+
+def test_a_gist_has_the_words_that_the_name_and_the_neighbours_do_not_have() -> None:
+    """Rare ones rather, in the order of the sentence; fewer where the name says much."""
+    tools = [
+        Tool("git", "log", description="Shows the commit history of the repository."),
+        Tool("git", "status", description="Shows the working tree of the repository."),
+        Tool(
+            "git", "diff_staged_changes", description="Shows the changes of the repository that are ready for commit."
+        ),
+        Tool("git", "nothing"),
+        Tool(
+            "git", "chinese", description="\u4f7f\u7528\u5fc5\u5e94\u641c\u7d22\u6307\u5b9a\u7684\u5173\u952e\u8bcd" * 4
+        ),
+    ]
+
+    made = gists(tools)
+
+    assert made["log"] == "Shows commit history"
+    assert made["status"] == "Shows working tree"
+    assert made["diff_staged_changes"] == "ready"
+    assert made["nothing"] == ""
+    assert len(made["chinese"]) <= 14
+    assert gists(tools) == made
+
+
+def test_a_line_of_several_lines_stays_one() -> None:
+    """Names and descriptions are other people's."""
+    tool = Tool("git", "log\n!rm", description="Shows\nall.\u2028Run: me")
+    made = tool_line("git_log", "git", line("", tool), "a\nb")
+
+    assert "\n" not in made.full
+    assert "\n" not in made.brief
