@@ -31,13 +31,13 @@ def test_variables_of_a_command_that_have_no_effect_are_named(
 ) -> None:
     """A value other than the daemon's, a mistyped name, a wrong value; with --json nothing is said."""
     command("db", "list")
-    monkeypatch.setenv("THRESHER_FIND_LIMIT", "3")
+    monkeypatch.setenv("THRESHER_FIND_BUDGET", "150")
     monkeypatch.setenv("THRESHER_LLM_KYE", "sk-very-secret")
     monkeypatch.setenv("THRESHER_LOG_DAYS", "many")
     people = command("db", "list")
     programs = command("db", "list", "--json")
 
-    assert "THRESHER_FIND_LIMIT has no effect" in people.err
+    assert "THRESHER_FIND_BUDGET has no effect" in people.err
     assert "thresher stop" in people.err
     assert "THRESHER_LLM_KYE is not a setting. Did you mean 'THRESHER_LLM_KEY'?" in people.err
     assert "THRESHER_LOG_DAYS is not valid: it must be a whole number." in people.err
@@ -47,9 +47,9 @@ def test_variables_of_a_command_that_have_no_effect_are_named(
 
 def test_a_variable_that_says_what_is_so_anyway_is_not_named() -> None:
     """The default by its value, and variables of tests."""
-    settings = Settings(find_limit=8)
+    settings = Settings(find_budget=300)
 
-    assert differing(settings, {"THRESHER_FIND_LIMIT": "8", "THRESHER_BENCH_DATA": "/data"}) == ()
+    assert differing(settings, {"THRESHER_FIND_BUDGET": "300", "THRESHER_BENCH_DATA": "/data"}) == ()
 
 
 def test_a_server_starts_with_the_path_of_the_shell_that_it_was_added_from(
