@@ -77,7 +77,8 @@ async def test_a_program_has_servers_listed_again(product: Served, tmp_path: Pat
     [
         ({"queries": ["x"], "querys": 1}, "querys"),
         ({"queries": ["x"], "limit": 0}, "limit"),
-        ({"queries": ["x"], "limit": 11}, "limit"),
+        ({"queries": ["x"], "limit": 51}, "limit"),
+        ({"queries": ["x"], "budget": 49}, "budget"),
         ({"queries": ["x"], "threshold": 2}, "threshold"),
         ({"queries": [["x"]]}, "queries"),
         ({"message": 7}, "message"),

@@ -86,7 +86,7 @@ def test_tools_are_listed_for_programs_with_descriptions_and_schemas(command: Co
 def test_a_limit_is_refused_in_the_same_words_everywhere(command: Command) -> None:
     """As over HTTP: it is not lowered in silence."""
     for arguments, most in [
-        (("tools", "find", "x", "--limit", "99"), 10),
+        (("tools", "find", "x", "--limit", "99"), 50),
         (("apis", "search", "x", "--limit", "99"), 50),
         (("docs", "search", "x", "--limit", "99"), 50),
         (("db", "find", "x", "--limit", "99"), 50),

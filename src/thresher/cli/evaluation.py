@@ -44,7 +44,7 @@ def tool_figures(answer: Row) -> RenderableType:
         elif name == "repeated":
             table.add_row(name, ", ".join(value) or "-")
         elif name != "intervals":
-            low, high = answer["intervals"].get(name, (None, None))
+            low, high = answer.get("intervals", {}).get(name, (None, None))
             table.add_row(
                 name, _value(value) + (f" ({_value(low, 3)} to {_value(high, 3)})" if low is not None else "")
             )

@@ -1,7 +1,7 @@
 """The answer of `find_tools` as a model reads it: what stands there in full and what by name, inside a token budget.
 
 A full line has the signature, so the tool can be called at once. A name with a few words costs about a third of it, but
-whoever wants the tool has to ask for its schema first. Which form a tool gets follows from the probability that it is
+a model has to ask for the schema first. Which form a tool gets follows from the probability that it is
 needed and the tokens of either form; the answer stops where the next token would bring too little.
 
 Invariant: pure. The text exceeds its budget only if the notes alone do; other people's text stays on its line.
