@@ -33,6 +33,7 @@ def result(*tools: FoundTool, **changes: Any) -> FindResult:
     """A result with these tools."""
     values: dict[str, Any] = {
         "tools": tools,
+        "text": "",
         "total_searched": 750,
         "abstained": False,
         "probability": 0.93,

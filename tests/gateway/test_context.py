@@ -64,7 +64,7 @@ async def test_a_prompt_gets_the_rules_and_tools_of_its_pack(client: Client[Any]
     assert data is not None
     assert "Never rewrite history." in said
     assert "Ask before you send." not in said
-    assert "! git_git_log(" in said
+    assert "!git_git_log(" in said
     assert said.splitlines()[-2] == data["request"] == "show the git log of last week"
     assert [rules["pack"] for rules in data["rules"]] == ["history"]
     assert data["context"]["servers"] == ["git"]

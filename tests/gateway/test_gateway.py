@@ -96,13 +96,13 @@ async def test_everything_is_listed_when_asked_for(services: Services, box: List
 
 
 async def test_find_answers_in_lines_and_in_structure(client: Client[Any]) -> None:
-    """Name, signature, first sentence, probability and reasons."""
+    """Name, signature and first sentence as text; probability and reasons in the structure."""
     result = await call(client, "find_tools", queries=["open a box with a key"], threshold=0)
 
     content = result.structured_content
     assert content is not None
     assert not result.is_error
-    assert text(result).startswith("- box_open_box(count?: int, flag?: bool) - Open a box with a key. [")
+    assert text(result).startswith("!box_open_box(count?: int, flag?: bool) - Open a box with a key\n")
     assert content["tools"][0]["name"] == "box_open_box"
     assert content["tools"][0]["signature"].startswith("(count?: int")
     assert "meaning #1" in content["tools"][0]["why"]

@@ -134,7 +134,7 @@ async def test_a_pack_that_is_of_use_is_listed_found_and_called(services: Servic
     assert listed == {"look_up"}
     assert prompts == ["store"]
     assert text(directly) == f"nails for {tenant}"
-    assert "look_up(thing: string)" in text(found)
+    assert "look_up(thing) - " in text(found)
     assert f"Our goods: {tenant}: nails." in text(prompt)
 
 
