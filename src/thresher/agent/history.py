@@ -17,7 +17,7 @@ from langgraph.types import StateSnapshot
 from thresher.agent.artifacts import cut_off, kept_passages
 from thresher.agent.conversations import ChatServices
 from thresher.agent.exchange import Approval, Kind, ThreadEntry
-from thresher.agent.graph import Graph, keeping
+from thresher.agent.graph import Graph
 from thresher.agent.messages import written_arguments
 from thresher.agent.state import CLASSES, PlacedPassage
 from thresher.agent.threads import ThreadSaver
@@ -53,7 +53,7 @@ async def pending(services: ChatServices, caller: Caller, thread: UUID) -> tuple
 
 async def _state(services: ChatServices, caller: Caller, thread: UUID) -> tuple[Graph, StateSnapshot]:
     await services.threads.get(caller, thread)
-    graph = keeping(GRAPH, ThreadSaver(services.database, caller, None, CLASSES))
+    graph = GRAPH.copy({"checkpointer": ThreadSaver(services.database, caller, None, CLASSES)})
     return graph, await graph.aget_state({"configurable": {"thread_id": str(thread)}})
 
 

@@ -39,11 +39,6 @@ def now() -> str:
     return dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
 
 
-def user_message(text: str) -> HumanMessage:
-    """Return a message of the person."""
-    return HumanMessage(text, id=str(uuid4()), additional_kwargs={MARK: {"at": now()}})
-
-
 def answered(call: ToolCall, text: str, *, name: str = "", failed: bool = False, **marks: Any) -> ToolMessage:
     """Return the answer to a call; `marks` are stored with it."""
     return ToolMessage(
@@ -126,7 +121,12 @@ def shown(messages: Sequence[AnyMessage], history_tokens: int) -> Messages:
     """
     seen = list(_visible(messages))
     now = _last_turn(seen)
-    former = [_short(one) for one in seen[:now]]
+    former = [
+        one.model_copy(update={"content": READ_AGAIN})  # pages of long results are not shown again
+        if isinstance(one, ToolMessage) and one.name == READER and one.status != "error"
+        else one
+        for one in seen[:now]
+    ]
     return [*former[_beginning(former, history_tokens) :], *seen[now:]]
 
 
@@ -148,13 +148,6 @@ def _visible(messages: Sequence[AnyMessage]) -> Iterator[AnyMessage]:
 
 def _internal(answer: ToolMessage | None) -> bool:
     return answer is not None and bool(marked(answer).get("internal"))
-
-
-def _short(message: AnyMessage) -> AnyMessage:
-    """Return a message of an earlier turn: pages of long results are not shown again."""
-    if isinstance(message, ToolMessage) and message.name == READER and message.status != "error":
-        return message.model_copy(update={"content": READ_AGAIN})
-    return message
 
 
 def _beginning(messages: Sequence[AnyMessage], limit: int) -> int:

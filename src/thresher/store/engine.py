@@ -102,6 +102,12 @@ Cursor: TypeAlias = psycopg.AsyncCursor[Row]
 Send: TypeAlias = Callable[[DriverConnection[Any]], Awaitable[Cursor]]
 """Executes a statement on the driver's connection, without fetching."""
 
+
+def prepared(statement: str, **values: object) -> Send:
+    """Return a statement with its parameters, for `Database.once` or `together`; the server keeps its plan."""
+    return lambda driver: driver.execute(statement.encode(), values, prepare=True)
+
+
 # One round trip: everything an earlier user left in the session is reset (settings, temporary tables, locks, cursors);
 # then the transaction begins and gets its tenant.
 _BEGIN = (

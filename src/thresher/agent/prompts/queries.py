@@ -8,10 +8,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from thresher.core import Caller
-from thresher.store import Database, Row, Send
+from thresher.store import Database, Row, Send, prepared
 
 _COLUMNS: Final = "name, version, text, author, created_at"
 _IN_FORCE: Final = f"""
@@ -47,7 +47,7 @@ async def in_force(database: Database, caller: Caller) -> list[PromptVersion]:
 
 def in_force_statement(caller: Caller) -> Send:
     """Return the statement that reads the versions in force."""
-    return _statement(caller, _IN_FORCE)
+    return prepared(_IN_FORCE, tenant=caller.tenant.id)
 
 
 def versions_of(rows: Sequence[Row]) -> list[PromptVersion]:
@@ -76,9 +76,5 @@ async def add_version(
 
 
 async def _versions(database: Database, caller: Caller, statement: str, **values: object) -> list[PromptVersion]:
-    return versions_of(await database.once(caller.tenant, _statement(caller, statement, **values)))
-
-
-def _statement(caller: Caller, statement: str, **values: object) -> Send:
-    given: dict[str, Any] = {"tenant": caller.tenant.id, **values}
-    return lambda driver: driver.execute(statement.encode(), given, prepare=True)
+    rows = await database.once(caller.tenant, prepared(statement, tenant=caller.tenant.id, **values))
+    return versions_of(rows)

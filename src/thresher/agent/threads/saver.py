@@ -30,7 +30,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from thresher.agent.threads import copying, queries
+from thresher.agent.threads import copying, queries, records
 from thresher.agent.threads.checkpoints import (
     Blob,
     CheckpointLocation,
@@ -230,7 +230,7 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         Raises:
             Conflict: A turn of it is in progress.
         """
-        asked = _thread(thread_id)
+        asked = records.thread_id(thread_id)
         gone, there = await queries.delete_thread(self._database, self._caller, asked)
         if there and not gone:
             raise Conflict(f"A message of thread {asked} is being answered.", hint="Wait for the answer or cancel it.")
@@ -247,7 +247,9 @@ class ThreadSaver(BaseCheckpointSaver[str]):
             NotFound: One of them is another caller's, or the first does not exist.
             Conflict: The second has checkpoints.
         """
-        await copying.copy_thread(self._database, self._caller, _thread(source_thread_id), _thread(target_thread_id))
+        await copying.copy_thread(
+            self._database, self._caller, thread_id(source_thread_id), thread_id(target_thread_id)
+        )
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Remove the checkpoints of threads: `delete` all, `keep_latest` all but the newest and those it depends on."""
@@ -257,7 +259,7 @@ class ThreadSaver(BaseCheckpointSaver[str]):
             await copying.keep(
                 self._database,
                 self._caller,
-                _thread(thread),
+                thread_id(thread),
                 lambda nodes: needed(nodes, latest(nodes.values()).values() if strategy == "keep_latest" else ()),
             )
 
@@ -287,7 +289,10 @@ class ThreadSaver(BaseCheckpointSaver[str]):
                 seeds |= found
                 missing -= found.keys()
             parent = _parent(chain[-1]) if chain else None
-        return {name: _history(collected[name][::-1], name, seeds) for name in channels}
+        history = {name: DeltaChannelHistory(writes=collected[name][::-1]) for name in channels}
+        for name, value in seeds.items():  # a stored None is a seed too
+            history[name]["seed"] = value
+        return history
 
     def get_next_version(self, current: str | None, channel: None) -> str:  # noqa: ARG002 - LangGraph's signature
         """Return a version after another one; two branches of a thread never give a value the same version."""
@@ -297,7 +302,7 @@ class ThreadSaver(BaseCheckpointSaver[str]):
     get_tuple = list = put = put_writes = delete_thread = delete_for_runs = copy_thread = prune = _synchronous
 
     def _place(self, config: RunnableConfig, checkpoint: str) -> CheckpointLocation:
-        thread = _thread(_named(config)["thread_id"])
+        thread = thread_id(_named(config)["thread_id"])
         turn = self._turn.id if self._turn else None
         return CheckpointLocation(self._caller, thread, _space(config), checkpoint_id(checkpoint), turn)
 
@@ -340,10 +345,6 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         )
 
 
-def _thread(given: str) -> UUID:
-    return thread_id(given)
-
-
 def _named(config: RunnableConfig) -> Mapping[str, Any]:
     """Return what a configuration names: a thread, a namespace of it, a checkpoint."""
     return config.get("configurable", {})
@@ -354,7 +355,7 @@ def _space(config: RunnableConfig) -> str:
 
 
 def _asked(config: RunnableConfig) -> dict[str, Any]:
-    asked: dict[str, Any] = {"thread": _thread(_named(config)["thread_id"])}
+    asked: dict[str, Any] = {"thread": thread_id(_named(config)["thread_id"])}
     if named := get_checkpoint_id(config):
         asked["id"] = checkpoint_id(named)
     return asked
@@ -366,13 +367,6 @@ def _config(thread: UUID, ns: str, checkpoint: UUID) -> RunnableConfig:
 
 def _parent(stored: StoredCheckpoint) -> RunnableConfig | None:
     return _config(stored.thread, stored.ns, stored.parent) if stored.parent else None
-
-
-def _history(writes: Sequence[PendingWrite], name: str, seeds: Mapping[str, Any]) -> DeltaChannelHistory:
-    history = DeltaChannelHistory(writes=[*writes])
-    if name in seeds:  # a stored None is a seed too
-        history["seed"] = seeds[name]
-    return history
 
 
 def _json(value: Mapping[str, Any]) -> str:
