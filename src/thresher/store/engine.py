@@ -233,7 +233,11 @@ class Database:
             The rows of each statement.
         """
         with translated():
-            await self._wait_for_turn()
+            try:
+                async with asyncio.timeout(self._pool_timeout):
+                    await self._turns.acquire()
+            except TimeoutError:
+                raise PoolTimeout from None
             try:
                 for _ in range(self._pool_size):
                     try:
@@ -244,13 +248,6 @@ class Database:
                 return await self._once(tenant, sends)
             finally:
                 self._turns.release()
-
-    async def _wait_for_turn(self) -> None:
-        try:
-            async with asyncio.timeout(self._pool_timeout):
-                await self._turns.acquire()
-        except TimeoutError:
-            raise PoolTimeout from None
 
     async def _once(self, tenant: Tenant, sends: Sequence[Send]) -> list[list[Row]]:
         connection = await self._engine.connect()

@@ -12,7 +12,7 @@ import contextvars
 import datetime as dt
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Final, Generic, TypeVar
 
@@ -179,12 +179,17 @@ class LogQueue(Generic[Row]):
         self._hurry.clear()
 
     async def _put(self, batch: Sequence[tuple[Tenant, Row]]) -> None:
-        rest = list(_by_tenant(batch))
+        tenants: dict[Tenant, list[Row]] = {}
+        for tenant, row in batch:
+            tenants.setdefault(tenant, []).append(row)
+        rest = list(tenants.items())
         try:
             while rest:
                 async with asyncio.timeout(self._patience):
                     await self._write(*rest[0])
-                self._written(len(rest.pop(0)[1]))
+                written = len(rest.pop(0)[1])
+                self._under_way -= written
+                self._done += written
         except (ThresherError, TimeoutError) as error:
             self._delayed([(tenant, row) for tenant, rows in rest for row in rows], error)
         else:
@@ -202,10 +207,6 @@ class LogQueue(Generic[Row]):
             self._under_way = 0
             self._rows.extendleft(reversed(batch))
             self._bound()
-
-    def _written(self, count: int) -> None:
-        self._under_way -= count
-        self._done += count
 
     def _bound(self) -> None:
         while len(self._rows) > self._most:
@@ -243,10 +244,3 @@ class LogQueue(Generic[Row]):
         if self._rows:
             self._work()
         self._next_round()
-
-
-def _by_tenant(batch: Iterable[tuple[Tenant, Row]]) -> Iterable[tuple[Tenant, list[Row]]]:
-    tenants: dict[Tenant, list[Row]] = {}
-    for tenant, row in batch:
-        tenants.setdefault(tenant, []).append(row)
-    return tenants.items()

@@ -81,12 +81,6 @@ class _Offered:
     work: asyncio.Task[None] | None = None
     aligning: asyncio.Task[None] | None = None
 
-    @property
-    def whole(self) -> bool:
-        """Whether everything that is available can be found."""
-        begun = [task for task in (self.work, self.aligning) if task is not None]
-        return not self.again and all(task.done() for task in begun)
-
 
 class PackTools:
     """The tools of packs, for all callers; one per process.
@@ -135,7 +129,8 @@ class PackTools:
         await self._align(caller, offer)
         if offer.aligning is not None and not offer.aligning.done():
             await asyncio.wait([offer.aligning], timeout=PATIENCE)
-        return "" if offer.whole else _INCOMPLETE
+        begun = [task for task in (offer.work, offer.aligning) if task is not None]
+        return "" if not offer.again and all(task.done() for task in begun) else _INCOMPLETE
 
     def in_use(self, caller: Caller, packs: Packs) -> Packs:
         """Return the packs that were available to the caller at the last check."""

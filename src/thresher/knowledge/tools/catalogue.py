@@ -61,6 +61,8 @@ class ToolCatalogue:
         core: Enabled core tools, by name.
         tokens_all: What the definitions of all enabled tools cost a model.
         server_names: Names of the servers by id.
+        filters: The names that a filter of servers accepts, with the servers that each means: local ones go by their
+            plain name, too.
         shadowed: Whether the index contains tools that this caller must not find: held ones, or those of a server that
             the caller's own server of the same name hides.
         definitions: Definitions read at this version; a bounded cache.
@@ -76,6 +78,7 @@ class ToolCatalogue:
     core: tuple[NamedTool, ...]
     tokens_all: int
     server_names: Mapping[int, str]
+    filters: Mapping[str, Sequence[ServerRow]]
     shadowed: bool
     aliases: Mapping[str, str] = field(default_factory=dict[str, str])
     definitions: OrderedDict[int, StoredTool] = field(default_factory=OrderedDict[int, StoredTool])
@@ -129,11 +132,9 @@ class ToolCatalogue:
 
     def scope(self, servers: Iterable[str] | None) -> frozenset[int] | None:
         """Return the ids of the named servers, local ones by their plain name too; None without a filter."""
-        return None if servers is None else frozenset(number for name in servers for number in self._ids(name))
-
-    def _ids(self, name: str) -> Sequence[int]:
-        found = [row.id for row in self.servers.values() if name in (row.name, plain_name(row.name))]
-        return found or [self.server(name).id]
+        if servers is None:
+            return None
+        return frozenset(row.id for name in servers for row in self.filters.get(name) or [self.server(name)])
 
     def facets(self, scope: Collection[int] | None) -> frozenset[str] | None:
         """Return the facets for exactly what this caller may use; None if the index contains nothing else."""
@@ -166,6 +167,10 @@ def snapshot(
     named = [NamedTool(name, row) for name, row in zip(exposed, rows, strict=True) if row.held != GONE]
     tools = tuple(tool for tool in named if not tool.row.held)
     enabled = {tool.row.id: tool for tool in tools if tool.row.enabled}
+    filters: defaultdict[str, list[ServerRow]] = defaultdict(list)
+    for server in by_name.values():
+        for name in {server.name, plain_name(server.name)}:
+            filters[name].append(server)
     return ToolCatalogue(
         version=version,
         servers=by_name,
@@ -176,6 +181,7 @@ def snapshot(
         core=tuple(sorted((tool for tool in enabled.values() if tool.row.core), key=lambda tool: tool.name)),
         tokens_all=sum(tool.row.tokens for tool in enabled.values()),
         server_names=seen,
+        filters=dict(filters),
         shadowed=len(seen) < len(servers) or len(tools) < len(named),
         aliases=_aliases(by_name.values(), named),
     )

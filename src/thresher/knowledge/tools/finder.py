@@ -108,7 +108,23 @@ class Finder:
         if result.selection != "off":
             row = _row(caller, answer, result, source, message_of(question.texts, self._settings))
             self._log.add(caller, catalogue, row, result.tools)
-        _report(caller, source, result)
+        event(
+            logger,
+            "find_tools",
+            tenant=caller.tenant.id,
+            user=caller.user,
+            selection=result.selection,
+            source=source,
+            clauses=len(result.clauses),
+            searched=result.total_searched,
+            chosen=[tool.name for tool in result.tools],
+            scores=[round(tool.score, 3) for tool in result.tools],
+            abstained=result.abstained,
+            fallback=result.fallback,
+            degraded=result.degraded,
+            ms=round(result.duration_ms, 2),
+            embedding_ms=round(result.embedding_ms, 2),
+        )
 
     async def _search(
         self,
@@ -237,26 +253,6 @@ def _by_own_query(tool: FoundTool) -> FoundTool:
     """A tool whose reasons number the caller's own queries: the search puts the message before them."""
     why = replace(tool.why, query=max(tool.why.query - 1, 0))
     return replace(tool, scored=replace(tool.scored, why=why))
-
-
-def _report(caller: Caller, source: str, result: FindResult) -> None:
-    event(
-        logger,
-        "find_tools",
-        tenant=caller.tenant.id,
-        user=caller.user,
-        selection=result.selection,
-        source=source,
-        clauses=len(result.clauses),
-        searched=result.total_searched,
-        chosen=[tool.name for tool in result.tools],
-        scores=[round(tool.score, 3) for tool in result.tools],
-        abstained=result.abstained,
-        fallback=result.fallback,
-        degraded=result.degraded,
-        ms=round(result.duration_ms, 2),
-        embedding_ms=round(result.embedding_ms, 2),
-    )
 
 
 MAX_QUERY_CHARACTERS = 2_000

@@ -311,8 +311,8 @@ class ToolService:
 
     async def server_names(self, caller: Caller) -> frozenset[str]:
         """Return the names that the filter of `find_tools` accepts: enabled servers, local ones by plain name too."""
-        servers = (await self._catalogues.current(caller)).servers.values()
-        return frozenset(name for row in servers if row.enabled for name in (row.name, plain_name(row.name)))
+        filters = (await self._catalogues.current(caller)).filters
+        return frozenset(name for name, servers in filters.items() if any(one.enabled for one in servers))
 
     async def version(self, caller: Caller) -> int:
         """Return the change count of the snapshot in use."""
