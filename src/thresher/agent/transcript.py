@@ -29,11 +29,6 @@ def marked(message: AnyMessage) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", message.additional_kwargs.get(MARK) or {})
 
 
-def text_of(message: AnyMessage) -> str:
-    """Return a message's text."""
-    return str(message.text)
-
-
 def now() -> str:
     """Return the current time, as messages store it."""
     return dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
@@ -63,7 +58,7 @@ def _last_turn(messages: Sequence[AnyMessage]) -> int:
 def question(messages: Sequence[AnyMessage]) -> str:
     """Return the person's last message."""
     last = next((one for one in reversed(messages) if isinstance(one, HumanMessage)), None)
-    return text_of(last) if last is not None else ""
+    return str(last.text) if last is not None else ""
 
 
 def former_words(messages: Sequence[AnyMessage], turns: int) -> list[str]:
@@ -72,7 +67,7 @@ def former_words(messages: Sequence[AnyMessage], turns: int) -> list[str]:
     said = [
         f"{'User' if isinstance(one, HumanMessage) else 'Assistant'}: {text}"
         for one in before
-        if isinstance(one, HumanMessage | AIMessage) and (text := text_of(one).strip())
+        if isinstance(one, HumanMessage | AIMessage) and (text := one.text.strip())
     ]
     return said[-2 * turns :]
 
@@ -140,7 +135,7 @@ def _visible(messages: Sequence[AnyMessage]) -> Iterator[AnyMessage]:
             yield message
             continue
         calls = [call for call in message.tool_calls if not _internal(answers.get(call["id"] or ""))]
-        if calls or text_of(message).strip():
+        if calls or message.text.strip():
             yield message.model_copy(update={"tool_calls": calls, "invalid_tool_calls": []})
         for call in calls:
             yield answers.get(call["id"] or "") or answered(call, UNANSWERED, failed=True)
@@ -157,7 +152,12 @@ def _beginning(messages: Sequence[AnyMessage], limit: int) -> int:
     it the services' cache, stays valid for many turns.
     """
     begin, size = 0, 0
-    costs = [_cost(one) for one in messages]
+    costs = [
+        _MESSAGE_TOKENS
+        + count_tokens(str(one.text))
+        + sum(count_tokens(dumps(call["args"])) + 8 for call in (one.tool_calls if isinstance(one, AIMessage) else ()))
+        for one in messages
+    ]
     for place, cost in enumerate(costs):
         size += cost
         if size <= limit:
@@ -168,10 +168,3 @@ def _beginning(messages: Sequence[AnyMessage], limit: int) -> int:
             if begin == len(messages):
                 return begin
     return begin
-
-
-def _cost(message: AnyMessage) -> int:
-    calls = message.tool_calls if isinstance(message, AIMessage) else []
-    return (
-        _MESSAGE_TOKENS + count_tokens(text_of(message)) + sum(count_tokens(dumps(call["args"])) + 8 for call in calls)
-    )

@@ -31,12 +31,12 @@ from thresher.agent.graph import Graph, build, client_calls
 from thresher.agent.messages import LentModel, keepable, read_messages, unasked, written_arguments
 from thresher.agent.models import OpenModel, seen_of, seen_statement
 from thresher.agent.offers import Offers
-from thresher.agent.prompts import AgentPrompt, in_force_statement, versions_of
-from thresher.agent.settings import ChatSettings, layers_of, layers_statement
+from thresher.agent.prompts import AgentPrompt, PromptVersion, in_force_statement
+from thresher.agent.settings import ChatSettings, Layers, layers_statement
 from thresher.agent.state import CLASSES, MARK, Messages, Searches, State
 from thresher.agent.threads import ThreadSaver, Turn
 from thresher.agent.tracing import untraced
-from thresher.agent.transcript import NOT_ANSWERED, answered, closed, closings, now, open_calls, text_of
+from thresher.agent.transcript import NOT_ANSWERED, answered, closed, closings, now, open_calls
 from thresher.agent.turn_context import TurnContext
 from thresher.core import Caller, Conflict, InvalidInput, Talk, acting_for, event, shortened, talking_in, traced
 from thresher.embedding import printable
@@ -176,9 +176,9 @@ async def _chosen(
         seen_statement(caller),
         in_force_statement(caller),
     )
-    settings = services.settings.resolved(layers_of(layers), call.settings)
+    settings = services.settings.resolved(Layers(*layers[0]), call.settings)
     model = await services.models.open(caller, settings.model, settings=settings, rows=seen_of(models))
-    return settings, model, services.prompts.merged(versions_of(versions))
+    return settings, model, services.prompts.merged(PromptVersion(*row) for row in versions)
 
 
 async def _conversation(
@@ -264,7 +264,7 @@ async def _entry(graph: Graph, config: Any, context: TurnContext, services: Chat
     if turn.drafts:
         await drop_drafts(services.database, context.caller, turn.thread)
     words = _last_words(call)
-    if cut is None and messages and isinstance(messages[-1], HumanMessage) and text_of(messages[-1]) == words:
+    if cut is None and messages and isinstance(messages[-1], HumanMessage) and messages[-1].text == words:
         return {**given, "messages": Messages()}  # sent again after a failure: the thread has it already
     closing = closings(messages, dict.fromkeys(waiting, WENT_ON), cut)
     said = HumanMessage(words, id=str(uuid4()), additional_kwargs={MARK: {"at": now()}})
@@ -300,7 +300,7 @@ def _sent_along(context: TurnContext, messages: Messages) -> Messages:
                 f"'{shortened(lost[0].answers, _SHOWN)}'."
             )
         return [*read, *closings(read, {})]
-    known = {(one.type, text_of(one).strip()) for one in messages}
+    known = {(one.type, one.text.strip()) for one in messages}
     kinds = {"user": "human", "assistant": "ai", "tool": "tool"}
     left = [one for one in earlier if one.text.strip() and (kinds[one.role], one.text.strip()) not in known]
     if left:

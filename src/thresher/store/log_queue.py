@@ -163,20 +163,16 @@ class LogQueue(Generic[Row]):
 
     async def _empty(self) -> None:
         while self._rows:
-            await self._ripen()
+            if not self._settling and (len(self._rows) < BATCH or self._failures):
+                pause = PAUSE_SECONDS * 2 ** min(self._failures, _BACKOFFS)
+                with suppress(TimeoutError):  # earlier if a batch is full, or `settle` was called
+                    async with asyncio.timeout(pause):
+                        await self._hurry.wait()
+            self._hurry.clear()
             batch = [self._rows.popleft() for _ in range(min(BATCH, len(self._rows)))]
             self._under_way = len(batch)
             await self._put(batch)
             self._next_round()
-
-    async def _ripen(self) -> None:
-        """Wait until a batch is full, its pause is over, or `settle` was called."""
-        if not self._settling and (len(self._rows) < BATCH or self._failures):
-            pause = PAUSE_SECONDS * 2 ** min(self._failures, _BACKOFFS)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._hurry.wait()
-        self._hurry.clear()
 
     async def _put(self, batch: Sequence[tuple[Tenant, Row]]) -> None:
         tenants: dict[Tenant, list[Row]] = {}

@@ -89,7 +89,7 @@ class ThreadSaver(BaseCheckpointSaver[str]):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint of a configuration, or the newest one; None if the caller has none."""
-        asked = _asked(config) | {"ns": _space(config)}
+        asked = _asked(config)
         await self.settle()
         if (found := self._read.get(tuple(asked.items()))) is None:
             found = await find_checkpoints(self._database, self._caller, limit=1, **asked)
@@ -115,8 +115,8 @@ class ThreadSaver(BaseCheckpointSaver[str]):
             limit: Most checkpoints.
         """
         asked = _asked(config) if config else {}
-        if config and "checkpoint_ns" in _named(config):
-            asked["ns"] = _space(config)
+        if config and "checkpoint_ns" not in config.get("configurable", {}):
+            del asked["ns"]  # any
         if filter:
             asked["filter"] = _json(filter)
         if before and (named := get_checkpoint_id(before)):
@@ -187,7 +187,8 @@ class ThreadSaver(BaseCheckpointSaver[str]):
             WrittenValue(task_id, task_path, place, name, *self._dumped(name, value))
             for place, (name, value) in places.items()
         ]
-        made = TaskWrites(self._place(config, _named(config)["checkpoint_id"]), task_id, task_path, entries)
+        checkpoint = config.get("configurable", {})["checkpoint_id"]
+        made = TaskWrites(self._place(config, checkpoint), task_id, task_path, entries)
         self._read.clear()
         if self._turn is None or not task_path or any(entry.place < 0 for entry in entries):
             await self._write([made])
@@ -275,7 +276,7 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         here = await self.aget_tuple(config) if missing else None
         parent = here.parent_config if here else None
         while parent is not None and missing:
-            place = self._place(parent, _named(parent)["checkpoint_id"])
+            place = self._place(parent, parent.get("configurable", {})["checkpoint_id"])
             key = (place.id, place.ns, *channels)
             if (chain := self._read.get(key)) is None:
                 chain = await find_chain(self._database, place, channels, _REACH)
@@ -302,9 +303,9 @@ class ThreadSaver(BaseCheckpointSaver[str]):
     get_tuple = list = put = put_writes = delete_thread = delete_for_runs = copy_thread = prune = _synchronous
 
     def _place(self, config: RunnableConfig, checkpoint: str) -> CheckpointLocation:
-        thread = thread_id(_named(config)["thread_id"])
+        asked = _asked(config)
         turn = self._turn.id if self._turn else None
-        return CheckpointLocation(self._caller, thread, _space(config), checkpoint_id(checkpoint), turn)
+        return CheckpointLocation(self._caller, asked["thread"], asked["ns"], checkpoint_id(checkpoint), turn)
 
     def _refuse(self, place: CheckpointLocation) -> NoReturn:
         if self._turn is None:
@@ -345,19 +346,12 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         )
 
 
-def _named(config: RunnableConfig) -> Mapping[str, Any]:
-    """Return what a configuration names: a thread, a namespace of it, a checkpoint."""
-    return config.get("configurable", {})
-
-
-def _space(config: RunnableConfig) -> str:
-    return _named(config).get("checkpoint_ns") or ""
-
-
 def _asked(config: RunnableConfig) -> dict[str, Any]:
-    asked: dict[str, Any] = {"thread": thread_id(_named(config)["thread_id"])}
-    if named := get_checkpoint_id(config):
-        asked["id"] = checkpoint_id(named)
+    """Return what a configuration names: a thread, a namespace of it, perhaps a checkpoint."""
+    named = config.get("configurable", {})
+    asked = {"thread": thread_id(named["thread_id"]), "ns": named.get("checkpoint_ns") or ""}
+    if checkpoint := get_checkpoint_id(config):
+        asked["id"] = checkpoint_id(checkpoint)
     return asked
 
 

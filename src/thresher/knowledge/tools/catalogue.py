@@ -22,7 +22,7 @@ from typing import Final, TypeAlias
 
 from thresher.core import JSON, Caller, HeldBack, NotFound, StoreUnavailable, did_you_mean, nearest
 from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.models import LOCAL, META_TOOLS, Resolved, plain_name
+from thresher.knowledge.tools.models import LOCAL, META_TOOLS, Definition, Resolved, plain_name
 from thresher.knowledge.tools.queries import NameRow, ServerRow, StoredTool
 from thresher.knowledge.tools.trust import GONE, POISONED, REJECTED, WAITING
 from thresher.store import Database
@@ -66,6 +66,7 @@ class ToolCatalogue:
         shadowed: Whether the index contains tools that this caller must not find: held ones, or those of a server that
             the caller's own server of the same name hides.
         definitions: Definitions read at this version; a bounded cache.
+        described: The same as clients are shown them.
         resolved: Resolved calls at this version; a bounded cache.
     """
 
@@ -82,6 +83,7 @@ class ToolCatalogue:
     shadowed: bool
     aliases: Mapping[str, str] = field(default_factory=dict[str, str])
     definitions: OrderedDict[int, StoredTool] = field(default_factory=OrderedDict[int, StoredTool])
+    described: OrderedDict[int, Definition] = field(default_factory=OrderedDict[int, Definition])
     resolved: OrderedDict[int, Resolved] = field(default_factory=OrderedDict[int, Resolved])
 
     def remember(self, stored: Iterable[StoredTool], resolved: Resolved | None = None) -> None:
@@ -89,7 +91,7 @@ class ToolCatalogue:
         self.definitions.update((tool.id, tool) for tool in stored if tool.id in self.by_id)
         if resolved is not None:
             self.resolved[resolved.id] = resolved
-        for kept in (self.definitions, self.resolved):
+        for kept in (self.definitions, self.described, self.resolved):
             while len(kept) > _DEFINITIONS:
                 kept.popitem(last=False)
 

@@ -106,7 +106,23 @@ class Finder:
     ) -> None:
         source = _source(answer)
         if result.selection != "off":
-            row = _row(caller, answer, result, source, message_of(question.texts, self._settings))
+            row = Discovery(
+                at=now(),
+                owner=caller.user,
+                client=clean(caller.client),
+                trace_id=result.trace_id,
+                selection=result.selection,
+                source=source,
+                clauses=len(result.clauses),
+                searched=result.total_searched,
+                chosen=[choice.tool.row.id for choice in answer.chosen],
+                scores=[choice.score for choice in answer.chosen],
+                abstained=result.abstained,
+                degraded=clean(result.degraded),
+                duration_ms=result.duration_ms,
+                embedding_ms=result.embedding_ms if result.embedding_generated else 0.0,
+                message=message_of(question.texts, self._settings),
+            )
             self._log.add(caller, catalogue, row, result.tools)
         event(
             logger,
@@ -181,26 +197,6 @@ def _empty_search(question: ToolQuery, reason: str) -> SearchResult:
         embedding_ms=0.0,
         search_ms=0.0,
         embedded=False,
-    )
-
-
-def _row(caller: Caller, answer: _ToolSelection, result: FindResult, source: str, message: str | None) -> Discovery:
-    return Discovery(
-        at=now(),
-        owner=caller.user,
-        client=clean(caller.client),
-        trace_id=result.trace_id,
-        selection=result.selection,
-        source=source,
-        clauses=len(result.clauses),
-        searched=result.total_searched,
-        chosen=[choice.tool.row.id for choice in answer.chosen],
-        scores=[choice.score for choice in answer.chosen],
-        abstained=result.abstained,
-        degraded=clean(result.degraded),
-        duration_ms=result.duration_ms,
-        embedding_ms=result.embedding_ms if result.embedding_generated else 0.0,
-        message=message,
     )
 
 
