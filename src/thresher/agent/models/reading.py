@@ -194,9 +194,16 @@ class AnswerReader:
             for line in lines:
                 if line.startswith(_DATA):
                     self._event(line[len(_DATA) :].strip())
-            return self._taken()
+            if not self._texts:
+                return ""
+            joined = self._half + "".join(self._texts)
+            self._texts.clear()
+            self._half = joined[-1:] if "\ud800" <= joined[-1:] <= "\udbff" else ""
+            text = self._spoken.feed(paired(joined.removesuffix(self._half)))
         except _UNREADABLE:
             raise self._unreadable() from None
+        self._said = self._said or bool(text and not text.isspace())
+        return text
 
     def end(self) -> tuple[AnswerChunk, ...]:
         """Return the remaining chunks at the end of the stream; the last chunk is the answer's last.
@@ -243,16 +250,6 @@ class AnswerReader:
             self._usage = usage_of(usage)
         if not self._model and isinstance(model := said.get("model"), str):
             self._model = model
-
-    def _taken(self) -> str:
-        if not self._texts:
-            return ""
-        joined = self._half + "".join(self._texts)
-        self._texts.clear()
-        self._half = joined[-1:] if "\ud800" <= joined[-1:] <= "\udbff" else ""
-        text = self._spoken.feed(paired(joined.removesuffix(self._half)))
-        self._said = self._said or bool(text and not text.isspace())
-        return text
 
     def _unreadable(self) -> ModelError:
         return ModelError("The chat model's answer cannot be read.", hint=self._hint)

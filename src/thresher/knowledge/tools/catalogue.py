@@ -347,7 +347,7 @@ class CatalogueCache:
         return await asyncio.to_thread(snapshot, version, servers, rows, offered)
 
     def _key(self, caller: Caller) -> _Key:
-        return caller.tenant.id, caller.user, self.offered(caller)
+        return caller.tenant.id, caller.user, self._offered.get(caller.place, _NONE)
 
 
 NAME_LIMIT = 64
