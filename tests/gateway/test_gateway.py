@@ -102,7 +102,7 @@ async def test_find_answers_in_lines_and_in_structure(client: Client[Any]) -> No
     content = result.structured_content
     assert content is not None
     assert not result.is_error
-    assert text(result).startswith("!box_open_box(count?: int, flag?: bool) - Open a box with a key\n")
+    assert text(result).startswith("box_open_box(count?: int, flag?: bool) - Open a box with a key\n")
     assert content["tools"][0]["name"] == "box_open_box"
     assert content["tools"][0]["signature"].startswith("(count?: int")
     assert "meaning #1" in content["tools"][0]["why"]

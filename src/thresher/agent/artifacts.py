@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 from uuid import UUID, uuid4
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from thresher.agent.state import MARK, Messages, PlacedPassage
 from thresher.agent.threads import Turn
@@ -271,11 +271,6 @@ async def drop_drafts(database: Database, caller: Caller, thread: UUID) -> None:
     """Delete the drafts of a thread, whose turn the caller has."""
     values = _values(caller, thread)
     await database.once(caller.tenant, lambda driver: driver.execute(_DROP_DRAFTS, values, prepare=True))
-
-
-def answered_by(messages: list[AnyMessage]) -> str:
-    """Return the id of the message that the next answer belongs to."""
-    return str(messages[-1].id or "") if messages else ""
 
 
 def _values(caller: Caller, thread: UUID) -> dict[str, Any]:

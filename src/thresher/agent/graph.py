@@ -6,10 +6,9 @@ START -> initialise -> complete -> route -> retrieve (documents) and/or tools ->
 from __future__ import annotations
 
 import logging
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from langchain_core.messages import AIMessage, HumanMessage, ToolCall
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
@@ -87,8 +86,3 @@ def build() -> Graph:
     builder.add_conditional_edges("retrieve", onward, ["complete", END])
     builder.add_conditional_edges("tools", onward, ["complete", END])
     return builder.compile()  # pyright: ignore[reportUnknownMemberType] - as above
-
-
-def keeping(graph: Graph, saver: BaseCheckpointSaver[Any]) -> Graph:
-    """Return the graph with a saver for its states."""
-    return graph.copy({"checkpointer": saver})

@@ -17,11 +17,11 @@ from langgraph.types import StateSnapshot
 from thresher.agent.artifacts import cut_off, kept_passages
 from thresher.agent.conversations import ChatServices
 from thresher.agent.exchange import Approval, Kind, ThreadEntry
-from thresher.agent.graph import Graph, keeping
+from thresher.agent.graph import Graph
 from thresher.agent.messages import written_arguments
 from thresher.agent.state import CLASSES, PlacedPassage
 from thresher.agent.threads import ThreadSaver
-from thresher.agent.transcript import marked, text_of
+from thresher.agent.transcript import marked
 from thresher.agent.turn import GRAPH, waiting_in
 from thresher.core import Caller
 from thresher.llm import FunctionCall
@@ -53,7 +53,7 @@ async def pending(services: ChatServices, caller: Caller, thread: UUID) -> tuple
 
 async def _state(services: ChatServices, caller: Caller, thread: UUID) -> tuple[Graph, StateSnapshot]:
     await services.threads.get(caller, thread)
-    graph = keeping(GRAPH, ThreadSaver(services.database, caller, None, CLASSES))
+    graph = GRAPH.copy({"checkpointer": ThreadSaver(services.database, caller, None, CLASSES)})
     return graph, await graph.aget_state({"configurable": {"thread_id": str(thread)}})
 
 
@@ -69,7 +69,7 @@ def _entry(message: AnyMessage, passages: Sequence[PlacedPassage]) -> ThreadEntr
     return ThreadEntry(
         id=str(message.id or ""),
         kind=_KINDS[type(message)],
-        text=text_of(message),
+        text=str(message.text),
         at=dt.datetime.fromisoformat(marks["at"]) if marks.get("at") else None,
         tool=str(message.name or "") if isinstance(message, ToolMessage) else "",
         calls=tuple(FunctionCall(str(one["id"]), one["name"], written_arguments(one["args"])) for one in calls),

@@ -131,11 +131,8 @@ class LentModel:
 
     def __init__(self, model: OpenModel) -> None:
         self._model = model
-
-    @property
-    def name(self) -> str:
+        self.name = f"{model.name}@{model.address}"
         """See `Chat.name`."""
-        return f"{self._model.name}@{self._model.address}"
 
     async def complete(self, request: ChatRequest, *, seconds: float | None = None) -> Completion:
         """See `Chat.complete`."""

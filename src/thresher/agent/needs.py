@@ -6,16 +6,15 @@ Invariant: whatever cannot be found out is left out and noted; a turn never fail
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from thresher.agent.offers import DOCUMENTS, OWN_PACKS, joined
 from thresher.agent.turn_context import TurnContext
 from thresher.context import Needs
-from thresher.core import Rule, ThresherError
+from thresher.core import Caller, Rule, ThresherError
 from thresher.embedding import count_tokens
-from thresher.knowledge.databases import Connection
 
 T = TypeVar("T")
 
@@ -122,10 +121,14 @@ def _rules(context: TurnContext, rules: Sequence[Rule]) -> str:
 
 async def _around(context: TurnContext, core: Sequence[str]) -> str:
     """Return the repositories and databases, a line each."""
-    repositories, connections = await asyncio.gather(_repositories(context, core), _connections(context, core))
+    repositories, connections = await asyncio.gather(
+        _listed(context, core, REPOSITORIES, context.services.documents.list_repositories),
+        _listed(context, core, CONNECTIONS, context.services.databases.list_connections),
+    )
     parts = list[str]()
     if repositories:
-        parts.append("\n".join(["Documents that can be searched:", *_within(repositories)]))
+        lines = [_line(one.name, one.description) for one in repositories]
+        parts.append("\n".join(["Documents that can be searched:", *_within(lines)]))
     if connections:
         lines = [_line(one.name, one.description, one.dialect) for one in connections]
         parts.append("\n".join(["Databases that can be asked:", *_within(lines)]))
@@ -133,18 +136,11 @@ async def _around(context: TurnContext, core: Sequence[str]) -> str:
     return "\n\n".join(filter(None, (*parts, _meant(context, names))))
 
 
-async def _repositories(context: TurnContext, core: Sequence[str]) -> list[str]:
-    if REPOSITORIES not in core:
-        return []
-    listed = context.services.documents.list_repositories(context.caller)
-    return [_line(one.name, one.description) for one in await _or_note(context, REPOSITORIES, listed, ())]
-
-
-async def _connections(context: TurnContext, core: Sequence[str]) -> Sequence[Connection] | None:
-    """Return the databases; None if they could not be listed."""
-    if CONNECTIONS not in core:
-        return ()
-    return await _or_note(context, CONNECTIONS, context.services.databases.list_connections(context.caller), None)
+async def _listed(
+    context: TurnContext, core: Sequence[str], tool: str, listing: Callable[[Caller], Awaitable[Sequence[T]]]
+) -> Sequence[T] | None:
+    """Return what a tool that is offered lists; None if it could not be listed."""
+    return await _or_note(context, tool, listing(context.caller), None) if tool in core else ()
 
 
 def _meant(context: TurnContext, names: Sequence[str] | None) -> str:

@@ -50,6 +50,7 @@ class ModelTool:
         reads: Whether it only reads: a trusted server says so, or the caller has agreed to that claim.
         destroys: Whether it may destroy, according to a trusted server.
         claim: The claim of a server that is not trusted; None without one.
+        allowed: Whether the settings let it be offered.
     """
 
     name: str
@@ -58,6 +59,7 @@ class ModelTool:
     reads: bool = False
     destroys: bool = True
     claim: Claim | None = None
+    allowed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,13 @@ class Offers:
         function = Function(self._spoken(one.name), tool.description[:_DESCRIPTION], dict(tool.input_schema))
         reads = told.get("readOnlyHint") is True or (claim is not None and claim.agreed)
         destroys = not reads and told.get("destructiveHint") is not False
-        self._known[one.name] = ModelTool(one.name, function, ":" in tool.server, reads, destroys, claim)
+        pack, chosen = ":" in tool.server, self._settings
+        allowed = chosen.packs if pack else chosen.servers
+        if one.name in DOCUMENTS:
+            allowed = chosen.documents
+        elif one.name in DATABASES:
+            allowed = chosen.sql
+        self._known[one.name] = ModelTool(one.name, function, pack, reads, destroys, claim, allowed)
 
     async def agree(self, name: str, definition: str) -> None:
         """Remember the caller's approval of calls of a tool with this definition; see `Consents.remember`."""
@@ -144,14 +152,7 @@ class Offers:
 
     def known(self, names: Iterable[str]) -> list[ModelTool]:
         """Return those of some tools that exist and that the settings allow."""
-        return [tool for name in names if (tool := self._known.get(name)) is not None and self._allowed(tool)]
-
-    def _allowed(self, tool: ModelTool) -> bool:
-        if tool.name in DOCUMENTS:
-            return self._settings.documents
-        if tool.name in DATABASES:
-            return self._settings.sql
-        return self._settings.packs if tool.pack else self._settings.servers
+        return [tool for name in names if (tool := self._known.get(name)) is not None and tool.allowed]
 
     async def call(self, name: str, arguments: Mapping[str, Any], seconds: float) -> ToolOutcome:
         """Call a tool; whatever happens, the result is an outcome."""

@@ -48,16 +48,12 @@ def prompt_of(context: TurnContext, state: State, searches: Searches, functions:
         system.append(fill_text("{{AVAILABLE}}", {"AVAILABLE": around}))
     system += [text for text in (state.get("instruction", ""), *(str(one.text) for one in theirs)) if text]
     rest = [one for one in history if not isinstance(one, SystemMessage)]
-    tail = [part for part in (state.get("rules", ""), _passages(context, searches)) if part]
+    tail = [rules] if (rules := state.get("rules")) else []
+    if searches.passages:
+        text = "\n\n".join(f"[{one.number}] {place_of(one)}\n{one.text.strip()}" for one in searches.passages)
+        tail.append(fill_text(context.prompts["context"].text, {"CONTEXT": text}))
     last = [HumanMessage("\n\n".join(tail))] if tail else []
     return [SystemMessage("\n\n".join(system)), *rest, *last]
-
-
-def _passages(context: TurnContext, searches: Searches) -> str:
-    if not searches.passages:
-        return ""
-    text = "\n\n".join(f"[{one.number}] {place_of(one)}\n{one.text.strip()}" for one in searches.passages)
-    return fill_text(context.prompts["context"].text, {"CONTEXT": text})
 
 
 def place_of(passage: PlacedPassage) -> str:

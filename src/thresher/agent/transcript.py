@@ -29,19 +29,9 @@ def marked(message: AnyMessage) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", message.additional_kwargs.get(MARK) or {})
 
 
-def text_of(message: AnyMessage) -> str:
-    """Return a message's text."""
-    return str(message.text)
-
-
 def now() -> str:
     """Return the current time, as messages store it."""
     return dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
-
-
-def user_message(text: str) -> HumanMessage:
-    """Return a message of the person."""
-    return HumanMessage(text, id=str(uuid4()), additional_kwargs={MARK: {"at": now()}})
 
 
 def answered(call: ToolCall, text: str, *, name: str = "", failed: bool = False, **marks: Any) -> ToolMessage:
@@ -68,7 +58,7 @@ def _last_turn(messages: Sequence[AnyMessage]) -> int:
 def question(messages: Sequence[AnyMessage]) -> str:
     """Return the person's last message."""
     last = next((one for one in reversed(messages) if isinstance(one, HumanMessage)), None)
-    return text_of(last) if last is not None else ""
+    return str(last.text) if last is not None else ""
 
 
 def former_words(messages: Sequence[AnyMessage], turns: int) -> list[str]:
@@ -77,7 +67,7 @@ def former_words(messages: Sequence[AnyMessage], turns: int) -> list[str]:
     said = [
         f"{'User' if isinstance(one, HumanMessage) else 'Assistant'}: {text}"
         for one in before
-        if isinstance(one, HumanMessage | AIMessage) and (text := text_of(one).strip())
+        if isinstance(one, HumanMessage | AIMessage) and (text := one.text.strip())
     ]
     return said[-2 * turns :]
 
@@ -126,7 +116,12 @@ def shown(messages: Sequence[AnyMessage], history_tokens: int) -> Messages:
     """
     seen = list(_visible(messages))
     now = _last_turn(seen)
-    former = [_short(one) for one in seen[:now]]
+    former = [
+        one.model_copy(update={"content": READ_AGAIN})  # pages of long results are not shown again
+        if isinstance(one, ToolMessage) and one.name == READER and one.status != "error"
+        else one
+        for one in seen[:now]
+    ]
     return [*former[_beginning(former, history_tokens) :], *seen[now:]]
 
 
@@ -140,7 +135,7 @@ def _visible(messages: Sequence[AnyMessage]) -> Iterator[AnyMessage]:
             yield message
             continue
         calls = [call for call in message.tool_calls if not _internal(answers.get(call["id"] or ""))]
-        if calls or text_of(message).strip():
+        if calls or message.text.strip():
             yield message.model_copy(update={"tool_calls": calls, "invalid_tool_calls": []})
         for call in calls:
             yield answers.get(call["id"] or "") or answered(call, UNANSWERED, failed=True)
@@ -150,13 +145,6 @@ def _internal(answer: ToolMessage | None) -> bool:
     return answer is not None and bool(marked(answer).get("internal"))
 
 
-def _short(message: AnyMessage) -> AnyMessage:
-    """Return a message of an earlier turn: pages of long results are not shown again."""
-    if isinstance(message, ToolMessage) and message.name == READER and message.status != "error":
-        return message.model_copy(update={"content": READ_AGAIN})
-    return message
-
-
 def _beginning(messages: Sequence[AnyMessage], limit: int) -> int:
     """Return where a history within a limit begins: at a turn.
 
@@ -164,7 +152,12 @@ def _beginning(messages: Sequence[AnyMessage], limit: int) -> int:
     it the services' cache, stays valid for many turns.
     """
     begin, size = 0, 0
-    costs = [_cost(one) for one in messages]
+    costs = [
+        _MESSAGE_TOKENS
+        + count_tokens(str(one.text))
+        + sum(count_tokens(dumps(call["args"])) + 8 for call in (one.tool_calls if isinstance(one, AIMessage) else ()))
+        for one in messages
+    ]
     for place, cost in enumerate(costs):
         size += cost
         if size <= limit:
@@ -175,10 +168,3 @@ def _beginning(messages: Sequence[AnyMessage], limit: int) -> int:
             if begin == len(messages):
                 return begin
     return begin
-
-
-def _cost(message: AnyMessage) -> int:
-    calls = message.tool_calls if isinstance(message, AIMessage) else []
-    return (
-        _MESSAGE_TOKENS + count_tokens(text_of(message)) + sum(count_tokens(dumps(call["args"])) + 8 for call in calls)
-    )

@@ -27,16 +27,16 @@ from thresher.agent.artifacts import Artifacts, PartialAnswer, cut_off, drop_dra
 from thresher.agent.assistant.service import QUERY_CHARACTERS, Assistant
 from thresher.agent.conversations import ChatServices
 from thresher.agent.exchange import Approval, ChatCall, ClientCall, Decision, Delta, Event, TurnReport
-from thresher.agent.graph import Graph, build, client_calls, keeping
+from thresher.agent.graph import Graph, build, client_calls
 from thresher.agent.messages import LentModel, keepable, read_messages, unasked, written_arguments
 from thresher.agent.models import OpenModel, seen_of, seen_statement
 from thresher.agent.offers import Offers
-from thresher.agent.prompts import AgentPrompt, in_force_statement, versions_of
-from thresher.agent.settings import ChatSettings, layers_of, layers_statement
-from thresher.agent.state import CLASSES, Messages, Searches, State
+from thresher.agent.prompts import AgentPrompt, PromptVersion, in_force_statement
+from thresher.agent.settings import ChatSettings, Layers, layers_statement
+from thresher.agent.state import CLASSES, MARK, Messages, Searches, State
 from thresher.agent.threads import ThreadSaver, Turn
 from thresher.agent.tracing import untraced
-from thresher.agent.transcript import NOT_ANSWERED, answered, closed, closings, open_calls, text_of, user_message
+from thresher.agent.transcript import NOT_ANSWERED, answered, closed, closings, now, open_calls
 from thresher.agent.turn_context import TurnContext
 from thresher.core import Caller, Conflict, InvalidInput, Talk, acting_for, event, shortened, talking_in, traced
 from thresher.embedding import printable
@@ -139,21 +139,17 @@ async def _run(services: ChatServices, caller: Caller, call: ChatCall, tell: Cal
                 trace=trace,
                 draft=partial(PartialAnswer, services.database, caller, turn),
             )
-            _say_what_was_raised(context)
+            asked_for, holds = call.settings.get("approval"), settings.approval
+            if asked_for is not None and str(asked_for).strip() != holds:
+                note = f"approval is '{holds}' and not '{asked_for}': the owner of this installation allows no less."
+                context.account.note(note)
             saver = ThreadSaver(services.database, caller, turn, CLASSES) if turn else None
             try:
-                report = await _turn(services, keeping(GRAPH, saver) if saver else GRAPH, context, turn)
+                report = await _turn(services, GRAPH.copy({"checkpointer": saver}) if saver else GRAPH, context, turn)
             finally:
                 if saver is not None:
                     await asyncio.shield(saver.settle())
             tell(report)
-
-
-def _say_what_was_raised(context: TurnContext) -> None:
-    """Note that a request asked for less approval than the floor allows."""
-    asked, holds = context.call.settings.get("approval"), context.settings.approval
-    if asked is not None and str(asked).strip() != holds:
-        context.account.note(f"approval is '{holds}' and not '{asked}': the owner of this installation allows no less.")
 
 
 async def _assist(assistant: Assistant, caller: Caller, question: str) -> tuple[str, tuple[str, ...]]:
@@ -180,9 +176,9 @@ async def _chosen(
         seen_statement(caller),
         in_force_statement(caller),
     )
-    settings = services.settings.resolved(layers_of(layers), call.settings)
+    settings = services.settings.resolved(Layers(*layers[0]), call.settings)
     model = await services.models.open(caller, settings.model, settings=settings, rows=seen_of(models))
-    return settings, model, services.prompts.merged(versions_of(versions))
+    return settings, model, services.prompts.merged(PromptVersion(*row) for row in versions)
 
 
 async def _conversation(
@@ -268,10 +264,11 @@ async def _entry(graph: Graph, config: Any, context: TurnContext, services: Chat
     if turn.drafts:
         await drop_drafts(services.database, context.caller, turn.thread)
     words = _last_words(call)
-    if cut is None and messages and isinstance(messages[-1], HumanMessage) and text_of(messages[-1]) == words:
+    if cut is None and messages and isinstance(messages[-1], HumanMessage) and messages[-1].text == words:
         return {**given, "messages": Messages()}  # sent again after a failure: the thread has it already
     closing = closings(messages, dict.fromkeys(waiting, WENT_ON), cut)
-    return given | {"messages": [*closing, *_sent_along(context, messages), user_message(words)]}
+    said = HumanMessage(words, id=str(uuid4()), additional_kwargs={MARK: {"at": now()}})
+    return given | {"messages": [*closing, *_sent_along(context, messages), said]}
 
 
 def _instructed(context: TurnContext, former: str) -> dict[str, str]:
@@ -303,7 +300,7 @@ def _sent_along(context: TurnContext, messages: Messages) -> Messages:
                 f"'{shortened(lost[0].answers, _SHOWN)}'."
             )
         return [*read, *closings(read, {})]
-    known = {(one.type, text_of(one).strip()) for one in messages}
+    known = {(one.type, one.text.strip()) for one in messages}
     kinds = {"user": "human", "assistant": "ai", "tool": "tool"}
     left = [one for one in earlier if one.text.strip() and (kinds[one.role], one.text.strip()) not in known]
     if left:

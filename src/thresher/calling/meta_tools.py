@@ -75,11 +75,11 @@ FIND_INPUT: dict[str, Any] = {
     "properties": {
         "queries": {**_STRINGS, "description": "Short action phrases, one per step"},
         "message": {"type": "string", "description": "User's words, instead of queries"},
-        "history": {**_STRINGS, "description": "Last turns, for a very short message"},
+        "history": {**_STRINGS, "description": "Last turns"},
         "servers": {**_STRINGS, "description": "Search only these"},
         "budget": {"type": "integer", "minimum": LEAST_BUDGET, "maximum": MOST_BUDGET},
         "limit": {"type": "integer", "minimum": 1, "maximum": LIMIT_CAP},
-        "threshold": {"type": "number", "minimum": 0, "maximum": 1, "description": "Least probability of a fit"},
+        "threshold": {"type": "number", "minimum": 0, "maximum": 1, "description": "Least probability"},
         "include_core_tools": {"type": "boolean", "default": True},
     },
 }

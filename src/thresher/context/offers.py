@@ -5,7 +5,8 @@ Invariant: tools that a pack only names are shown if they exist, enabled and app
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import TypedDict
 
 from thresher.context.records import EnrichmentRequest, MessageTools, Needs, Note
@@ -32,13 +33,15 @@ class ToolOffers:
     def __init__(self, tools: ToolService) -> None:
         self._tools = tools
 
-    async def ready(self, caller: Caller) -> None:
-        """Have the caller's packs report what they offer, and whether they are of use, before any is chosen."""
-        await self._tools.ready(caller)
-
-    def prefetch(self, caller: Caller, request: EnrichmentRequest) -> Prefetch | None:
-        """Start to read what the search for tools needs, while the packs are being chosen; the caller closes it."""
-        return self._tools.prefetch(caller, **_search_arguments(request))
+    @contextmanager
+    def prefetching(self, caller: Caller, request: EnrichmentRequest) -> Generator[Prefetch | None]:
+        """Read what the search for tools needs while the encoder works, before the packs are known."""
+        prefetched = self._tools.prefetch(caller, **_search_arguments(request))
+        try:
+            yield prefetched
+        finally:
+            if prefetched is not None:
+                prefetched.close()
 
     async def within_reach(self, caller: Caller, packs: Sequence[Pack]) -> tuple[tuple[Pack, ...], tuple[Note, ...]]:
         """Return the packs that can be used, and a note on each of the others.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeAlias
@@ -59,17 +60,20 @@ class Readiness:
 
     async def unready(self, caller: Caller, packs: Iterable[Pack]) -> frozenset[str]:
         """Return the names of packs that are of no use to a caller now; conditions are evaluated concurrently."""
-        conditional = [pack for pack in packs if pack.digest in self._conditions]
-        answers = {pack.name: self._fresh(caller, pack) for pack in conditional}
-        stale = [pack for pack in conditional if answers[pack.name] is None]
+        place, oldest = caller.place, time.monotonic() - FRESH_SECONDS
+        answers: dict[str, bool] = {}
+        stale: list[Pack] = []
+        for pack in packs:
+            if pack.digest not in self._conditions:
+                continue
+            answer, at = self._answers.get((pack.digest, place), (False, -math.inf))
+            answers[pack.name] = answer
+            if at <= oldest:
+                stale.append(pack)
         if stale:  # no tasks for known answers: this runs in every request
             found = await asyncio.gather(*(self._holds(caller, pack) for pack in stale))
             answers |= {pack.name: holds for pack, holds in zip(stale, found, strict=True)}
         return frozenset(name for name, holds in answers.items() if not holds)
-
-    def _fresh(self, caller: Caller, pack: Pack) -> bool | None:
-        known = self._answers.get((pack.digest, caller.place))
-        return known[0] if known is not None and time.monotonic() - known[1] < FRESH_SECONDS else None
 
     async def _holds(self, caller: Caller, pack: Pack) -> bool:
         key = (pack.digest, caller.place)

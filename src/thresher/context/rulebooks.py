@@ -7,6 +7,7 @@ note. No text is cut.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -52,7 +53,12 @@ class Rulebooks:
         pairs = await asyncio.gather(*(self._filled(situation, pack, in_full=in_full) for pack in packs))
         texts = [text for text, _ in pairs]
         rules = [_rule(pack, *pair) for pack, pair in zip(packs, pairs, strict=True) if pair[0].text.strip()]
-        kept = _within(rules, most)
+        kept: list[Rule] = []
+        room = math.inf if most is None else most
+        for rule in rules:
+            if not kept or rule.tokens <= room:
+                kept.append(rule)
+                room -= rule.tokens
         without_value = tuple(dict.fromkeys(name for text in texts for name in text.without_value))
         unknown = {pack.name: text.unknown for pack, text in zip(packs, texts, strict=True) if text.unknown}
         notes = [
@@ -92,17 +98,6 @@ def _rule(pack: Pack, text: FilledText, short: FilledText) -> Rule:
     if not short.text.strip() or (tokens := _tokens(short.text)) >= whole.tokens:
         return whole
     return Rule(pack.name, short.text, pack.origin, tokens, whole, rules_cursor(pack.name, pack.digest))
-
-
-def _within(rules: Sequence[Rule], most: int | None) -> list[Rule]:
-    kept: list[Rule] = []
-    spent = 0
-    for rule in rules:
-        if kept and most is not None and spent + rule.tokens > most:
-            continue
-        kept.append(rule)
-        spent += rule.tokens
-    return kept
 
 
 @lru_cache(maxsize=1_024)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -72,6 +71,7 @@ class ContextService:
         self.readiness = Readiness()
         self._intents = intents
         self._rulebooks = Rulebooks(self.variables)
+        self._tools = tools
         self._offers = ToolOffers(tools)
         self._sources: tuple[PieceSource, ...] = (RuleSource(self._rulebooks), ToolSource(self._offers), *sources)
 
@@ -108,8 +108,8 @@ class ContextService:
         request = context_request(prompt, history, queries, files, named="prompt")
         started = time.perf_counter()
         with traced() as trace:
-            await self._offers.ready(caller)
-            with self._prefetching(caller, request) as prefetched:
+            await self._tools.ready(caller)
+            with self._offers.prefetching(caller, request) as prefetched:
                 decision, packs, missing = await self._decide(caller, request)
                 routed = time.perf_counter()
                 answer = Prompt(request.message, decision, notes=(*_notes(decision), *missing), trace_id=trace)
@@ -149,8 +149,8 @@ class ContextService:
         """
         request = context_request(message, history)
         with traced():
-            await self._offers.ready(caller)
-            with self._prefetching(caller, request) as prefetched:
+            await self._tools.ready(caller)
+            with self._offers.prefetching(caller, request) as prefetched:
                 matched, found = await asyncio.gather(
                     self._matched(caller, request, known, prefetched) if packs else _nothing(),
                     self._offers.of_anything(caller, request, tools, prefetched) if tools else _nothing(),
@@ -219,7 +219,7 @@ class ContextService:
         cursor = checked_cursor(cursor)
         started = time.perf_counter()
         with traced() as trace:
-            await self._offers.ready(caller)
+            await self._tools.ready(caller)
             decision, packs, missing = await self._decide(caller, request)
             routed = time.perf_counter()
             if pack_of(cursor):
@@ -295,36 +295,23 @@ class ContextService:
     ) -> tuple[Decision, tuple[Pack, ...], tuple[Note, ...]]:
         """The rules that the message needs, of those that are of use now, and a note on each that is not given.
 
-        The packs come best first; one that was just removed is skipped.
+        Not even the names of packs that are of no use now are given. The packs come best first; one that was just
+        removed is skipped.
         """
-        decision = await self._route(caller, request)
+        routed = await self._intents.route(
+            caller, request.message, history=request.history, queries=request.queries, files=request.files
+        )
+        active = (await self._intents.packs(caller)).active
+        decision = _without(routed, await self.readiness.unready(caller, active))
+        by_name = {pack.name: pack for pack in active}
         packs: list[Pack] = []
         for score in decision.matched:
-            try:
-                packs.append(await self._intents.pack(caller, score.intent))
-            except NotFound:
+            if score.intent in by_name:
+                packs.append(by_name[score.intent])
+            else:
                 event(logger, "pack gone", level=logging.WARNING, pack=score.intent)
         reached, missing = await self._offers.within_reach(caller, packs)
         return _without(decision, {pack.name for pack in packs if pack not in reached}), reached, missing
-
-    async def _route(self, caller: Caller, request: EnrichmentRequest) -> Decision:
-        """The router's decision, without the packs that are of no use now: not even their names are given."""
-        decision = await self._intents.route(
-            caller, request.message, history=request.history, queries=request.queries, files=request.files
-        )
-        packs = await self._intents.packs(caller)
-        unready = await self.readiness.unready(caller, packs.active)
-        return _without(decision, unready)
-
-    @contextmanager
-    def _prefetching(self, caller: Caller, request: EnrichmentRequest) -> Generator[Prefetch | None]:
-        """Read what the search for tools needs while the encoder works, before the packs are known."""
-        prefetched = self._offers.prefetch(caller, request)
-        try:
-            yield prefetched
-        finally:
-            if prefetched is not None:
-                prefetched.close()
 
     async def _enriched(
         self,

@@ -39,7 +39,7 @@ from thresher.core.errors import (
     UpstreamRefused,
     UpstreamTimeout,
 )
-from thresher.core.log import CallerText, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
+from thresher.core.log import CallerText, configure_logging, current_trace, event, mask, mask_text, traced
 from thresher.core.records import (
     ASSISTANT,
     FINGERPRINT,
@@ -149,7 +149,6 @@ __all__ = [
     "mask_text",
     "named",
     "nearest",
-    "new_trace",
     "one_line",
     "plain",
     "problem_of",

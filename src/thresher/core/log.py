@@ -82,11 +82,6 @@ def mask(value: Any) -> Any:
     return value
 
 
-def new_trace() -> str:
-    """A fresh trace id: 16 hexadecimal characters."""
-    return secrets.token_hex(8)
-
-
 def current_trace() -> str:
     """The trace id of the work in progress; empty outside `traced`."""
     return _trace.get()
@@ -94,12 +89,12 @@ def current_trace() -> str:
 
 @contextmanager
 def traced(trace_id: str = "") -> Generator[str]:
-    """Give everything logged inside one trace id; nested calls keep the outer one."""
+    """Give everything logged inside one trace id, by default a new one; nested calls keep the outer one."""
     outer = _trace.get()
     if outer and not trace_id:
         yield outer
         return
-    token = _trace.set(trace_id or new_trace())
+    token = _trace.set(trace_id or secrets.token_hex(8))
     try:
         yield _trace.get()
     finally:

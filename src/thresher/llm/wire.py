@@ -170,8 +170,5 @@ def usage_of(usage: object) -> Usage:
     counts = cast("dict[str, Any]", usage) if isinstance(usage, dict) else {}
     details = counts.get("prompt_tokens_details")
     cached = cast("dict[str, Any]", details).get("cached_tokens") if isinstance(details, dict) else 0
-    return Usage(_count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens")), _count(cached))
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
+    reported = counts.get("prompt_tokens"), counts.get("completion_tokens"), cached
+    return Usage(*(value if isinstance(value, int) and value > 0 else 0 for value in reported))

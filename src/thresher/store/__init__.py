@@ -7,7 +7,7 @@ Uses: core.
 
 from thresher.store.connections import connect_watched
 from thresher.store.embedded import EmbeddedServer, open_store
-from thresher.store.engine import Database, Row, Send, driver, run_retrying
+from thresher.store.engine import Database, Row, Send, driver, prepared, run_retrying
 from thresher.store.keys import KeyInfo, Keys, without_placeholder
 from thresher.store.log_queue import LogQueue, age_limit, period, period_start, purge_rows
 from thresher.store.private import make_private
@@ -35,6 +35,7 @@ __all__ = [
     "open_store",
     "period",
     "period_start",
+    "prepared",
     "purge_rows",
     "run_retrying",
     "without_placeholder",

@@ -102,6 +102,12 @@ Cursor: TypeAlias = psycopg.AsyncCursor[Row]
 Send: TypeAlias = Callable[[DriverConnection[Any]], Awaitable[Cursor]]
 """Executes a statement on the driver's connection, without fetching."""
 
+
+def prepared(statement: str, **values: object) -> Send:
+    """Return a statement with its parameters, for `Database.once` or `together`; the server keeps its plan."""
+    return lambda driver: driver.execute(statement.encode(), values, prepare=True)
+
+
 # One round trip: everything an earlier user left in the session is reset (settings, temporary tables, locks, cursors);
 # then the transaction begins and gets its tenant.
 _BEGIN = (
@@ -227,7 +233,11 @@ class Database:
             The rows of each statement.
         """
         with translated():
-            await self._wait_for_turn()
+            try:
+                async with asyncio.timeout(self._pool_timeout):
+                    await self._turns.acquire()
+            except TimeoutError:
+                raise PoolTimeout from None
             try:
                 for _ in range(self._pool_size):
                     try:
@@ -238,13 +248,6 @@ class Database:
                 return await self._once(tenant, sends)
             finally:
                 self._turns.release()
-
-    async def _wait_for_turn(self) -> None:
-        try:
-            async with asyncio.timeout(self._pool_timeout):
-                await self._turns.acquire()
-        except TimeoutError:
-            raise PoolTimeout from None
 
     async def _once(self, tenant: Tenant, sends: Sequence[Send]) -> list[list[Row]]:
         connection = await self._engine.connect()

@@ -12,7 +12,7 @@ import contextvars
 import datetime as dt
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Final, Generic, TypeVar
 
@@ -163,28 +163,29 @@ class LogQueue(Generic[Row]):
 
     async def _empty(self) -> None:
         while self._rows:
-            await self._ripen()
+            if not self._settling and (len(self._rows) < BATCH or self._failures):
+                pause = PAUSE_SECONDS * 2 ** min(self._failures, _BACKOFFS)
+                with suppress(TimeoutError):  # earlier if a batch is full, or `settle` was called
+                    async with asyncio.timeout(pause):
+                        await self._hurry.wait()
+            self._hurry.clear()
             batch = [self._rows.popleft() for _ in range(min(BATCH, len(self._rows)))]
             self._under_way = len(batch)
             await self._put(batch)
             self._next_round()
 
-    async def _ripen(self) -> None:
-        """Wait until a batch is full, its pause is over, or `settle` was called."""
-        if not self._settling and (len(self._rows) < BATCH or self._failures):
-            pause = PAUSE_SECONDS * 2 ** min(self._failures, _BACKOFFS)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._hurry.wait()
-        self._hurry.clear()
-
     async def _put(self, batch: Sequence[tuple[Tenant, Row]]) -> None:
-        rest = list(_by_tenant(batch))
+        tenants: dict[Tenant, list[Row]] = {}
+        for tenant, row in batch:
+            tenants.setdefault(tenant, []).append(row)
+        rest = list(tenants.items())
         try:
             while rest:
                 async with asyncio.timeout(self._patience):
                     await self._write(*rest[0])
-                self._written(len(rest.pop(0)[1]))
+                written = len(rest.pop(0)[1])
+                self._under_way -= written
+                self._done += written
         except (ThresherError, TimeoutError) as error:
             self._delayed([(tenant, row) for tenant, rows in rest for row in rows], error)
         else:
@@ -202,10 +203,6 @@ class LogQueue(Generic[Row]):
             self._under_way = 0
             self._rows.extendleft(reversed(batch))
             self._bound()
-
-    def _written(self, count: int) -> None:
-        self._under_way -= count
-        self._done += count
 
     def _bound(self) -> None:
         while len(self._rows) > self._most:
@@ -243,10 +240,3 @@ class LogQueue(Generic[Row]):
         if self._rows:
             self._work()
         self._next_round()
-
-
-def _by_tenant(batch: Iterable[tuple[Tenant, Row]]) -> Iterable[tuple[Tenant, list[Row]]]:
-    tenants: dict[Tenant, list[Row]] = {}
-    for tenant, row in batch:
-        tenants.setdefault(tenant, []).append(row)
-    return tenants.items()

@@ -20,10 +20,9 @@ from thresher.knowledge.documents.indexing.preparation import (
     lines_in,
     prepare,
 )
-from thresher.knowledge.documents.models import Block, SourceFile, chunk_id, key_of
+from thresher.knowledge.documents.models import Block, SourceFile, chunk_id, cut_to_budget, key_of
 from thresher.knowledge.documents.queries import RefusedFile, StoredVersion
 from thresher.knowledge.documents.sections import CharacterRange, section_of, sections_of
-from thresher.knowledge.documents.summary import cut_to_budget
 
 
 def stored(number: int, path: str, blob: str, *, current: bool = True, form: int = FORMAT) -> StoredVersion:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from thresher.core import Caller
-from thresher.store import Database, Send
+from thresher.store import Database, Send, prepared
 
 _COLUMNS: Final = "id, owner, name, url, model, key, enabled, created_at"
 _MINE: Final = "tenant_id = %(tenant)s and owner is not distinct from %(user)s::text and name = %(name)s"
@@ -68,7 +68,7 @@ async def seen(database: Database, caller: Caller) -> dict[str, ModelRow]:
 
 def seen_statement(caller: Caller) -> Send:
     """Return the statement that reads them."""
-    return _statement(caller, _SEEN, {})
+    return prepared(_SEEN, tenant=caller.tenant.id, user=caller.user)
 
 
 def seen_of(rows: Sequence[tuple[Any, ...]]) -> dict[str, ModelRow]:
@@ -94,22 +94,12 @@ async def enable(database: Database, caller: Caller, name: str, *, enabled: bool
 
 async def remove(database: Database, caller: Caller, name: str) -> None:
     """Delete the caller's own model of a name."""
-    await _sent(database, caller, _REMOVE, {"name": name})
+    await database.once(caller.tenant, prepared(_REMOVE, tenant=caller.tenant.id, user=caller.user, name=name))
 
 
 async def _rows(database: Database, caller: Caller, statement: str, **values: object) -> list[ModelRow]:
-    return [_row(row) for row in await _sent(database, caller, statement, values)]
-
-
-async def _sent(
-    database: Database, caller: Caller, statement: str, values: dict[str, object]
-) -> Sequence[tuple[Any, ...]]:
-    return await database.once(caller.tenant, _statement(caller, statement, values))
-
-
-def _statement(caller: Caller, statement: str, values: dict[str, object]) -> Send:
-    given = {"tenant": caller.tenant.id, "user": caller.user, **values}
-    return lambda driver: driver.execute(statement.encode(), given, prepare=True)
+    send = prepared(statement, tenant=caller.tenant.id, user=caller.user, **values)
+    return [_row(row) for row in await database.once(caller.tenant, send)]
 
 
 def _row(row: tuple[Any, ...]) -> ModelRow:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from thresher.agent.models.failures import RequestLost
@@ -33,50 +33,38 @@ _CLOSING: Final = ("</think>", "</thinking>")
 _LONGEST: Final = max(map(len, _CLOSING))
 
 
+@dataclass(slots=True)
 class SpokenText:
     """The part of a stream that is not reasoning."""
 
-    def __init__(self) -> None:
-        self._held = ""
-        self._thinking = False
-        self._begun = False
+    _held: str = ""
+    _thinking: bool = False
+    _begun: bool = False
 
     def feed(self, text: str) -> str:
         """Add a piece; returns the text, of it and of what was held back, that belongs to the answer."""
         if self._begun:
             return text
         self._held += text
-        if not self._thinking and not self._opened():
-            return ""
-        return self._closed() if self._thinking else self._begin(self._held)
+        if not self._thinking:
+            self._held = self._held.lstrip()
+            if any(mark.startswith(self._held) for mark in _OPENING if mark != self._held):
+                return ""  # nothing yet, or the beginning of a mark
+            self._thinking = self._held.startswith(_OPENING)
+        if self._thinking:
+            ends = [(place, mark) for mark in _CLOSING if (place := self._held.find(mark)) >= 0]
+            if not ends:
+                self._held = self._held[-_LONGEST:]
+                return ""
+            place, mark = min(ends)
+            self._thinking, self._held = False, self._held[place + len(mark) :].lstrip()
+        said, self._held = self._held, ""
+        self._begun = bool(said)
+        return said
 
     def rest(self) -> str:
         """Return the held-back text that turns out to belong to the answer at its end."""
         return "" if self._thinking else self._held
-
-    def _opened(self) -> bool:
-        """Return whether it is known how the answer begins."""
-        self._held = self._held.lstrip()
-        if any(mark.startswith(self._held) for mark in _OPENING if mark != self._held):
-            return False  # nothing yet, or the beginning of a mark
-        self._thinking = self._held.startswith(_OPENING)
-        return True
-
-    def _closed(self) -> str:
-        ends = [(place, mark) for mark in _CLOSING if (place := self._held.find(mark)) >= 0]
-        if not ends:
-            self._held = self._held[-_LONGEST:]
-            return ""
-        place, mark = min(ends)
-        self._thinking = False
-        return self._begin(self._held[place + len(mark) :])
-
-    def _begin(self, text: str) -> str:
-        self._held = text.lstrip()
-        if not self._held:
-            return ""
-        said, self._held, self._begun = self._held, "", True
-        return said
 
 
 MOST_CALLS: Final = 128
@@ -96,11 +84,11 @@ class _Begun:
     arguments: str
 
 
+@dataclass(slots=True)
 class CallPieces:
     """The calls of one answer."""
 
-    def __init__(self) -> None:
-        self._begun: list[_Begun] = []
+    _begun: list[_Begun] = field(default_factory=list[_Begun])
 
     def feed(self, pieces: Sequence[Mapping[str, Any]]) -> None:
         """Add the pieces of a delta.
@@ -206,9 +194,16 @@ class AnswerReader:
             for line in lines:
                 if line.startswith(_DATA):
                     self._event(line[len(_DATA) :].strip())
-            return self._taken()
+            if not self._texts:
+                return ""
+            joined = self._half + "".join(self._texts)
+            self._texts.clear()
+            self._half = joined[-1:] if "\ud800" <= joined[-1:] <= "\udbff" else ""
+            text = self._spoken.feed(paired(joined.removesuffix(self._half)))
         except _UNREADABLE:
             raise self._unreadable() from None
+        self._said = self._said or bool(text and not text.isspace())
+        return text
 
     def end(self) -> tuple[AnswerChunk, ...]:
         """Return the remaining chunks at the end of the stream; the last chunk is the answer's last.
@@ -240,33 +235,21 @@ class AnswerReader:
             return
         said = cast("dict[str, Any]", json.loads(data.decode()))
         if choices := said.get("choices"):
-            self._choice(choices[0])
+            choice: dict[str, Any] = choices[0]
+            delta: dict[str, Any] = choice.get("delta") or {}
+            self.begun = self.begun or any(delta.get(name) for name in _WORDS)
+            if content := delta.get("content"):
+                self._texts.append(text_of(content))
+            if calls := delta.get("tool_calls"):
+                self._calls.feed(calls)
+            if reason := choice.get("finish_reason"):
+                self._finish = finish_of(reason)
         elif said.get("error"):
             raise ModelError(f"The chat model's service failed{code_of(data)}.", hint=self._hint)
         if usage := said.get("usage"):
             self._usage = usage_of(usage)
         if not self._model and isinstance(model := said.get("model"), str):
             self._model = model
-
-    def _choice(self, choice: dict[str, Any]) -> None:
-        delta: dict[str, Any] = choice.get("delta") or {}
-        self.begun = self.begun or any(delta.get(name) for name in _WORDS)
-        if content := delta.get("content"):
-            self._texts.append(text_of(content))
-        if calls := delta.get("tool_calls"):
-            self._calls.feed(calls)
-        if reason := choice.get("finish_reason"):
-            self._finish = finish_of(reason)
-
-    def _taken(self) -> str:
-        if not self._texts:
-            return ""
-        joined = self._half + "".join(self._texts)
-        self._texts.clear()
-        self._half = joined[-1:] if "\ud800" <= joined[-1:] <= "\udbff" else ""
-        text = self._spoken.feed(paired(joined.removesuffix(self._half)))
-        self._said = self._said or bool(text and not text.isspace())
-        return text
 
     def _unreadable(self) -> ModelError:
         return ModelError("The chat model's answer cannot be read.", hint=self._hint)

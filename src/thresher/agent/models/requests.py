@@ -116,7 +116,8 @@ class Clock:
         try:
             yield
         finally:
-            self._stop()
+            if self._timer is not None:
+                self._timer.cancel()
 
     def out(self) -> ModelTimeout:
         """Return the error for a timeout."""
@@ -130,12 +131,9 @@ class Clock:
         )
 
     def _set(self) -> None:
-        self._stop()
-        self._timer = self._loop.call_at(self.due, self._expire)
-
-    def _stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        self._timer = self._loop.call_at(self.due, self._expire)
 
     def _expire(self) -> None:
         self.expired = True
@@ -251,9 +249,14 @@ class Service:
 
     async def _adapting(self, question: ModelRequest, clock: Clock) -> tuple[AnswerChunk, AsyncGenerator[AnswerChunk]]:
         """Try once, and again at once in another dialect if the service refuses this one; a working one is kept."""
+        client = self._client = self._client or self._connect()
+        asked = question.messages, question.functions, question.choice, question.temperature, question.max_tokens
         dialect = self._dialect
         while True:
-            pieces = self._pieces(question, dialect, clock)
+            payload = client.payload(*asked, dialect, question.more)
+            if self._watch is not None:
+                self._watch(payload)
+            pieces = self._pieces(client, payload, clock)
             try:
                 first = await anext(pieces)
             except RequestRefused as refused:
@@ -266,41 +269,31 @@ class Service:
             self._dialect = dialect
             return first, pieces
 
-    async def _pieces(self, question: ModelRequest, dialect: Dialect, clock: Clock) -> AsyncGenerator[AnswerChunk]:
+    async def _pieces(self, client: ModelClient, payload: dict[str, Any], clock: Clock) -> AsyncGenerator[AnswerChunk]:
         """Yield the chunks of the answer to one request."""
-        client = self._client = self._client or self._connect()
-        asked = question.messages, question.functions, question.choice, question.temperature, question.max_tokens
-        payload = client.payload(*asked, dialect, question.more)
-        if self._watch is not None:
-            self._watch(payload)
         try:
-            async with aclosing(self._read(client, payload, clock)) as pieces:
-                async for chunk in pieces:
+            async with AsyncExitStack() as stack:
+                answer = await _in_time(clock, stack.enter_async_context(client.post(payload)))
+                if answer.is_whole:
+                    for chunk in whole(await _in_time(clock, answer.read()), self._about.hint):
+                        yield chunk
+                    return
+                stack.enter_context(clock.watching(answer.abort))
+                reading = AnswerReader(self._about.hint)
+                while not reading.done and (data := await answer.part()):
+                    text = reading.feed(data)
+                    if reading.begun:
+                        clock.begun()
+                    if text:
+                        yield AnswerChunk(text)
+                if reading.done:
+                    await answer.finish(_FAREWELL)
+                for chunk in reading.end():
                     yield chunk
         except RequestLost:
             if clock.expired:
                 raise clock.out() from None
             raise
-
-    async def _read(self, client: ModelClient, payload: dict[str, Any], clock: Clock) -> AsyncGenerator[AnswerChunk]:
-        async with AsyncExitStack() as stack:
-            answer = await _in_time(clock, stack.enter_async_context(client.post(payload)))
-            if answer.is_whole:
-                for chunk in whole(await _in_time(clock, answer.read()), self._about.hint):
-                    yield chunk
-                return
-            stack.enter_context(clock.watching(answer.abort))
-            reading = AnswerReader(self._about.hint)
-            while not reading.done and (data := await answer.part()):
-                text = reading.feed(data)
-                if reading.begun:
-                    clock.begun()
-                if text:
-                    yield AnswerChunk(text)
-            if reading.done:
-                await answer.finish(_FAREWELL)
-            for chunk in reading.end():
-                yield chunk
 
     def _refusal(self, refused: RequestRefused) -> ModelError:
         about = self._about

@@ -223,8 +223,8 @@ class Models:
             NotFound: There is none of this name.
         """
         rows = await queries.seen(self._database, caller)
-        if not self._known(name, rows):
-            raise _unknown(name, self._visible(rows))
+        if name not in (known := self._visible(rows)):
+            raise _unknown(name, known)
         model = await self._opened(caller, name, rows, ChatSettings.model_validate({}), anyway=True)
         started = time.perf_counter()
         try:
@@ -255,8 +255,8 @@ class Models:
         rows = await queries.seen(self._database, caller) if rows is None else rows
         if not (wanted := name or settings.model or self._first(rows)):
             return None
-        if not self._known(wanted, rows):
-            raise _unknown(wanted, self._visible(rows))
+        if wanted not in (known := self._visible(rows)):
+            raise _unknown(wanted, known)
         if wanted != DEFAULT and not rows[wanted].enabled:
             raise Conflict(f"The model '{wanted}' is disabled.", hint=f"Enable it: thresher models enable {wanted}.")
         return await self._opened(caller, wanted, rows, settings)
@@ -277,15 +277,12 @@ class Models:
 
     def _own(self, caller: Caller, name: str, rows: Mapping[str, ModelRow]) -> None:
         """Refuse to change a model that is not the caller's own."""
-        if not self._known(name, rows):
-            raise _unknown(name, self._visible(rows))
+        if name not in (known := self._visible(rows)):
+            raise _unknown(name, known)
         if name == DEFAULT:
             raise InvalidInput(f"The model '{DEFAULT}' comes from THRESHER_LLM_URL.", hint="Change it there.")
         if rows[name].owner != caller.user:
             raise NotAllowed(f"The model '{name}' is the tenant's.", hint="Ask who set it up to change it.")
-
-    def _known(self, name: str, rows: Mapping[str, ModelRow]) -> bool:
-        return name in self._visible(rows)
 
     def _visible(self, rows: Mapping[str, ModelRow]) -> tuple[str, ...]:
         return (*([DEFAULT] if self._settings.llm_url else []), *rows)
@@ -306,38 +303,41 @@ class Models:
     async def _opened(
         self, caller: Caller, name: str, rows: Mapping[str, ModelRow], settings: ChatSettings, *, anyway: bool = False
     ) -> OpenModel:
-        row = rows.get(name)
+        """Return a model over the connections to its service, which stay while its registration does."""
+        row, given = rows.get(name), self._settings
         if row is None:
-            given = self._settings
-            key = given.llm_key.get_secret_value() if given.llm_key else None
-            what = (given.llm_url or "", given.llm_model or "", key.encode() if key else None)
-            owner, hint, renew = None, _DEFAULT_HINT, "in THRESHER_LLM_KEY"
+            key = given.llm_key.get_secret_value().encode() if given.llm_key else None
+            owner, what = None, (given.llm_url or "", given.llm_model or "", key)
         else:
-            key = None if row.key is None else self._secrets.open(row.key)
-            what = (row.url, row.model, row.key)
-            owner, hint, renew = row.owner, _HINT.format(name), _RENEW.format(name)
-        about = ServiceDescription(name, hint, host_and_port(what[0]), key is not None, renew)
-        service = await self._service((caller.tenant.id, owner, name), what, key, about)
-        shown = httpx.URL(what[0]).netloc.decode("ascii", "replace")
-        return OpenModel(name, shown, service, settings, anyway=anyway)
-
-    async def _service(self, place: _Place, what: _What, key: str | None, about: ServiceDescription) -> Service:
-        """Return the connections to a model, which stay while its registration does."""
+            owner, what = row.owner, (row.url, row.model, row.key)
+        place = (caller.tenant.id, owner, name)
         async with self._opening:
-            kept = self._services.pop(place, None)
-            if kept is not None and kept[0] == what:
-                self._services[place] = kept
-                return kept[1]
-            if kept is not None:
-                await kept[1].retire()
-            module = await asyncio.to_thread(import_module, "thresher.agent.models.client")
-            connect = partial(module.ModelClient, what[0], what[1], key, about.hint)
-            service = Service(connect, Breaker(_PAUSES), about, watch=self._watch)
-            await service.connect()
+            known, service = self._services.pop(place, (None, None))
+            if service is not None and known != what:
+                await service.retire()
+                service = None
+            service = service or await self._connected(name, what, sealed=row is not None)
             self._services[place] = (what, service)
             if len(self._services) > _MOST_KEPT:
                 await self._services.pop(next(iter(self._services)))[1].retire()
-            return service
+        shown = httpx.URL(what[0]).netloc.decode("ascii", "replace")
+        return OpenModel(name, shown, service, settings, anyway=anyway)
+
+    async def _connected(self, name: str, what: _What, *, sealed: bool) -> Service:
+        """Return new connections to a model; `sealed`: it was registered, and its key is stored sealed."""
+        url, model, held = what
+        if sealed:
+            key = None if held is None else self._secrets.open(held)
+            hint, renew = _HINT.format(name), _RENEW.format(name)
+        else:
+            key = None if held is None else held.decode()
+            hint, renew = _DEFAULT_HINT, "in THRESHER_LLM_KEY"
+        about = ServiceDescription(name, hint, host_and_port(url), key is not None, renew)
+        module = await asyncio.to_thread(import_module, "thresher.agent.models.client")
+        connect = partial(module.ModelClient, url, model, key, hint)
+        service = Service(connect, Breaker(_PAUSES), about, watch=self._watch)
+        await service.connect()
+        return service
 
 
 def _problem(error: ThresherError, name: str) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Iterable
-from typing import Any, Final, TypeVar, cast
+from collections.abc import AsyncIterator, Iterable
+from typing import Any, Final, cast
 from urllib.request import getproxies, proxy_bypass
 
 import httpcore2
@@ -18,8 +18,6 @@ from httpcore2 import SOCKET_OPTION
 
 from thresher.core import ModelError
 from thresher.llm import LARGEST_ANSWER
-
-T = TypeVar("T")
 
 
 class UnknownHost(httpcore2.ConnectError):
@@ -42,9 +40,9 @@ class Sockets(httpcore2.AsyncNetworkBackend):
         socket_options: Iterable[SOCKET_OPTION] | None = None,  # noqa: ARG002 - as above
     ) -> httpcore2.AsyncNetworkStream:
         """See the library's method."""
-        opened = asyncio.open_connection(host, port, happy_eyeballs_delay=0.25)
         try:
-            return _Socket(*await _in_time(opened, timeout))
+            async with asyncio.timeout(timeout):
+                return _Socket(*await asyncio.open_connection(host, port, happy_eyeballs_delay=0.25))
         except TimeoutError as error:
             raise httpcore2.ConnectTimeout from error
         except socket.gaierror as error:
@@ -64,7 +62,8 @@ class _Socket(httpcore2.AsyncNetworkStream):
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         try:
-            return await _in_time(self._reader.read(max_bytes), timeout)
+            async with asyncio.timeout(timeout):
+                return await self._reader.read(max_bytes)
         except TimeoutError as error:
             raise httpcore2.ReadTimeout from error
         except OSError as error:
@@ -75,7 +74,8 @@ class _Socket(httpcore2.AsyncNetworkStream):
             return
         try:
             self._writer.write(buffer)
-            await _in_time(self._writer.drain(), timeout)
+            async with asyncio.timeout(timeout):
+                await self._writer.drain()
         except TimeoutError as error:
             raise httpcore2.WriteTimeout from error
         except OSError as error:
@@ -91,7 +91,8 @@ class _Socket(httpcore2.AsyncNetworkStream):
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.AsyncNetworkStream:
         try:
-            await _in_time(self._writer.start_tls(ssl_context, server_hostname=server_hostname), timeout)
+            async with asyncio.timeout(timeout):
+                await self._writer.start_tls(ssl_context, server_hostname=server_hostname)
         except TimeoutError as error:
             await self.aclose()
             raise httpcore2.ConnectTimeout from error
@@ -104,13 +105,6 @@ class _Socket(httpcore2.AsyncNetworkStream):
         if info == "is_readable":  # on an idle connection this means that the other side has closed it
             return self._reader.at_eof() or self._reader.exception() is not None
         return self._writer.get_extra_info({"server_addr": "peername", "client_addr": "sockname"}.get(info, info))
-
-
-async def _in_time(work: Awaitable[T], timeout: float | None) -> T:
-    if timeout is None:
-        return await work
-    async with asyncio.timeout(timeout):
-        return await work
 
 
 _LARGEST_STREAM: Final = 8 * LARGEST_ANSWER
@@ -150,16 +144,18 @@ class ServiceTransport(httpx2.AsyncBaseTransport):
                 extensions=request.extensions,
             )
         )
-        if (coding := _header(answer, b"content-encoding").strip().lower()) not in (b"", b"identity"):
+        known = httpx2.Headers(answer.headers)
+        if (coding := known.get("content-encoding", "").strip().lower()) not in ("", "identity"):
             await answer.aclose()
             raise ModelError(
-                f"The chat model's answer is packed ({coding[:20].decode('ascii', 'replace')}); it must not be.",
+                f"The chat model's answer is packed ({coding[:20]}); it must not be.",
                 hint=self._hint,
             )
+        most = _LARGEST_STREAM if known.get("content-type", "").startswith("text/event-stream") else LARGEST_ANSWER
         return httpx2.Response(
             answer.status,
-            headers=answer.headers,
-            stream=_Counted(cast("httpx2.AsyncByteStream", answer.stream), _most(answer), self._hint),
+            headers=known,
+            stream=_Counted(cast("httpx2.AsyncByteStream", answer.stream), most, self._hint),
             extensions=cast("dict[str, Any]", answer.extensions),  # pyright: ignore[reportUnknownMemberType] - untyped there
         )
 
@@ -184,14 +180,6 @@ class _Counted(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
-
-
-def _most(answer: httpcore2.Response) -> int:
-    return _LARGEST_STREAM if _header(answer, b"content-type").startswith(b"text/event-stream") else LARGEST_ANSWER
-
-
-def _header(answer: httpcore2.Response, name: bytes) -> bytes:
-    return next((value for known, value in answer.headers if known.lower() == name), b"")
 
 
 def _pool(address: httpx2.URL) -> httpcore2.AsyncConnectionPool:

@@ -12,7 +12,6 @@ from uuid import uuid4
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.runtime import Runtime
 
-from thresher.agent.artifacts import answered_by
 from thresher.agent.exchange import Delta, Finish, Step
 from thresher.agent.messages import ids_of, tool_calls
 from thresher.agent.prompt import functions_of, prompt_of
@@ -43,7 +42,8 @@ async def complete(state: State, runtime: Runtime[TurnContext]) -> Update:
     context.account.saved += state.get("passed", 0)
     event(logger, "passages placed", passages=len(searches.passages), tokens=searches.tokens)
     said = await _answered(state, context, searches, functions)
-    made = AIMessage(said.text, tool_calls=tool_calls(said.calls, ids_of(state["messages"])), id=str(uuid4()))
+    calls = tool_calls(said.calls, ids_of(state["messages"])) if said.calls else []
+    made = AIMessage(said.text, tool_calls=calls, id=str(uuid4()))
     if at_limit and (made.tool_calls or not said.text):
         return _stopped(state, context, made, searches)
     if made.tool_calls:  # the turn continues, here or at the client
@@ -64,7 +64,7 @@ async def _answered(
     before = len(context.account.text)
     try:
         prompt = prompt_of(context, state, searches, functions)
-        return await _streamed(context, prompt, functions, answered_by(state["messages"]))
+        return await _streamed(context, prompt, functions, str(state["messages"][-1].id or ""))
     except ThresherError as error:
         if _failed_at_once(context, error):
             raise

@@ -3,8 +3,8 @@
 Invariant: whatever a tenant writes, each prompt has its variables, and text of others stands between borders.
 """
 
-from thresher.agent.prompts.queries import in_force_statement, versions_of
+from thresher.agent.prompts.queries import PromptVersion, in_force_statement
 from thresher.agent.prompts.records import SHIPPED, AgentPrompt, fill_text
 from thresher.agent.prompts.service import Prompts
 
-__all__ = ["SHIPPED", "AgentPrompt", "Prompts", "fill_text", "in_force_statement", "versions_of"]
+__all__ = ["SHIPPED", "AgentPrompt", "PromptVersion", "Prompts", "fill_text", "in_force_statement"]

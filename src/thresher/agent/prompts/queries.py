@@ -6,12 +6,11 @@ Invariant: one statement each. If two write the same version at once, one writes
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from thresher.core import Caller
-from thresher.store import Database, Row, Send
+from thresher.store import Database, Send, prepared
 
 _COLUMNS: Final = "name, version, text, author, created_at"
 _IN_FORCE: Final = f"""
@@ -42,17 +41,12 @@ class PromptVersion:
 
 async def in_force(database: Database, caller: Caller) -> list[PromptVersion]:
     """Return the newest version of each prompt that the caller's tenant has ever changed."""
-    return versions_of(await database.once(caller.tenant, in_force_statement(caller)))
+    return [PromptVersion(*row) for row in await database.once(caller.tenant, in_force_statement(caller))]
 
 
 def in_force_statement(caller: Caller) -> Send:
-    """Return the statement that reads the versions in force."""
-    return _statement(caller, _IN_FORCE)
-
-
-def versions_of(rows: Sequence[Row]) -> list[PromptVersion]:
-    """Return the versions in a statement's rows."""
-    return [PromptVersion(*row) for row in rows]
+    """Return the statement that reads the versions in force: the fields of `PromptVersion`, a row each."""
+    return prepared(_IN_FORCE, tenant=caller.tenant.id)
 
 
 async def newest(database: Database, caller: Caller, name: str, limit: int) -> list[PromptVersion]:
@@ -76,9 +70,5 @@ async def add_version(
 
 
 async def _versions(database: Database, caller: Caller, statement: str, **values: object) -> list[PromptVersion]:
-    return versions_of(await database.once(caller.tenant, _statement(caller, statement, **values)))
-
-
-def _statement(caller: Caller, statement: str, **values: object) -> Send:
-    given: dict[str, Any] = {"tenant": caller.tenant.id, **values}
-    return lambda driver: driver.execute(statement.encode(), given, prepare=True)
+    rows = await database.once(caller.tenant, prepared(statement, tenant=caller.tenant.id, **values))
+    return [PromptVersion(*row) for row in rows]

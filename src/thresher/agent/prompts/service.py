@@ -48,8 +48,8 @@ class Prompts:
 
     def merged(self, versions: Iterable[PromptVersion]) -> Mapping[str, AgentPrompt]:
         """Return every prompt by name: these versions, else the shipped ones."""
-        changed = {one.name: one for one in versions}
-        return {name: _prompt(shipped, changed.get(name)) for name, shipped in SHIPPED.items()}
+        changed = {one.name: _prompt(SHIPPED[one.name], one) for one in versions if one.name in SHIPPED}
+        return {**SHIPPED, **changed}
 
     async def list(self, caller: Caller) -> tuple[AgentPrompt, ...]:
         """Return every prompt in force."""

@@ -3,8 +3,8 @@
 Invariant: settings are checked when they are written, and values that are read are within bounds whatever a row holds.
 """
 
-from thresher.agent.settings.queries import layers_of, layers_statement
+from thresher.agent.settings.queries import Layers, layers_statement
 from thresher.agent.settings.records import ChatSettings, SettingSource, SettingsView
 from thresher.agent.settings.service import AgentSettings
 
-__all__ = ["AgentSettings", "ChatSettings", "SettingSource", "SettingsView", "layers_of", "layers_statement"]
+__all__ = ["AgentSettings", "ChatSettings", "Layers", "SettingSource", "SettingsView", "layers_statement"]

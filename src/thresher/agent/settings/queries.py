@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from thresher.core import Caller, dumps
-from thresher.store import Database, Row, Send
+from thresher.store import Database, Send, prepared
 
 _OWNED: Final = "tenant_id = %(tenant)s and owner is not distinct from %(user)s::text"
 _CHANGED: Final = "(settings || %(given)s::jsonb) - %(dropped)s::text[]"
@@ -54,17 +54,12 @@ class Layers(NamedTuple):
 
 async def layers(database: Database, caller: Caller, thread: UUID | None) -> Layers:
     """Read the chosen settings, in one statement."""
-    return layers_of(await database.once(caller.tenant, layers_statement(caller, thread)))
+    return Layers(*(await database.once(caller.tenant, layers_statement(caller, thread)))[0])
 
 
 def layers_statement(caller: Caller, thread: UUID | None) -> Send:
-    """Return the statement that reads them."""
-    return _statement(caller, _LAYERS, thread=thread)
-
-
-def layers_of(rows: Sequence[Row]) -> Layers:
-    """Return the settings in that statement's rows."""
-    return Layers(*rows[0])
+    """Return the statement that reads them: the fields of `Layers`, in one row."""
+    return prepared(_LAYERS, tenant=caller.tenant.id, user=caller.user, thread=thread)
 
 
 async def set_floor(database: Database, caller: Caller, floor: str) -> None:
@@ -82,9 +77,5 @@ async def change(
 
 
 async def _sent(database: Database, caller: Caller, statement: str, **values: object) -> Sequence[tuple[Any, ...]]:
-    return await database.once(caller.tenant, _statement(caller, statement, **values))
-
-
-def _statement(caller: Caller, statement: str, **values: object) -> Send:
-    given = {"tenant": caller.tenant.id, "user": caller.user, **values}
-    return lambda driver: driver.execute(statement.encode(), given, prepare=True)
+    send = prepared(statement, tenant=caller.tenant.id, user=caller.user, **values)
+    return await database.once(caller.tenant, send)

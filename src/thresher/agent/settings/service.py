@@ -83,7 +83,9 @@ class AgentSettings:
         """The same as `of`, from layers that were read already."""
         now = {name: value for name, value in checked(extra or {}).items() if value is not None}
         settings = _NOTHING_CHOSEN.model_copy(update=sound(found.owner) | sound(found.thread) | now)
-        return _raised(settings, self._strictest(found.floor))
+        floor = self._strictest(found.floor)
+        enough = STRICTNESS[settings.approval] >= STRICTNESS[floor]
+        return settings if enough else settings.model_copy(update={"approval": floor})
 
     async def get(self, caller: Caller, thread: UUID | str | None = None) -> SettingsView:
         """Return the settings of all the caller's threads, or of one, and where each value comes from.
@@ -164,9 +166,8 @@ class AgentSettings:
             name: "thread" if name in own else "owner" if name in owner else "default"
             for name in ChatSettings.model_fields
         }
-        chosen = _NOTHING_CHOSEN.model_copy(update=owner | own)
-        settings = _raised(chosen, self._strictest(found.floor))
-        if settings is not chosen:
+        settings = self.resolved(found)
+        if settings.approval != (owner | own).get("approval", _NOTHING_CHOSEN.approval):
             sources["approval"] = "floor"
         return SettingsView(settings, sources)
 
@@ -175,9 +176,3 @@ def _unknown(setting: str, name: str, known: Sequence[str], otherwise: str) -> I
     """Return the error for an unknown name; the hint lists the known ones, or how to create one."""
     hint = did_you_mean(nearest(name, known)) or (f"There are: {', '.join(known)}." if known else otherwise)
     return InvalidInput(f"'{name}' is not a value of the setting {setting}: there is none of this name.", hint=hint)
-
-
-def _raised(settings: ChatSettings, floor: Approval) -> ChatSettings:
-    """Return the settings with an `approval` at least as strict as the floor."""
-    enough = STRICTNESS[settings.approval] >= STRICTNESS[floor]
-    return settings if enough else settings.model_copy(update={"approval": floor})

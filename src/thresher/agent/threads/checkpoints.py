@@ -17,7 +17,7 @@ import psycopg
 
 from thresher.agent.threads.records import unknown
 from thresher.core import Caller
-from thresher.store import Database, Send
+from thresher.store import Database, Send, prepared
 
 _OWN: Final = "t.owner is not distinct from %(owner)s::text"
 _IN_TURN: Final = "(%(turn)s::uuid is null or t.turn = %(turn)s::uuid)"
@@ -196,7 +196,7 @@ async def put_checkpoint(
     """
     values = place.values() | {"parent": parent, "state": state, "metadata": metadata}
     values |= {"last": None if place.ns else place.id, "versions": [blob.version for blob in blobs]}
-    return await _written(database, place, *map(_write, writes), _statement(_PUT, values | _columns(blobs)))
+    return await _written(database, place, *map(_write, writes), prepared(_PUT, **values, **_columns(blobs)))
 
 
 async def put_written(database: Database, *writes: TaskWrites) -> bool:
@@ -209,7 +209,7 @@ async def put_written(database: Database, *writes: TaskWrites) -> bool:
 def _write(writes: TaskWrites) -> Send:
     values = writes.place.values() | {"task": writes.task, "path": writes.path}
     values |= {"places": [entry.place for entry in writes.entries]}
-    return _statement(_WRITE, values | _columns(writes.entries))
+    return prepared(_WRITE, **values, **_columns(writes.entries))
 
 
 def _columns(entries: Sequence[Blob] | Sequence[WrittenValue]) -> dict[str, Any]:
@@ -252,10 +252,6 @@ async def find_chain(
     )
 
 
-def _statement(statement: str, values: dict[str, Any]) -> Send:
-    return lambda driver: driver.execute(statement.encode(), values, prepare=True)
-
-
 async def _written(database: Database, place: CheckpointLocation, *statements: Send) -> bool:
     """Run statements in order, in one round trip; returns whether each has written."""
     try:
@@ -267,12 +263,9 @@ async def _written(database: Database, place: CheckpointLocation, *statements: S
 def _stored(rows: Iterable[tuple[Any, ...]]) -> list[StoredCheckpoint]:
     return [
         StoredCheckpoint(
-            *row[:6], values=tuple(_zipped(row[6:9])), writes=tuple(WrittenValue(*one) for one in _zipped(row[9:15]))
+            *row[:6],
+            values=tuple(zip(*row[6:9], strict=True)) if row[6] else (),
+            writes=tuple(map(WrittenValue, *row[9:15])) if row[9] else (),
         )
         for row in rows
     ]
-
-
-def _zipped(columns: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Combine arrays of the same rows; empty if there was nothing."""
-    return [] if columns[0] is None else list(zip(*columns, strict=True))

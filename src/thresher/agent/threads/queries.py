@@ -7,14 +7,13 @@ whether the process that holds the thread is alive at the moment it has the row.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
 from thresher.agent.threads.records import Point, Thread
 from thresher.core import Caller, Tenant
-from thresher.store import Database
+from thresher.store import Database, prepared
 
 LOCK_CLASS: Final = 1_953_459_812
 """Class of the advisory locks that show which processes are alive; a number that no other program uses."""
@@ -156,8 +155,8 @@ async def purge_threads(database: Database, before: dt.datetime) -> int:
 
 
 async def _rows(database: Database, caller: Caller, statement: str, **values: object) -> list[tuple[Any, ...]]:
-    given: Mapping[str, object] = {"tenant": caller.tenant.id, "owner": caller.user, **values}
-    return await database.once(caller.tenant, lambda driver: driver.execute(statement.encode(), given, prepare=True))
+    send = prepared(statement, tenant=caller.tenant.id, owner=caller.user, **values)
+    return await database.once(caller.tenant, send)
 
 
 def _one(rows: list[tuple[Any, ...]]) -> Thread | None:

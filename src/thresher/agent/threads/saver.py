@@ -30,7 +30,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from thresher.agent.threads import copying, queries
+from thresher.agent.threads import copying, queries, records
 from thresher.agent.threads.checkpoints import (
     Blob,
     CheckpointLocation,
@@ -89,7 +89,7 @@ class ThreadSaver(BaseCheckpointSaver[str]):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint of a configuration, or the newest one; None if the caller has none."""
-        asked = _asked(config) | {"ns": _space(config)}
+        asked = _asked(config)
         await self.settle()
         if (found := self._read.get(tuple(asked.items()))) is None:
             found = await find_checkpoints(self._database, self._caller, limit=1, **asked)
@@ -115,8 +115,8 @@ class ThreadSaver(BaseCheckpointSaver[str]):
             limit: Most checkpoints.
         """
         asked = _asked(config) if config else {}
-        if config and "checkpoint_ns" in _named(config):
-            asked["ns"] = _space(config)
+        if config and "checkpoint_ns" not in config.get("configurable", {}):
+            del asked["ns"]  # any
         if filter:
             asked["filter"] = _json(filter)
         if before and (named := get_checkpoint_id(before)):
@@ -187,7 +187,8 @@ class ThreadSaver(BaseCheckpointSaver[str]):
             WrittenValue(task_id, task_path, place, name, *self._dumped(name, value))
             for place, (name, value) in places.items()
         ]
-        made = TaskWrites(self._place(config, _named(config)["checkpoint_id"]), task_id, task_path, entries)
+        checkpoint = config.get("configurable", {})["checkpoint_id"]
+        made = TaskWrites(self._place(config, checkpoint), task_id, task_path, entries)
         self._read.clear()
         if self._turn is None or not task_path or any(entry.place < 0 for entry in entries):
             await self._write([made])
@@ -230,7 +231,7 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         Raises:
             Conflict: A turn of it is in progress.
         """
-        asked = _thread(thread_id)
+        asked = records.thread_id(thread_id)
         gone, there = await queries.delete_thread(self._database, self._caller, asked)
         if there and not gone:
             raise Conflict(f"A message of thread {asked} is being answered.", hint="Wait for the answer or cancel it.")
@@ -247,7 +248,9 @@ class ThreadSaver(BaseCheckpointSaver[str]):
             NotFound: One of them is another caller's, or the first does not exist.
             Conflict: The second has checkpoints.
         """
-        await copying.copy_thread(self._database, self._caller, _thread(source_thread_id), _thread(target_thread_id))
+        await copying.copy_thread(
+            self._database, self._caller, thread_id(source_thread_id), thread_id(target_thread_id)
+        )
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Remove the checkpoints of threads: `delete` all, `keep_latest` all but the newest and those it depends on."""
@@ -257,7 +260,7 @@ class ThreadSaver(BaseCheckpointSaver[str]):
             await copying.keep(
                 self._database,
                 self._caller,
-                _thread(thread),
+                thread_id(thread),
                 lambda nodes: needed(nodes, latest(nodes.values()).values() if strategy == "keep_latest" else ()),
             )
 
@@ -273,7 +276,7 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         here = await self.aget_tuple(config) if missing else None
         parent = here.parent_config if here else None
         while parent is not None and missing:
-            place = self._place(parent, _named(parent)["checkpoint_id"])
+            place = self._place(parent, parent.get("configurable", {})["checkpoint_id"])
             key = (place.id, place.ns, *channels)
             if (chain := self._read.get(key)) is None:
                 chain = await find_chain(self._database, place, channels, _REACH)
@@ -287,7 +290,10 @@ class ThreadSaver(BaseCheckpointSaver[str]):
                 seeds |= found
                 missing -= found.keys()
             parent = _parent(chain[-1]) if chain else None
-        return {name: _history(collected[name][::-1], name, seeds) for name in channels}
+        history = {name: DeltaChannelHistory(writes=collected[name][::-1]) for name in channels}
+        for name, value in seeds.items():  # a stored None is a seed too
+            history[name]["seed"] = value
+        return history
 
     def get_next_version(self, current: str | None, channel: None) -> str:  # noqa: ARG002 - LangGraph's signature
         """Return a version after another one; two branches of a thread never give a value the same version."""
@@ -297,9 +303,9 @@ class ThreadSaver(BaseCheckpointSaver[str]):
     get_tuple = list = put = put_writes = delete_thread = delete_for_runs = copy_thread = prune = _synchronous
 
     def _place(self, config: RunnableConfig, checkpoint: str) -> CheckpointLocation:
-        thread = _thread(_named(config)["thread_id"])
+        asked = _asked(config)
         turn = self._turn.id if self._turn else None
-        return CheckpointLocation(self._caller, thread, _space(config), checkpoint_id(checkpoint), turn)
+        return CheckpointLocation(self._caller, asked["thread"], asked["ns"], checkpoint_id(checkpoint), turn)
 
     def _refuse(self, place: CheckpointLocation) -> NoReturn:
         if self._turn is None:
@@ -340,23 +346,12 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         )
 
 
-def _thread(given: str) -> UUID:
-    return thread_id(given)
-
-
-def _named(config: RunnableConfig) -> Mapping[str, Any]:
-    """Return what a configuration names: a thread, a namespace of it, a checkpoint."""
-    return config.get("configurable", {})
-
-
-def _space(config: RunnableConfig) -> str:
-    return _named(config).get("checkpoint_ns") or ""
-
-
 def _asked(config: RunnableConfig) -> dict[str, Any]:
-    asked: dict[str, Any] = {"thread": _thread(_named(config)["thread_id"])}
-    if named := get_checkpoint_id(config):
-        asked["id"] = checkpoint_id(named)
+    """Return what a configuration names: a thread, a namespace of it, perhaps a checkpoint."""
+    named = config.get("configurable", {})
+    asked = {"thread": thread_id(named["thread_id"]), "ns": named.get("checkpoint_ns") or ""}
+    if checkpoint := get_checkpoint_id(config):
+        asked["id"] = checkpoint_id(checkpoint)
     return asked
 
 
@@ -366,13 +361,6 @@ def _config(thread: UUID, ns: str, checkpoint: UUID) -> RunnableConfig:
 
 def _parent(stored: StoredCheckpoint) -> RunnableConfig | None:
     return _config(stored.thread, stored.ns, stored.parent) if stored.parent else None
-
-
-def _history(writes: Sequence[PendingWrite], name: str, seeds: Mapping[str, Any]) -> DeltaChannelHistory:
-    history = DeltaChannelHistory(writes=[*writes])
-    if name in seeds:  # a stored None is a seed too
-        history["seed"] = seeds[name]
-    return history
 
 
 def _json(value: Mapping[str, Any]) -> str:

@@ -81,12 +81,6 @@ class _Offered:
     work: asyncio.Task[None] | None = None
     aligning: asyncio.Task[None] | None = None
 
-    @property
-    def whole(self) -> bool:
-        """Whether everything that is available can be found."""
-        begun = [task for task in (self.work, self.aligning) if task is not None]
-        return not self.again and all(task.done() for task in begun)
-
 
 class PackTools:
     """The tools of packs, for all callers; one per process.
@@ -135,7 +129,8 @@ class PackTools:
         await self._align(caller, offer)
         if offer.aligning is not None and not offer.aligning.done():
             await asyncio.wait([offer.aligning], timeout=PATIENCE)
-        return "" if offer.whole else _INCOMPLETE
+        begun = [task for task in (offer.work, offer.aligning) if task is not None]
+        return "" if not offer.again and all(task.done() for task in begun) else _INCOMPLETE
 
     def in_use(self, caller: Caller, packs: Packs) -> Packs:
         """Return the packs that were available to the caller at the last check."""
@@ -258,14 +253,17 @@ class PackTools:
             servers = [
                 (pack, code, server) for pack, code in offer.loaded for server in code.servers(pack, admin=admin)
             ]
-            unready = await self._unready(caller, offer)
+            unready = await self._services.context.readiness.unready(caller, [pack for pack, _ in offer.loaded])
             offer.packs = {server.name: (pack, code) for pack, code, server in servers}
             await self._services.tools.offer(caller, [one for pack, _, one in servers if pack.name not in unready])
             offer.unready = unready
 
     async def _align(self, caller: Caller, offer: _Offered) -> None:
         """Offer again if other packs are available than before; wait for that no longer than `PATIENCE`."""
-        if not offer.shown.is_set() or await self._unready(caller, offer) == offer.unready:
+        if not offer.shown.is_set():
+            return
+        loaded = [pack for pack, _ in offer.loaded]
+        if await self._services.context.readiness.unready(caller, loaded) == offer.unready:
             return
         await asyncio.wait([self._aligning(caller, offer)], timeout=PATIENCE)
 
@@ -286,9 +284,6 @@ class PackTools:
             await self._services.tools.index_offered(caller)
         except ThresherError as error:
             logger.warning("pack_tools", extra={"fields": {"tenant": caller.tenant.id, "reason": str(error)}})
-
-    async def _unready(self, caller: Caller, offer: _Offered) -> frozenset[str]:
-        return await self._services.context.readiness.unready(caller, [pack for pack, _ in offer.loaded])
 
     async def _code(self, pack: Pack) -> Code:
         """Return a pack's code, loaded once for all callers."""

@@ -9,7 +9,6 @@ same time assign the same numbers to its tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, cast
 
@@ -19,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import Caller, Tenant
 from thresher.knowledge.databases.models import Connection
-from thresher.store import Database
+from thresher.store import Database, prepared
 from thresher.store.tables import connection, schema_snapshot
 
 REMOVING: Final = "removing"
@@ -34,7 +33,7 @@ _PUBLIC: Final = tuple(one.name for one in fields(Connection) if one.name in {*_
 _HELD: Final = f"""
     select {_COLUMNS} from connection
     where tenant_id = %(tenant)s and (owner is null or owner = %(user)s::text) and state <> 'removing'
-    order by name, workspace is null, owner nulls first""".encode()  # noqa: S608 - the constant names of columns above
+    order by name, workspace is null, owner nulls first"""  # noqa: S608 - the constant names of columns above
 
 _LOCK: Final = "select pg_advisory_xact_lock(hashtext('thresher.connections'), %(tenant)s)"
 
@@ -97,26 +96,19 @@ async def held(database: Database, caller: Caller) -> dict[str, StoredConnection
 
     A user's own hides the tenant's, and one that a user added hides what a workspace provides.
     """
-    rows = await database.once(caller.tenant, lambda driver: driver.execute(_HELD, _seen(caller), prepare=True))
-    return _by_name(rows)
+    rows = await database.once(caller.tenant, prepared(_HELD, tenant=caller.tenant.id, user=caller.user))
+    return {one.connection.name: one for one in map(_held, rows)}
 
 
 async def held_in(link: AsyncConnection, caller: Caller) -> dict[str, StoredConnection]:
     """The same as `held`, inside a transaction."""
-    return _by_name(tuple(row) for row in await link.exec_driver_sql(_HELD.decode(), _seen(caller)))
+    rows = await link.exec_driver_sql(_HELD, {"tenant": caller.tenant.id, "user": caller.user})
+    return {one.connection.name: one for one in (_held(tuple(row)) for row in rows)}
 
 
 async def lock_names(link: AsyncConnection, tenant: Tenant) -> None:
     """Prevent concurrent choices of connection names in this tenant until the transaction ends."""
     await link.exec_driver_sql(_LOCK, {"tenant": tenant.id})
-
-
-def _seen(caller: Caller) -> dict[str, Any]:
-    return {"tenant": caller.tenant.id, "user": caller.user}
-
-
-def _by_name(rows: Iterable[tuple[Any, ...]]) -> dict[str, StoredConnection]:
-    return {one.connection.name: one for one in map(_held, rows)}
 
 
 async def connection_by_id(link: AsyncConnection, tenant: Tenant, number: int) -> StoredConnection | None:

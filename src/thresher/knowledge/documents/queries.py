@@ -19,14 +19,24 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import BigInteger
 
 from thresher.core import Caller, Tenant
-from thresher.knowledge.documents.models import Document, Origin, Repository
+from thresher.knowledge.documents.models import Document, Origin, Repository, description_of
 from thresher.knowledge.documents.sections import Section
-from thresher.knowledge.documents.summary import description_of
-from thresher.store import Database, driver
+from thresher.store import Database, driver, prepared
 from thresher.store.tables import document, repository
 
 REMOVING: Final = "removing"
 """The state of a repository whose documents are being taken out of the index."""
+
+_COLUMNS: Final = """id, name, owner, version, guide, guide_by, documents, chunks, tokens, embedded, state, problem,
+    job, indexed_at, edition, kind, location, ref, include, exclude, skipped_counts"""
+_NAMES: Final = (*(name.strip() for name in _COLUMNS.split(",")), "embedding_model")
+_PUBLIC: Final = _NAMES[: _NAMES.index("kind")]
+"""Columns that are fields of the record under the same name and with the same value."""
+_REPOSITORY: Final = f"""
+    select {_COLUMNS}, (select model from collection where tenant_id = %(tenant)s and kind = 'document')
+    from repository where tenant_id = %(tenant)s and state <> 'removing'"""  # noqa: S608 - the constant names of columns
+_SEEN: Final = f"""{_REPOSITORY} and (owner is null or owner = %(user)s::text)
+    order by owner nulls first, name"""
 
 _HEADS: Final = b"""
     select id, owner, name, edition, state, documents, chunks, embedded, left(guide, 1000) from repository
@@ -82,24 +92,23 @@ async def heads(database: Database, caller: Caller) -> list[RepositoryHead]:
     return [RepositoryHead(*row) for row in rows]
 
 
-async def repositories(connection: AsyncConnection, caller: Caller) -> list[Repository]:
-    """The repositories that the caller may see, with all their fields."""
-    mine = repository.c.owner.is_(None)
-    if caller.user is not None:
-        mine |= repository.c.owner == caller.user
-    query = (
-        select(repository)
-        .where(repository.c.tenant_id == caller.tenant.id, mine, repository.c.state != REMOVING)
-        .order_by(repository.c.owner.nulls_first(), repository.c.name)
-    )
-    return [_repository(row) for row in await connection.execute(query)]
+async def repositories(database: Database, caller: Caller) -> list[Repository]:
+    """The repositories that the caller may see, with all their fields; one round trip."""
+    rows = await database.once(caller.tenant, prepared(_SEEN, tenant=caller.tenant.id, user=caller.user))
+    return list(map(_repository, rows))
+
+
+async def repositories_in(connection: AsyncConnection, caller: Caller) -> list[Repository]:
+    """The same as `repositories`, inside a transaction."""
+    rows = await connection.exec_driver_sql(_SEEN, {"tenant": caller.tenant.id, "user": caller.user})
+    return [_repository(tuple(row)) for row in rows]
 
 
 async def repository_by_id(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> Repository | None:
     """One repository of any owner; None if it is gone or being removed."""
-    query = select(repository).where(_of(tenant, repository_id), repository.c.state != REMOVING)
-    row = (await connection.execute(query)).first()
-    return None if row is None else _repository(row)
+    values = {"tenant": tenant.id, "id": repository_id}
+    row = (await connection.exec_driver_sql(f"{_REPOSITORY} and id = %(id)s", values)).first()
+    return None if row is None else _repository(tuple(row))
 
 
 async def removing(connection: AsyncConnection, tenant: Tenant) -> list[int]:
@@ -235,27 +244,15 @@ def _of(tenant: Tenant, repository_id: int) -> Any:
     return (repository.c.tenant_id == tenant.id) & (repository.c.id == repository_id)
 
 
-def _repository(row: Any) -> Repository:
-    origin = Origin(row.kind, row.location, row.ref, tuple(row.include), tuple(row.exclude))
+def _repository(row: tuple[Any, ...]) -> Repository:
+    value = dict(zip(_NAMES, row, strict=True))
+    kind, location, ref, include, exclude = (value[name] for name in ("kind", "location", "ref", "include", "exclude"))
     return Repository(
-        id=row.id,
-        name=row.name,
-        owner=row.owner,
-        origin=origin,
-        version=row.version,
-        guide=row.guide,
-        guide_by=row.guide_by,
-        documents=row.documents,
-        chunks=row.chunks,
-        tokens=row.tokens,
-        skipped=row.skipped_counts,
-        embedded=row.embedded,
-        state=row.state,
-        problem=row.problem,
-        job=row.job,
-        indexed_at=row.indexed_at,
-        edition=row.edition,
-        description=description_of(row.guide),
+        **{name: value[name] for name in _PUBLIC},
+        origin=Origin(kind, location, ref, tuple(include), tuple(exclude)),
+        skipped=value["skipped_counts"],
+        description=description_of(value["guide"]),
+        embedding_model=value["embedding_model"] or "" if value["embedded"] else "",
     )
 
 

@@ -73,7 +73,7 @@ class Repositories:
                 await queries.try_origin(connection, caller.tenant, known, origin)
             return await self._deferred(connection, caller, known) if defer else await _read(connection, caller, known)
 
-        return await self._modelled(caller, await run_retrying(self._database, caller.tenant, write))
+        return await run_retrying(self._database, caller.tenant, write)
 
     async def refresh(self, caller: Caller, name: str) -> Repository:
         """Index a repository again; with what worked last, if its source could not be read with what was said since."""
@@ -84,7 +84,7 @@ class Repositories:
             may_index(caller, found.origin, self._settings)
             return await self._deferred(connection, caller, found.id)
 
-        return await self._modelled(caller, await run_retrying(self._database, caller.tenant, write))
+        return await run_retrying(self._database, caller.tenant, write)
 
     async def catch_up(self, caller: Caller) -> list[str]:
         """Index repositories again that lack vectors of the current model; return their names."""
@@ -106,21 +106,18 @@ class Repositories:
         found = await self.index(caller, name, origin, defer=False)
         await self.indexing.run(caller.tenant, found.id, report)
         async with self._database.transaction(caller.tenant) as connection:
-            found = await _read(connection, caller, found.id)
-        return await self._modelled(caller, found)
+            return await _read(connection, caller, found.id)
 
     async def listed(self, caller: Caller) -> tuple[Repository, ...]:
         """All repositories that the caller sees; a user's own hides the tenant's of the same name."""
-        async with self._database.transaction(caller.tenant) as connection:
-            found = {one.name: one for one in await queries.repositories(connection, caller)}
-        model = await self._index.serving_model(caller.tenant, KIND)
-        return tuple([_of_model(await self._settled(caller, one), model) for _, one in sorted(found.items())])
+        found = {one.name: one for one in await queries.repositories(self._database, caller)}
+        return tuple([await self._settled(caller, one) for _, one in sorted(found.items())])
 
     async def get(self, caller: Caller, name: str) -> Repository:
         """One repository by its name."""
         async with self._database.transaction(caller.tenant) as connection:
-            found = await self._settled(caller, await self._seen(connection, caller, name))
-        return await self._modelled(caller, found)
+            found = await self._seen(connection, caller, name)
+        return await self._settled(caller, found)
 
     async def skipped(self, caller: Caller, name: str) -> tuple[Skipped, ...]:
         """Files that the last run did not read."""
@@ -165,11 +162,7 @@ class Repositories:
                 await self.indexing.guide(connection, caller.tenant, found.id)
             return await _read(connection, caller, found.id)
 
-        return await self._modelled(caller, await run_retrying(self._database, caller.tenant, write))
-
-    async def _modelled(self, caller: Caller, found: Repository) -> Repository:
-        """The repository with the model of its vectors."""
-        return _of_model(found, await self._index.serving_model(caller.tenant, KIND))
+        return await run_retrying(self._database, caller.tenant, write)
 
     async def _deferred(self, connection: AsyncConnection, caller: Caller, repository: int) -> Repository:
         job = await self._jobs.defer(connection, caller.tenant, TASK, repository, owner=caller.user)
@@ -207,15 +200,11 @@ class Repositories:
         return found
 
     async def _seen(self, connection: AsyncConnection, caller: Caller, name: str) -> Repository:
-        found: Sequence[Repository] = await queries.repositories(connection, caller)
+        found: Sequence[Repository] = await queries.repositories_in(connection, caller)
         named = [one for one in found if one.name == name]
         if not named:
             raise unknown_repository(name, sorted({one.name for one in found}))
         return named[-1]
-
-
-def _of_model(found: Repository, model: str) -> Repository:
-    return replace(found, embedding_model=model) if found.embedded else found
 
 
 async def _read(connection: AsyncConnection, caller: Caller, repository: int) -> Repository:

@@ -13,6 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -287,10 +288,7 @@ class Decider:
         return None, problem or "the router is being fitted"
 
     def _note(self, caller: Caller, request: RoutingRequest, view: View, decision: Decision) -> None:
-        def confirm(version: int) -> None:
-            self._views.confirm(caller, view, version)
-
-        self._log.decided(caller, request.message, decision, confirm)
+        self._log.decided(caller, request.message, decision, partial(self._views.confirm, caller, view))
         event(
             logger,
             "intents decided",

@@ -11,16 +11,17 @@ setting says so. Counts are of one tenant; a share is None if there was nothing 
 from __future__ import annotations
 
 import datetime as dt
+import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
+from psycopg.errors import ForeignKeyViolation
+
 from thresher.core import FINGERPRINT, Caller, Settings, Tenant
-from thresher.knowledge.intents import queries
 from thresher.knowledge.intents.models import Decision
-from thresher.knowledge.intents.queries import DecisionRow, RulesGivenRow, SignalRow
 from thresher.knowledge.intents.queries.statistics import (
     DecisionCounts,
     IntentCount,
@@ -31,7 +32,17 @@ from thresher.knowledge.intents.queries.statistics import (
     signal_counts,
     unsure_messages,
 )
-from thresher.store import Database, LogQueue, SecretBox, age_limit, clean, message_of, period_start, purge_rows
+from thresher.store import (
+    Database,
+    LogQueue,
+    SecretBox,
+    age_limit,
+    clean,
+    message_of,
+    period_start,
+    prepared,
+    purge_rows,
+)
 
 LIFE_SECONDS: Final = 3600.0
 """How long rules count as given if no connection shows that the same model still has them."""
@@ -227,6 +238,93 @@ _BEST: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
+class DecisionRow:
+    """A row of `decision`; `message_hash` in hex."""
+
+    at: dt.datetime
+    owner: str | None
+    client: str
+    trace_id: str
+    message_hash: str
+    message: str | None
+    intents: Sequence[str]
+    scores: Sequence[float]
+    matched: int
+    confidence: float
+    margin: float
+    unsure: bool
+    clarified: bool
+    basis: str
+    degraded: str
+    cached: bool
+    clauses: int
+    duration_ms: float
+    embedding_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class SignalRow:
+    """A row of `intent_signal`."""
+
+    at: dt.datetime
+    owner: str | None
+    client: str
+    trace_id: str
+    kind: str
+    decided: Sequence[str]
+    pack: str
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class RulesGivenRow:
+    """A row of `rules_given`."""
+
+    at: dt.datetime
+    owner: str | None
+    client: str
+    project: str
+    intent: str
+
+
+_TYPES: Final = {
+    "at": "timestamptz",
+    "intents": "text[]",
+    "scores": "float8[]",
+    "decided": "text[]",
+    "matched": "int",
+    "clauses": "int",
+    "unsure": "boolean",
+    "clarified": "boolean",
+    "cached": "boolean",
+    "confidence": "float8",
+    "margin": "float8",
+    "duration_ms": "float8",
+    "embedding_ms": "float8",
+}
+"""PostgreSQL's types of the columns that are not text."""
+
+
+def _insert(table: str, record: type[DecisionRow | SignalRow | RulesGivenRow]) -> str:
+    columns = ", ".join(record.__slots__)
+    values = ", ".join("decode(message_hash, 'hex')" if name == "message_hash" else name for name in record.__slots__)
+    typed = ", ".join(f"{name} {_TYPES.get(name, 'text')}" for name in record.__slots__)
+    return f"""
+        insert into {table} (tenant_id, {columns})
+        select %(tenant)s, {values} from json_to_recordset(%({table})s::json) as given ({typed})"""  # noqa: S608 - from the names of our own records
+
+
+# As JSON, for a batch in which every row has lists of its own. Log rows are not worth a wait for the disk; after a
+# crash of the server the last ones may be missing.
+_WRITE: Final = f"""
+    with decisions as ({_insert("decision", DecisionRow)}), signals as ({_insert("intent_signal", SignalRow)}),
+         given as ({_insert("rules_given", RulesGivenRow)}
+                   on conflict (tenant_id, owner, client, project, intent) do update set at = excluded.at)
+    select set_config('synchronous_commit', 'off', true),
+           (select version from collection where tenant_id = %(tenant)s and kind = 'intents')"""  # noqa: S608 - from the names of our own records
+
+
+@dataclass(frozen=True, slots=True)
 class _DecisionEntry:
     """A decision to be written, and the function to call with the newest version of thresholds and approvals."""
 
@@ -264,11 +362,28 @@ class DecisionLog:
         names = tuple(score.intent for score in decision.matched)
         self.sessions.note_decision(session_of(caller), LastDecision(names, decision.trace_id))
         scope = f"decision {caller.tenant.id}"
-        row = _row(
-            caller,
-            decision,
-            self._secrets.keyed_hash(message, scope).hex(),
-            message_of([message], self._settings),
+        matched = len(decision.matched)
+        kept = decision.scores[: max(_BEST, matched)]
+        row = DecisionRow(
+            at=dt.datetime.now(dt.UTC),
+            owner=caller.user,
+            client=clean(caller.client),
+            trace_id=decision.trace_id,
+            message_hash=self._secrets.keyed_hash(message, scope).hex(),
+            message=message_of([message], self._settings),
+            intents=[score.intent for score in kept],
+            scores=[round(score.score, 4) for score in kept],
+            matched=matched,
+            confidence=decision.confidence,
+            margin=decision.margin,
+            unsure=decision.confidence < UNSURE,
+            clarified=bool(decision.clarify),
+            basis=decision.basis,
+            degraded=clean(decision.degraded),
+            cached=decision.cached,
+            clauses=len(decision.clauses),
+            duration_ms=decision.duration_ms,
+            embedding_ms=decision.embedding_ms,
         )
         self._queue.add(caller.tenant, _DecisionEntry(row, confirm))
 
@@ -277,8 +392,9 @@ class DecisionLog:
         names = tuple(intents)
         session = session_of(caller)
         self.sessions.give(session, names)
+        now = dt.datetime.now(dt.UTC)
         for name in names:
-            self._queue.add(caller.tenant, RulesGivenRow(_now(), caller.user, session[2], session[3], name))
+            self._queue.add(caller.tenant, RulesGivenRow(now, caller.user, session[2], session[3], name))
 
     def called(self, caller: Caller, packs: Sequence[str], tool: str) -> None:
         """Note a call of a pack's tool if it is the first after a decision that did not match the pack."""
@@ -300,7 +416,7 @@ class DecisionLog:
 
     def _signal(self, caller: Caller, kind: str, last: LastDecision, pack: str, tool: str) -> None:
         row = SignalRow(
-            at=_now(),
+            at=dt.datetime.now(dt.UTC),
             owner=caller.user,
             client=clean(caller.client),
             trace_id=last.trace_id,
@@ -315,37 +431,22 @@ class DecisionLog:
         decided = [row for row in rows if isinstance(row, _DecisionEntry)]
         signals = [row for row in rows if isinstance(row, SignalRow)]
         given = [row for row in rows if isinstance(row, RulesGivenRow)]
-        version = await queries.write_log(self._database, tenant, [row.row for row in decided], signals, given)
-        if version is not None:
-            for row in decided:
-                row.confirm(version)
+        # A row may be written once in a statement.
+        newest = {(row.owner, row.client, row.project, row.intent): row for row in given}
+        statement = prepared(
+            _WRITE,
+            tenant=tenant.id,
+            decision=_as_json([row.row for row in decided]),
+            intent_signal=_as_json(signals),
+            rules_given=_as_json(list(newest.values())),
+        )
+        try:
+            found = await self._database.once(tenant, statement)
+        except ForeignKeyViolation:  # the tenant is gone
+            return
+        for row in decided:
+            row.confirm(found[0][1] or 0)
 
 
-def _row(caller: Caller, decision: Decision, message_hash: str, message: str | None) -> DecisionRow:
-    matched = len(decision.matched)
-    kept = decision.scores[: max(_BEST, matched)]
-    return DecisionRow(
-        at=_now(),
-        owner=caller.user,
-        client=clean(caller.client),
-        trace_id=decision.trace_id,
-        message_hash=message_hash,
-        message=message,
-        intents=[score.intent for score in kept],
-        scores=[round(score.score, 4) for score in kept],
-        matched=matched,
-        confidence=decision.confidence,
-        margin=decision.margin,
-        unsure=decision.confidence < UNSURE,
-        clarified=bool(decision.clarify),
-        basis=decision.basis,
-        degraded=clean(decision.degraded),
-        cached=decision.cached,
-        clauses=len(decision.clauses),
-        duration_ms=decision.duration_ms,
-        embedding_ms=decision.embedding_ms,
-    )
-
-
-def _now() -> dt.datetime:
-    return dt.datetime.now(dt.UTC)
+def _as_json(records: Sequence[DecisionRow | SignalRow | RulesGivenRow]) -> str:
+    return json.dumps([{name: getattr(record, name) for name in record.__slots__} for record in records], default=str)

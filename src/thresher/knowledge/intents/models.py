@@ -150,12 +150,12 @@ class Pack:
     @property
     def servers(self) -> tuple[str, ...]:
         """The servers whose tools belong to the pack."""
-        return _names(self.metadata.get("servers", ""))
+        return tuple(self.metadata.get("servers", "").replace(",", " ").split())
 
     @property
     def tools(self) -> tuple[str, ...]:
         """The tools that belong to the pack, by the names that clients see."""
-        return _names(self.metadata.get("tools", ""))
+        return tuple(self.metadata.get("tools", "").replace(",", " ").split())
 
     @property
     def keywords(self) -> tuple[str, ...]:
@@ -181,10 +181,6 @@ class Pack:
     def reads_freely(self) -> bool:
         """Whether its tools that only read may be called before its rules were given."""
         return self.metadata.get("rules_first", "").lower() == "write"
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(text.replace(",", " ").split())
 
 
 @dataclass(frozen=True, slots=True)

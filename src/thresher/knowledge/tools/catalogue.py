@@ -23,7 +23,7 @@ from typing import Final, TypeAlias
 from thresher.core import JSON, Caller, HeldBack, NotFound, StoreUnavailable, did_you_mean, nearest
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.composition import ToolLine, tool_line
-from thresher.knowledge.tools.models import LOCAL, META_TOOLS, Resolved, plain_name
+from thresher.knowledge.tools.models import LOCAL, META_TOOLS, Definition, Resolved, plain_name
 from thresher.knowledge.tools.queries import NameRow, ServerRow, StoredTool
 from thresher.knowledge.tools.trust import GONE, POISONED, REJECTED, WAITING
 from thresher.store import Database
@@ -67,11 +67,14 @@ class ToolCatalogue:
         core: Enabled core tools, by name.
         tokens_all: What the definitions of all enabled tools cost a model.
         server_names: Names of the servers by id.
+        filters: The names that a filter of servers accepts, with the servers that each means: local ones go by their
+            plain name, too.
         shadowed: Whether the index contains tools that this caller must not find: held ones, or those of a server that
             the caller's own server of the same name hides.
         spelled: Enabled tools by their names without case, dashes, dots and underscores, if a name has any of these.
         lines: How tools are written in an answer; a bounded cache.
         definitions: Definitions read at this version; a bounded cache.
+        described: The same as clients are shown them.
         resolved: Resolved calls at this version; a bounded cache.
     """
 
@@ -84,11 +87,13 @@ class ToolCatalogue:
     core: tuple[NamedTool, ...]
     tokens_all: int
     server_names: Mapping[int, str]
+    filters: Mapping[str, Sequence[ServerRow]]
     shadowed: bool
     aliases: Mapping[str, str] = field(default_factory=dict[str, str])
     spelled: Mapping[str, NamedTool] = field(default_factory=dict[str, NamedTool])
     lines: OrderedDict[int, ToolLine] = field(default_factory=OrderedDict[int, ToolLine])
     definitions: OrderedDict[int, StoredTool] = field(default_factory=OrderedDict[int, StoredTool])
+    described: OrderedDict[int, Definition] = field(default_factory=OrderedDict[int, Definition])
     resolved: OrderedDict[int, Resolved] = field(default_factory=OrderedDict[int, Resolved])
 
     def remember(self, stored: Iterable[StoredTool], resolved: Resolved | None = None) -> None:
@@ -96,7 +101,7 @@ class ToolCatalogue:
         self.definitions.update((tool.id, tool) for tool in stored if tool.id in self.by_id)
         if resolved is not None:
             self.resolved[resolved.id] = resolved
-        for kept in (self.definitions, self.resolved):
+        for kept in (self.definitions, self.described, self.resolved):
             while len(kept) > _DEFINITIONS:
                 kept.popitem(last=False)
 
@@ -163,11 +168,9 @@ class ToolCatalogue:
 
     def scope(self, servers: Iterable[str] | None) -> frozenset[int] | None:
         """Return the ids of the named servers, local ones by their plain name too; None without a filter."""
-        return None if servers is None else frozenset(number for name in servers for number in self._ids(name))
-
-    def _ids(self, name: str) -> Sequence[int]:
-        found = [row.id for row in self.servers.values() if name in (row.name, plain_name(row.name))]
-        return found or [self.server(name).id]
+        if servers is None:
+            return None
+        return frozenset(row.id for name in servers for row in self.filters.get(name) or [self.server(name)])
 
     def facets(self, scope: Collection[int] | None) -> frozenset[str] | None:
         """Return the facets for exactly what this caller may use; None if the index contains nothing else."""
@@ -200,6 +203,10 @@ def snapshot(
     named = [NamedTool(name, row) for name, row in zip(exposed, rows, strict=True) if row.held != GONE]
     tools = tuple(tool for tool in named if not tool.row.held)
     enabled = {tool.row.id: tool for tool in tools if tool.row.enabled}
+    filters: defaultdict[str, list[ServerRow]] = defaultdict(list)
+    for server in by_name.values():
+        for name in {server.name, plain_name(server.name)}:
+            filters[name].append(server)
     return ToolCatalogue(
         version=version,
         servers=by_name,
@@ -210,6 +217,7 @@ def snapshot(
         core=tuple(sorted((tool for tool in enabled.values() if tool.row.core), key=lambda tool: tool.name)),
         tokens_all=sum(tool.row.tokens for tool in enabled.values()),
         server_names=seen,
+        filters=dict(filters),
         shadowed=len(seen) < len(servers) or len(tools) < len(named),
         aliases=_aliases(by_name.values(), named),
         spelled=_spelled(enabled.values()),
@@ -388,7 +396,7 @@ class CatalogueCache:
         return await asyncio.to_thread(snapshot, version, servers, rows, offered)
 
     def _key(self, caller: Caller) -> _Key:
-        return caller.tenant.id, caller.user, self.offered(caller)
+        return caller.tenant.id, caller.user, self._offered.get(caller.place, _NONE)
 
 
 NAME_LIMIT = 64

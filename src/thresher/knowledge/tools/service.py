@@ -31,7 +31,7 @@ from thresher.knowledge.tools.models import (
     ServerInfo,
     plain_name,
 )
-from thresher.knowledge.tools.queries import ServerRow, StoredTool
+from thresher.knowledge.tools.queries import StoredTool
 from thresher.knowledge.tools.refresh import ServerRefresher
 from thresher.knowledge.tools.refresh_schedule import ChangeWatcher
 from thresher.knowledge.tools.servers import Servers, checked_owner
@@ -312,8 +312,8 @@ class ToolService:
 
     async def server_names(self, caller: Caller) -> frozenset[str]:
         """Return the names that the filter of `find_tools` accepts: enabled servers, local ones by plain name too."""
-        servers = (await self._catalogues.current(caller)).servers.values()
-        return frozenset(name for row in servers if row.enabled for name in (row.name, plain_name(row.name)))
+        filters = (await self._catalogues.current(caller)).filters
+        return frozenset(name for name, servers in filters.items() if any(one.enabled for one in servers))
 
     async def version(self, caller: Caller) -> int:
         """Return the change count of the snapshot in use."""
@@ -477,15 +477,19 @@ def _in_full(
     catalogue: ToolCatalogue, tools: Iterable[NamedTool], stored: Mapping[int, StoredTool]
 ) -> tuple[Definition, ...]:
     """Definitions of those tools that are stored, with the annotations that may be relied on."""
-    return tuple(
-        _definition(tool, stored, catalogue.servers[tool.row.server]) for tool in tools if tool.row.id in stored
-    )
-
-
-def _definition(named: NamedTool, stored: Mapping[int, StoredTool], server: ServerRow) -> Definition:
-    row, known = named.row, stored[named.row.id]
-    tool = replace(known.tool, annotations=relied_on(server, known.tool.annotations))
-    return Definition(named.name, tool, row.enabled, row.core, row.tokens, len(known.findings), known.findings)
+    found: list[Definition] = []
+    for named in tools:
+        row = named.row
+        if row.id not in stored:
+            continue
+        if (definition := catalogue.described.get(row.id)) is None:
+            tool, findings = stored[row.id].tool, stored[row.id].findings
+            tool = replace(tool, annotations=relied_on(catalogue.servers[row.server], tool.annotations))
+            definition = Definition(named.name, tool, row.enabled, row.core, row.tokens, len(findings), findings)
+            if row.id in catalogue.definitions:
+                catalogue.described[row.id] = definition
+        found.append(definition)
+    return tuple(found)
 
 
 def _bare(named: NamedTool) -> Definition:

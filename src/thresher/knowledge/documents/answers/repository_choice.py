@@ -21,9 +21,8 @@ import numpy as np
 from thresher.knowledge.documents.answers import ranking
 from thresher.knowledge.documents.answers.scoring import ScoredChunks
 from thresher.knowledge.documents.layout import Column
-from thresher.knowledge.documents.models import RepositoryCandidate
+from thresher.knowledge.documents.models import RepositoryCandidate, description_of
 from thresher.knowledge.documents.queries import RepositoryHead
-from thresher.knowledge.documents.summary import description_of
 from thresher.search import query_terms, terms
 
 MARGIN: Final = 4.0

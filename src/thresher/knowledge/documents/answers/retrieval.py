@@ -23,9 +23,8 @@ from thresher.knowledge.documents.answers.rendering import RenderedAnswer
 from thresher.knowledge.documents.answers.scoring import ScoredChunks, Scorer
 from thresher.knowledge.documents.cache import DocumentCache, Holdings, document_changed
 from thresher.knowledge.documents.layout import DocumentLayout
-from thresher.knowledge.documents.models import Document, DocumentPart, Retrieval, key_of
+from thresher.knowledge.documents.models import Document, DocumentPart, Retrieval, cut_to_budget, key_of
 from thresher.knowledge.documents.question import DocumentQuestion
-from thresher.knowledge.documents.summary import cut_to_budget
 
 _logger = logging.getLogger("thresher.knowledge")
 

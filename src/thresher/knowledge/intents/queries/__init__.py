@@ -1,10 +1,9 @@
-"""All SQL of the intents kind.
+"""The SQL of the intents kind, but for the rows of its log.
 
 Invariant: every statement runs in a transaction of one tenant; the tenant in each WHERE is for the planner, the
 row-level policy keeps tenants apart even without it.
 """
 
-from thresher.knowledge.intents.queries.log import DecisionRow, RulesGivenRow, SignalRow, write_log
 from thresher.knowledge.intents.queries.pack_state import (
     StandingRow,
     StoredFit,
@@ -20,9 +19,6 @@ from thresher.knowledge.intents.queries.pack_state import (
 )
 
 __all__ = [
-    "DecisionRow",
-    "RulesGivenRow",
-    "SignalRow",
     "StandingRow",
     "StoredFit",
     "delete_threshold",
@@ -34,5 +30,4 @@ __all__ = [
     "read_fit",
     "read_standing",
     "touch_fit",
-    "write_log",
 ]
