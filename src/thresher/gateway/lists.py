@@ -9,11 +9,11 @@ resources.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
+from cachetools import LRUCache
 from fastmcp.server.extensions import MethodBinding, ServerExtension
 from fastmcp.skills import GetSkillResult, ListSkillsResult
 from fastmcp.skills.models import GetSkillParams, ListSkillsParams
@@ -89,16 +89,13 @@ class _Lists(Generic[M]):
     def __init__(self, name: str, make: Callable[[Caller, ListState], Awaitable[Sequence[M]]]) -> None:
         self.name = name
         self._make = make
-        self._made: OrderedDict[_Key, _Made[M]] = OrderedDict()
+        self._made: LRUCache[_Key, _Made[M]] = LRUCache(_LISTS)
 
     async def of(self, caller: Caller, state: ListState) -> Sequence[M]:
         """Return the caller's list for a state."""
         key = (caller.tenant.id, caller.user, caller.expose, state.digest, state.local, state.names)
         if (made := self._made.get(key)) is None or made.state != state:
             made = self._made[key] = _Made(state, await self._make(caller, state))
-        self._made.move_to_end(key)
-        while len(self._made) > _LISTS:
-            self._made.popitem(last=False)
         return made.entries
 
 

@@ -6,11 +6,13 @@ Invariant: the score depends on the text alone, not on the request; a patch is o
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, get_args
 from urllib.parse import unquote, urlsplit
+
+from cachetools import LRUCache
 
 from thresher.core import Caller, CursorCodec, InvalidInput, NotFound, check_limit, did_you_mean, nearest
 from thresher.knowledge.apis.cache import DescriptionCache
@@ -112,7 +114,7 @@ class ImprovementFinder:
         self._cache = cache
         self._chat = chat
         self._seconds = seconds
-        self._judged: OrderedDict[str, _Assessment] = OrderedDict()
+        self._judged: LRUCache[str, _Assessment] = LRUCache(_REVIEWS)
         self._judging = asyncio.Lock()
 
     async def target(self, caller: Caller, request: ImprovementRequest) -> ReviewTarget:
@@ -186,9 +188,6 @@ class ImprovementFinder:
             if kept is None:
                 kept = await asyncio.to_thread(_judged, description)
                 self._judged[description.digest] = kept
-                while len(self._judged) > _REVIEWS:
-                    self._judged.popitem(last=False)
-            self._judged.move_to_end(description.digest)
             return kept
 
     async def _missed(

@@ -7,12 +7,12 @@ Pages of one query follow each other without gaps while the descriptions stay th
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from cachetools import LRUCache
 
 from thresher.core import Arm, Caller, CursorCodec, EncoderError, NotFound, Why, check_limit
 from thresher.embedding import CrossEncoder
@@ -134,7 +134,7 @@ class Searcher:
         self._index = index
         self._cache = cache
         self._crossing = crossing
-        self._scopes: OrderedDict[tuple[tuple[int, int, int], ...], SearchScope] = OrderedDict()
+        self._scopes: LRUCache[tuple[tuple[int, int, int], ...], SearchScope] = LRUCache(_KEPT)
 
     async def search(self, caller: Caller, query: SearchQuery) -> FoundEndpoints:
         """Answer one query.
@@ -179,9 +179,6 @@ class Searcher:
             kept = self._scopes[key] = SearchScope(
                 tuple(parts), traits, short_forms(briefs), ranking.finders(traits.found)
             )
-            while len(self._scopes) > _KEPT:
-                self._scopes.popitem(last=False)
-        self._scopes.move_to_end(key)
         return kept
 
     async def _searched(self, caller: Caller, text: str, checked: _CheckedQuery, *, rerank: bool) -> FoundEndpoints:
