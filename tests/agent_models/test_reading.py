@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from thresher.agent.models.failures import RequestLost
 from thresher.agent.models.reading import AnswerReader, CallPieces, SpokenText
 from thresher.core import ModelError
-from thresher.llm import FunctionCall
+from thresher.llm import FunctionCall, RequestLost
 
 
 def event(delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:

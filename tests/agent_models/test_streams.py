@@ -87,6 +87,7 @@ async def test_a_request_holds_what_was_asked_and_nothing_else(connect: Connect,
     }
     assert [message["role"] for message in body["messages"]] == ["system", "user", "assistant", "tool"]
     asked = body["messages"][2]["tool_calls"][0]
+    assert body["messages"][2]["content"] is None
     assert (asked["id"], asked["function"]["name"]) == ("call_9", "forecast")
     assert json.loads(asked["function"]["arguments"]) == {"city": "Rom"}
     assert body["messages"][3] == {"role": "tool", "content": "sunny", "tool_call_id": "call_9"}

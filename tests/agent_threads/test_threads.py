@@ -101,7 +101,7 @@ async def test_lists_are_newest_first_in_pages(database: Database, threads: Thre
     assert pages == [["2", "6", "5"], ["4", "3", "1"], ["0"]]
 
 
-@pytest.mark.parametrize("wrong", ["x", "!!", "WzEsMl0", "WyIyMDI2LTAxLTAxIiwgIngiXQ"])
+@pytest.mark.parametrize("wrong", ["x", "!!", "WzEsMl0", "1.2.123456", f"{10**40}.1.123456"])
 async def test_a_wrong_cursor_or_limit_is_refused(threads: Threads, ada: Caller, wrong: str) -> None:
     """Of lists and of histories."""
     thread = (await threads.create(ada)).id

@@ -120,7 +120,7 @@ async def test_use_and_findings_are_told(product: Served) -> None:
         ("apis", {"name": "a", "sources": ["https://me:secret@example.com/x.yaml"]}, 422, "invalid_input"),
         ("apis/nobody/sync", {}, 404, "not_found"),
         ("search_api_docs", {"query": "x", "limit": 51}, 422, "invalid_input"),
-        ("search_api_docs", {"query": "x", "cursor": "y"}, 422, "invalid_input"),
+        ("search_api_docs", {"query": "x", "cursor": "y"}, 422, "invalid_cursor"),
         ("search_api_docs", {"query": "x", "providers": ["traker"]}, 404, "not_found"),
         ("search_api_docs", {"query": "x", "who": "me"}, 422, "invalid_input"),
         ("get_api_endpoint", {}, 422, "invalid_input"),

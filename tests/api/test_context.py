@@ -96,7 +96,6 @@ async def test_a_context_stays_inside_its_budget_and_its_cursor_brings_the_rest(
         ("context", {"message": SHOW, "budget": "many"}, "budget"),
         ("context", {"message": SHOW, "budget": 10**30}, "budget"),
         ("context", {"message": SHOW, "budget": 5}, "too small for anything"),
-        ("context", {"message": SHOW, "cursor": "x"}, "no cursor"),
     ],
 )
 async def test_bad_bodies_are_problems(product: Served, path: str, body: dict[str, Any], said: str) -> None:
@@ -104,6 +103,13 @@ async def test_bad_bodies_are_problems(product: Served, path: str, body: dict[st
     answer = await product.web.post(f"/v1/{path}", json=body)
 
     assert said in dumps(assert_problem(answer, 422, "invalid_input"))
+
+
+async def test_a_cursor_of_something_else_is_a_problem(product: Served) -> None:
+    """It says so, and how to go on."""
+    answer = await product.web.post("/v1/context", json={"message": SHOW, "cursor": "x"})
+
+    assert "without a cursor" in assert_problem(answer, 422, "invalid_cursor")["hint"]
 
 
 async def test_rules_come_first_once_for_each_client_without_sessions(product: Served, tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ async def test_indexing_begins_a_job_and_removal_ends_it(product: Served, tmp_pa
         ("retrieve_document", {"query": " ", "repository": "handbook"}, 422, "invalid_input"),
         ("retrieve_document", {"query": "leave", "repository": "handbook", "budget": 0}, 422, "invalid_input"),
         ("retrieve_document", {"query": "leave", "repository": "handbook", "budget": "many"}, 422, "invalid_input"),
-        ("retrieve_document", {"query": "leave", "repository": "handbook", "cursor": "1"}, 422, "invalid_input"),
+        ("retrieve_document", {"query": "leave", "repository": "handbook", "cursor": "1"}, 422, "invalid_cursor"),
         ("retrieve_document", {"query": "leave", "repository": "handbook", "search_type": "x"}, 422, "invalid_input"),
         ("retrieve_document", {"query": "leave", "repository": "hanbook"}, 404, "not_found"),
         ("search_documents", {"query": "leave", "repository": "hanbook"}, 404, "not_found"),

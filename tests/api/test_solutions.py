@@ -170,7 +170,7 @@ async def test_something_elsewhere_waits_for_a_yes(product: Served, shop: Path) 
         ("rename_relation", {"name": "books$wanted", "new_name": "a b"}, 422, "invalid_input"),
         ("delete_relations", {"names": []}, 422, "invalid_input"),
         ("list_relations", {"scope": "everywhere"}, 422, "invalid_input"),
-        ("list_relations", {"cursor": "x"}, 422, "invalid_input"),
+        ("list_relations", {"cursor": "x"}, 422, "invalid_cursor"),
         ("open_value_list", {"name": "x", "custom_values": [{"real": "1"}]}, 422, "invalid_input"),
         ("open_value_list", {"name": "x", "relation": "nothing", "display_column": "a"}, 422, "invalid_input"),
         ("set_solution_context", {"active": "nothing"}, 404, "not_found"),

@@ -11,6 +11,7 @@ import pytest
 from tests.knowledge_intents.packs import write_pack
 from tests.support.product import CATALOGUE, opened
 from thresher.context import ContextService, Note, prompt_data
+from thresher.context.cursors import rules_cursor
 from thresher.core import Caller, EncoderError, InvalidInput, Settings, Tenant, dumps
 from thresher.embedding import Encoder, Matrix, count_tokens, open_encoder
 from thresher.knowledge.intents import Sources
@@ -140,8 +141,8 @@ async def test_a_changed_pack_makes_cursors_stale(
     await services.intents.reload(caller)
     await services.intents.prepare(caller)
 
-    with pytest.raises(InvalidInput, match="rules, tools or passages have changed"):
-        await context.get_context(caller, SHOW, budget=200, cursor=first.next or f"{'0' * 10}.1")
+    with pytest.raises(InvalidInput, match="content has changed"):
+        await context.get_context(caller, SHOW, budget=200, cursor=first.next or "01.000000")
 
 
 async def test_the_same_question_gives_the_same_context(context: ContextService, caller: Caller) -> None:
@@ -295,7 +296,7 @@ async def test_long_rules_are_given_in_short_with_the_way_to_the_whole(
     assert small.pieces[0].text == "Rewrite nothing, ever."
     assert large.pieces[0].text.strip() == LONG.strip()
     assert [piece.text.strip() for piece in whole.pieces] == [LONG.strip()]
-    with pytest.raises(InvalidInput, match="have changed"):
-        await context.get_context(caller, SHOW, cursor="rules.history.0123456789")
-    with pytest.raises(InvalidInput, match="have changed"):
-        await context.get_context(caller, SHOW, cursor="rules.nobody.0123456789")
+    with pytest.raises(InvalidInput, match="content has changed"):
+        await context.get_context(caller, SHOW, cursor=rules_cursor("history", "0123456789"))
+    with pytest.raises(InvalidInput, match="content has changed"):
+        await context.get_context(caller, SHOW, cursor=rules_cursor("nobody", "0123456789"))

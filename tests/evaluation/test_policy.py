@@ -21,7 +21,7 @@ TURNS = (
 )
 TOOLS = [offered(name) for name in ("search_documents", "sql_query", "read_result")]
 ASKED, BOTH, THANKS, TWICE = (user(turn.user) for turn in TURNS)
-CURSOR = "0" * 32 + "-120"
+CURSOR = "7.120.000000"
 
 
 def asked(*messages: dict[str, Any], tools: list[dict[str, Any]] = TOOLS) -> str | list[tuple[str, dict[str, Any]]]:

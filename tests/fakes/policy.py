@@ -20,7 +20,7 @@ NOT_YET = "Not run yet."
 _BLOCK = re.compile(r"^(\[\w+\]) begin (\w+)\n(.*?)\n?^\1 end \2$", re.MULTILINE | re.DOTALL)
 """Other people's text in a prompt, with the name of what it is."""
 _PASSAGE = re.compile(r"^\[(\d+)\] ?(.*)$", re.MULTILINE)
-_CURSOR = re.compile(r"cursor ([0-9a-f]{32}-\d+)")
+_CURSOR = re.compile(r"cursor (\d+\.\d+\.\d{6})")
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _COMMON = frozenset(
     "that this with from what which when where have does about they their there will would should".split()  # noqa: SIM905 - a text is easier to read

@@ -134,8 +134,8 @@ async def test_the_cursor_brings_what_was_left_out(client: Client[Any]) -> None:
         ("get_context", {"message": "show the git log", "budget": -5}, "1 to 1,000,000"),
         ("get_context", {"message": "show the git log", "budget": 10**30}, "1 to 1,000,000"),
         ("get_context", {"message": "show the git log", "budget": 9}, "gives something."),
-        ("get_context", {"message": "show the git log", "cursor": "nonsense"}, "no cursor of get_context"),
-        ("get_context", {"message": "show the git log", "cursor": "0123456789.1"}, "belongs to another question"),
+        ("get_context", {"message": "show the git log", "cursor": "nonsense"}, "cursor is not valid"),
+        ("get_context", {"message": "show the git log", "cursor": "01.123456"}, "belongs to another list or question"),
     ],
 )
 async def test_bad_arguments_are_tool_errors_that_say_what_to_do(

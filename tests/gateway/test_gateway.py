@@ -13,13 +13,16 @@ import httpx
 import pytest
 import uvicorn
 from fastmcp import Client
-from mcp_types import CallToolResult
+from mcp import MCPError
+from mcp_types import INVALID_PARAMS, CallToolResult
 
 from tests.support import eventually
 from tests.support.product import CATALOGUE, ListedServer, listed
 from thresher.calling import meta_tools
 from thresher.embedding import count_tokens
 from thresher.gateway import build_gateway, http_app
+from thresher.gateway.lists import PAGE, page_of
+from thresher.gateway.skills import TEMPLATE
 from thresher.knowledge.tools import compact
 from thresher.services import Services
 
@@ -284,3 +287,15 @@ async def test_a_claim_to_only_read_is_not_passed_on_for_a_server_that_is_not_tr
     assert "call_tool_write" in text(refused)
     assert not done.is_error
     assert not (opened.annotations and opened.annotations.read_only_hint)
+
+
+async def test_a_cursor_of_another_list_is_refused(client: Client[Any]) -> None:
+    """As invalid parameters, with our code and hint."""
+    _, cursor = page_of("prompts", [TEMPLATE] * (PAGE + 1), None)
+
+    for ask in (client.list_tools_mcp, client.list_resources_mcp):
+        with pytest.raises(MCPError) as refused:
+            await ask(cursor=cursor)
+        assert refused.value.error.code == INVALID_PARAMS
+        assert refused.value.error.data["code"] == "invalid_cursor"
+    assert (await client.list_prompts_mcp(cursor=cursor)).next_cursor is None

@@ -88,7 +88,7 @@ async def test_a_patch_names_the_file_and_keeps_the_score_honest(
         ({"feedback_types": ["claritty"]}, InvalidInput),
         ({"min_severity": "fatal"}, InvalidInput),
         ({"limit": 0}, InvalidInput),
-        ({"cursor": "0000000000.3"}, InvalidInput),
+        ({"cursor": "3.000000"}, InvalidInput),
         ({"cursor": "x"}, InvalidInput),
     ],
 )

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thresher.core import InvalidInput
 from thresher.embedding import Encoder
 from thresher.knowledge.apis.heads import Brief, ProviderHead
-from thresher.knowledge.apis.search import actions, concepts, query, searcher, shipped
+from thresher.knowledge.apis.search import actions, concepts, query, shipped
 
 
 def _brief(summary: str, description: str = "", path: str = "/x") -> Brief:
@@ -137,19 +136,6 @@ def test_concepts_are_found_by_their_words_without_vectors() -> None:
 
     assert [one.name for one in concepts.chosen("show me the docker container logs", None, some)] == ["pod log"]
     assert concepts.chosen("something else", None, some) == ()
-
-
-def test_a_cursor_belongs_to_its_question() -> None:
-    """The cursor of another query, and an invalid one, are refused."""
-    cursor = searcher.write_cursor(["pods", "k8s"], 10)
-
-    assert searcher.read_cursor(cursor, ["pods", "k8s"]) == 10
-    assert searcher.read_cursor("", ["x"]) == 0
-    for wrong in (cursor.replace(".10", ".x"), "nonsense"):
-        with pytest.raises(InvalidInput):
-            searcher.read_cursor(wrong, ["pods", "k8s"])
-    with pytest.raises(InvalidInput):
-        searcher.read_cursor(cursor, ["pods"])
 
 
 async def test_what_ships_is_what_the_encoder_gives(encoder: Encoder) -> None:

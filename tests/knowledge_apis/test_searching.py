@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.knowledge_apis.conftest import described, write
-from thresher.core import Caller, InvalidInput, NotFound
+from thresher.core import Caller, InvalidCursor, InvalidInput, NotFound
 from thresher.knowledge.apis import ApiService
 
 TRACKER = {
@@ -95,6 +95,15 @@ async def test_methods_and_tags_are_hard_filters_when_given_or_typed(tracker: Ap
     assert {one.path for one in (await tracker.search(caller, "search films", tags=["search"])).endpoints} == {
         "/search/film"
     }
+
+
+async def test_a_cursor_belongs_to_its_question(tracker: ApiService, caller: Caller) -> None:
+    """The cursor of another query, and an invalid one, are refused."""
+    cursor = (await tracker.search(caller, "issue", limit=1)).cursor
+
+    for text, wrong in (("issue", f"1{cursor}"), ("issue", "nonsense"), ("issues", cursor)):
+        with pytest.raises(InvalidCursor):
+            await tracker.search(caller, text, limit=1, cursor=wrong)
 
 
 async def test_pages_follow_each_other_without_gaps(tracker: ApiService, caller: Caller) -> None:

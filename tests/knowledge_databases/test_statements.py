@@ -173,7 +173,7 @@ async def test_what_cannot_be_asked_is_refused_with_a_hint(
     for rows in (0, -1, 10_001):
         with pytest.raises(InvalidInput):
             await service.query(caller, "shop", "select 1", max_rows=rows)
-    for cursor in ("", "x", "0", "9" * 40, answer.cursor + "1"[:0] + "x", str(int(answer.cursor) + 10**6)):
+    for cursor in ("", "x", "0", "9" * 40, answer.cursor + "x", f"1{answer.cursor}"):
         with pytest.raises(InvalidInput):
             await service.query(caller, "shop", "select * from customer order by 2", cursor=cursor or "0")
 

@@ -76,7 +76,7 @@ async def test_a_cursor_belongs_to_its_document(asked: DocumentService, caller: 
     first = await asked.retrieve_document(caller, *question, budget=300)
 
     again = await asked.retrieve_document(caller, *question, budget=300, cursor=first.cursor, document="machines.md")
-    with pytest.raises(InvalidInput, match="another document"):
+    with pytest.raises(InvalidInput, match="another list or question"):
         await asked.retrieve_document(caller, *question, budget=300, cursor=first.cursor, document="other.md")
 
     assert again.sources

@@ -71,7 +71,8 @@ def test_an_invalid_cursor_is_refused(cursor: str) -> None:
 def test_a_wrong_digit_or_another_question_is_refused() -> None:
     """A model that miscopies a cursor gets an error."""
     cursor = cursors.encode(7, mask((3, 5), (90, 91)), QUESTION)
-    wrong = [cursor[:at] + str((int(cursor[at]) + 1) % 10) + cursor[at + 1 :] for at in range(len(cursor))]
+    digits = [at for at, character in enumerate(cursor) if character != "."]
+    wrong = [cursor[:at] + str((int(cursor[at]) + 1) % 10) + cursor[at + 1 :] for at in digits]
 
     for one, question in [*((each, QUESTION) for each in wrong), (cursor, ("manual", "else", "hybrid"))]:
         with pytest.raises(InvalidInput):
@@ -82,5 +83,5 @@ def test_a_cursor_of_a_longer_document_is_refused() -> None:
     """The chunks that it names must exist."""
     cursor = cursors.encode(7, mask((1_900, 1_950)), QUESTION)
 
-    with pytest.raises(InvalidInput, match="another document"):
+    with pytest.raises(InvalidInput, match="another list or question"):
         cursors.decode(cursor, QUESTION).mask(100)

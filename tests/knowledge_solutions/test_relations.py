@@ -515,7 +515,7 @@ async def test_lists_show_a_scope_in_pages(service: SolutionService, clerk: Call
     assert first.objects + second.objects == everything.objects
     assert (first.total, second.cursor) == (5, "")
     assert current.objects[2].facts["items"][0]["primary"] == "customer_id"
-    with pytest.raises(InvalidInput, match="another list"):
+    with pytest.raises(InvalidInput, match="another list or question"):
         await service.list_relations(clerk, "modules", cursor=first.cursor)
     for wrong in ({"limit": 0}, {"limit": 1001}, {"cursor": "öä"}, {"scope": "here"}):
         with pytest.raises(InvalidInput):

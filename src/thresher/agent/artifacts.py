@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -25,7 +24,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from thresher.agent.state import MARK, Messages, PlacedPassage
 from thresher.agent.threads import Turn
 from thresher.agent.transcript import now
-from thresher.core import Caller, InvalidInput, NotFound, StoreError, dumps
+from thresher.core import Caller, CursorCodec, NotFound, StoreError, dumps
 from thresher.embedding import count_tokens
 from thresher.store import Database, clean
 
@@ -40,7 +39,8 @@ _READ: Final = b"""
     join thread t on t.tenant_id = a.tenant_id and t.id = a.thread_id
     where a.tenant_id = %(tenant)s and a.thread_id = %(thread)s and t.owner is not distinct from %(owner)s::text
       and a.id = any(%(ids)s)"""
-_CURSOR: Final = re.compile(r"([0-9a-f]{32})-(\d{1,9})")
+RESULT_CURSOR: Final[CursorCodec[UUID, int]] = CursorCodec("read_result", UUID, int)
+"""Id of a long result, and the next character."""
 LARGEST: Final = 4_000_000
 """Characters of a result that are kept: more than anyone reads page by page."""
 
@@ -104,12 +104,10 @@ class Artifacts:
             tokens: Most tokens of the page.
 
         Raises:
-            InvalidInput: The cursor is not valid.
+            InvalidCursor: The cursor is not of a result.
             NotFound: The result is not kept any more.
         """
-        if not (read := _CURSOR.fullmatch(cursor.strip())):
-            raise InvalidInput("This is not a cursor of a result.", hint="Copy it from the answer that named it.")
-        named, start = UUID(read[1]), int(read[2])
+        named, start = RESULT_CURSOR.decode(cursor)
         kind, text = (await self._found([named])).get(named, ("", ""))
         if kind != "result":
             raise NotFound("There is no such result in this conversation.", hint="Call the tool again.")
@@ -157,7 +155,7 @@ def page(named: UUID, text: str, start: int, tokens: int) -> ResultPage:
     if (line := part.rfind("\n")) > len(part) // 2:
         part = part[: line + 1]
     left = count_tokens(rest[len(part) : len(part) + LARGEST])
-    return ResultPage(part, f"{named.hex}-{start + len(part)}", left)
+    return ResultPage(part, RESULT_CURSOR.encode(named, start + len(part)), left)
 
 
 def within(text: str, tokens: int) -> str:

@@ -18,11 +18,12 @@ from thresher.audit.chain_check import ChainCheck, ChainFrame
 from thresher.audit.chain_writer import ChainWriter, broken
 from thresher.audit.links import ChainLink, LinkContent, Signer, decision_of, outcome_of
 from thresher.audit.records import Attempt, AuditEntry, AuditFilter, AuditPage, Outcome, StatementOutcome, Verification
-from thresher.core import Caller, InvalidInput, NotAllowed, Tenant, check_limit, current_trace
+from thresher.core import Caller, CursorCodec, InvalidInput, NotAllowed, Tenant, check_limit, current_trace
 from thresher.store import Database, SecretBox, clean
 
 MOST_ENTRIES: Final = 500
 """AuditPage of one page."""
+_CURSOR: Final[CursorCodec[int]] = CursorCodec("sql_activity_log", int)
 _LONGEST_TEXT: Final = 1_000
 """Longest part of a statement that can be searched for, in characters."""
 _AT_ONCE: Final = 1_000
@@ -95,15 +96,17 @@ class AuditLog:
             cursor: From the page before; empty for the first one.
 
         Raises:
-            InvalidInput: The time or the cursor is not valid, the limit out of bounds, or the text too long.
+            InvalidInput: The time is not valid, the limit out of bounds, or the text too long.
+            InvalidCursor: The cursor is not of this log.
         """
         check_limit(limit, MOST_ENTRIES)
         if len(text) > _LONGEST_TEXT:
             raise InvalidInput(f"The text is longer than {_LONGEST_TEXT:,} characters.", hint="Search for less of it.")
         filters = AuditFilter(_moment(since), clean(connection), clean(actor), allowed, clean(text))
-        rows = await queries.read_entries(self._database, caller, filters, _place(cursor), limit + 1)
+        (before,) = _CURSOR.decode(cursor) if cursor else (None,)
+        rows = await queries.read_entries(self._database, caller, filters, before, limit + 1)
         found = tuple(_entry(decision, outcome) for decision, outcome in rows[:limit])
-        return AuditPage(found, str(found[-1].id) if len(rows) > limit else "")
+        return AuditPage(found, _CURSOR.encode(found[-1].id) if len(rows) > limit else "")
 
     async def verify_for(self, caller: Caller, *, expect: str = "") -> Verification:
         """The same as `verify`, for a caller who sees the whole log.
@@ -192,16 +195,6 @@ def _moment(given: dt.datetime | str | None) -> dt.datetime | None:
                 f"'{given[:40]}' is not a valid time.", hint="Write 2026-03-01 or 2026-03-01T14:30+01:00."
             ) from None
     return given if given is None or given.tzinfo is not None else given.replace(tzinfo=dt.UTC)
-
-
-def _place(cursor: str) -> int | None:
-    if not cursor:
-        return None
-    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
-        raise InvalidInput(
-            "This is not a cursor of the audit log.", hint="Give the one of the page before, or leave it out."
-        )
-    return int(cursor)
 
 
 def _noted_head(text: str) -> tuple[int, bytes] | None:

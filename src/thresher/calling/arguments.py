@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, TypeAlias, cast
 
+from cachetools import LRUCache
 from jsonschema import Draft7Validator, Draft202012Validator
 from jsonschema.exceptions import UnknownType, ValidationError, relevance
 from jsonschema.validators import extend  # pyright: ignore[reportUnknownVariableType] - it has no types
@@ -36,7 +36,7 @@ from thresher.core import JSON, InvalidInput, argument_meant, did_you_mean, near
 _DEPTH = 32
 _NOT_GIVEN = object()
 _VALIDATORS = 512
-_validators: OrderedDict[int, tuple[JSON, Any]] = OrderedDict()
+_validators: LRUCache[int, tuple[JSON, Any]] = LRUCache(_VALIDATORS)
 """By identity: a stored definition is one object for as long as it does not change. Holding it keeps its id its own."""
 _BROKEN_SCHEMA = (
     Unresolvable,
@@ -222,8 +222,6 @@ def _validator(schema: JSON) -> Any:
         draft = _DRAFT_7 if "draft-0" in str(schema.get("$schema", "")) else _DRAFT_2020
         # Without a registry of its own the library fetches foreign references over the network.
         known = _validators[id(schema)] = (schema, draft(schema, registry=Registry[Any]()))
-        while len(_validators) > _VALIDATORS:
-            _validators.popitem(last=False)
     return known[1]
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from cachetools import LRUCache
 
 from thresher.calling.records import ADMIN, RULES_META, Result, server_of
 from thresher.context import ContextService, rulebook_text
@@ -57,8 +59,8 @@ class RulesFirst:
         self._intents = intents
         self._context = context
         self._enabled = enabled
-        self._owners: OrderedDict[str, _Owners] = OrderedDict()
-        self._answered: OrderedDict[tuple[Any, ...], float] = OrderedDict()
+        self._owners: LRUCache[str, _Owners] = LRUCache(_OWNERS)
+        self._answered: LRUCache[tuple[Any, ...], float] = LRUCache(_SESSIONS)
 
     async def look(self, caller: Caller, packs: Packs, name: str, resolved: Resolved) -> Result | None:
         """The result to give in place of running a tool; None to run it.
@@ -100,9 +102,6 @@ class RulesFirst:
         answered = self._answered.get(key, _NEVER) >= since
         if not answered:
             self._answered[key] = time.monotonic()
-            self._answered.move_to_end(key)
-            while len(self._answered) > _SESSIONS:
-                self._answered.popitem(last=False)
         return answered
 
     async def _before(self, caller: Caller, name: str, owners: Sequence[Pack]) -> str:
@@ -117,8 +116,6 @@ class RulesFirst:
         """Built once for each set of packs, so that a call only looks names up."""
         if (owners := self._owners.get(packs.digest)) is None:
             owners = self._owners[packs.digest] = _owners(packs)
-            while len(self._owners) > _OWNERS:
-                self._owners.popitem(last=False)
         return owners
 
 

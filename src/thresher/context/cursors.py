@@ -1,8 +1,7 @@
 """Cursors: where an answer continues.
 
 There are two kinds. One fetches the rules of a pack in full, and names the pack and its content. The other names the
-candidates that were given already, and identifies the question and its candidates. Neither contains a secret or is
-signed: a forged cursor grants no extra access. Nothing is stored on this side.
+candidates that were given already, and belongs to the question and its candidates.
 
 Invariant: pure; a cursor of another question, or of candidates that have changed since, is refused.
 """
@@ -10,16 +9,17 @@ Invariant: pure; a cursor of another question, or of candidates that have change
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from thresher.core import InvalidInput, Piece
+from thresher.core import CursorCodec, InvalidCursor, Piece
 
-_DIGEST_CHARACTERS = 10
-_CURSOR = re.compile(rf"([0-9a-f]{{{_DIGEST_CHARACTERS}}})\.([0-9a-f]{{1,64}})")
-_RULES = re.compile(rf"rules\.([a-z0-9-]{{1,64}})\.([0-9a-f]{{{_DIGEST_CHARACTERS}}})")
-_AGAIN = "Call again without cursor, and take the cursors of that answer."
+_CURSOR: Final[CursorCodec[bytes]] = CursorCodec("get_context", bytes)
+"""The given candidates: one bit each, the first one lowest."""
+_RULES: Final[CursorCodec[str, str]] = CursorCodec("rules in full", str, str)
+"""Name of the pack, and the beginning of the digest of its content."""
+_DIGEST_CHARACTERS: Final = 10
 
 
 def rules_cursor(pack: str, digest: str) -> str:
@@ -29,19 +29,15 @@ def rules_cursor(pack: str, digest: str) -> str:
         pack: Its name.
         digest: The digest of its content.
     """
-    return f"rules.{pack}.{digest[:_DIGEST_CHARACTERS]}"
+    return _RULES.encode(pack, digest[:_DIGEST_CHARACTERS])
 
 
 def pack_of(cursor: str) -> str:
     """Return the pack whose rules a cursor fetches in full; empty for any other cursor."""
-    return match[1] if (match := _RULES.fullmatch(cursor)) else ""
-
-
-def stale() -> InvalidInput:
-    """Return the error for a cursor that does not match the question or the current content."""
-    return InvalidInput(
-        "The cursor belongs to another question, or the rules, tools or passages have changed since.", hint=_AGAIN
-    )
+    try:
+        return _RULES.decode(cursor)[0]
+    except InvalidCursor:
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +63,7 @@ class Cursors:
         ):
             encoded = text.encode("utf-8", "replace")
             whole.update(len(encoded).to_bytes(8, "big") + encoded)
-        return cls(whole.hexdigest()[:_DIGEST_CHARACTERS], tuple(candidates))
+        return cls(whole.hexdigest(), tuple(candidates))
 
     def only(self, piece: Piece) -> str:
         """Return the cursor that fetches just this piece."""
@@ -86,17 +82,15 @@ class Cursors:
         """Return the candidates that a cursor fetches; all without one.
 
         Raises:
-            InvalidInput: It is not a cursor, or belongs to another question or to candidates that have changed.
+            InvalidCursor: It belongs to another question or to candidates that have changed.
         """
         if not cursor:
             return self.candidates
-        if (parts := _CURSOR.fullmatch(cursor)) is None:
-            raise InvalidInput("That is no cursor of get_context.", hint=_AGAIN)
-        digest, given = parts[1], int(parts[2], 16)
-        if digest != self.digest or given >> len(self.candidates):
-            raise stale()
+        given = int.from_bytes(_CURSOR.decode(cursor, [self.digest])[0], "big")
+        if given >> len(self.candidates):
+            raise InvalidCursor
         return tuple(piece for index, piece in enumerate(self.candidates) if not given >> index & 1)
 
     def _written(self, given: Iterable[int]) -> str:
         mask = sum(1 << index for index in given)
-        return f"{self.digest}.{mask:x}"
+        return _CURSOR.encode(mask.to_bytes(max(1, (mask.bit_length() + 7) // 8), "big"), question=[self.digest])

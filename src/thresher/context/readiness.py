@@ -12,6 +12,8 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeAlias
 
+from cachetools import LRUCache
+
 from thresher.context.variables import Situation
 from thresher.core import Caller, event
 from thresher.knowledge.intents import Pack
@@ -34,7 +36,7 @@ class Readiness:
 
     def __init__(self) -> None:
         self._conditions: dict[str, Condition] = {}
-        self._answers: dict[_Key, tuple[bool, float]] = {}
+        self._answers: LRUCache[_Key, tuple[bool, float]] = LRUCache(_KEPT)
         self._followers: list[Callable[[Caller], None]] = []
 
     def register(self, pack: str, condition: Condition) -> None:
@@ -81,8 +83,6 @@ class Readiness:
         answer = await self._evaluate(Situation(caller), pack)
         if answer is None:  # unknown: as before
             answer = known is not None and known[0]
-        if len(self._answers) >= _KEPT:
-            self._answers.clear()
         self._answers[key] = (answer, time.monotonic())
         if known is None or known[0] != answer:
             for callback in tuple(self._followers):

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from thresher.context.composition import ComposedContext, compose
-from thresher.context.cursors import Cursors, pack_of, rules_cursor, stale
+from thresher.context.cursors import Cursors, pack_of, rules_cursor
 from thresher.context.offers import ToolOffers
 from thresher.context.readiness import Readiness
 from thresher.context.records import (
@@ -42,7 +42,7 @@ from thresher.context.sources import (
     rule_piece,
 )
 from thresher.context.variables import Situation, Variables
-from thresher.core import Caller, ContextPack, NotFound, ThresherError, event, traced
+from thresher.core import Caller, ContextPack, InvalidCursor, NotFound, ThresherError, event, traced
 from thresher.knowledge.intents import Decision, IntentService, Pack
 from thresher.knowledge.tools import ToolService
 from thresher.search import Prefetch
@@ -212,7 +212,8 @@ class ContextService:
             delivers: Whether the answer reaches the model; otherwise its rules do not count as given.
 
         Raises:
-            InvalidInput: An argument is out of bounds, the cursor is stale, or the budget too small for anything.
+            InvalidInput: An argument is out of bounds, or the budget too small for anything.
+            InvalidCursor: The cursor belongs to another question, or the content has changed.
             StoreUnavailable: The database does not answer, and nothing is known of the caller's packs yet.
         """
         request, budget = context_request(message, history, queries, files), checked_budget(budget)
@@ -239,9 +240,9 @@ class ContextService:
         try:
             pack = await self._intents.pack(caller, pack_of(cursor))
         except NotFound:
-            raise stale() from None
+            raise InvalidCursor from None
         if cursor != rules_cursor(pack.name, pack.digest) or await self.readiness.unready(caller, [pack]):
-            raise stale()
+            raise InvalidCursor
         book = await self._rulebooks.of(caller, [pack], request.files, in_full=True)
         pieces = tuple(rule_piece(rule, 1.0, "cursor") for rule in book.rules)
         others = (SourcePieces((), present=source.kind == TOOLS) for source in self._sources[1:])

@@ -7,6 +7,7 @@ Uses: foreign.
 
 from thresher.core.breaker import Breaker, Pauses
 from thresher.core.caller_context import Talk, acting_caller, acting_for, acting_or, current_talk, talking_in
+from thresher.core.cursors import CursorCodec
 from thresher.core.encoding import dumps, has_more_values, plain
 from thresher.core.errors import (
     AccessDenied,
@@ -18,6 +19,7 @@ from thresher.core.errors import (
     DatabaseUnavailable,
     EncoderError,
     HeldBack,
+    InvalidCursor,
     InvalidInput,
     ModelBusy,
     ModelError,
@@ -87,11 +89,13 @@ __all__ = [
     "ConfigurationError",
     "Conflict",
     "ContextPack",
+    "CursorCodec",
     "DaemonError",
     "DatabaseUnavailable",
     "EncoderError",
     "Expose",
     "HeldBack",
+    "InvalidCursor",
     "InvalidInput",
     "LeftOut",
     "Lines",

@@ -2,7 +2,8 @@
 
     ThresherError
     |-- InvalidInput          the caller's argument or file is wrong
-    |   `-- BrokenFile        a file of a workspace cannot be read at a line and column
+    |   |-- BrokenFile        a file of a workspace cannot be read at a line and column
+    |   `-- InvalidCursor     a cursor does not belong to the list and question that it is sent with
     |-- NotFound              a named tool, server or file does not exist
     |-- Conflict              the name or the resource is taken
     |   |-- HeldBack          a tool waits for a person's approval
@@ -88,6 +89,19 @@ class BrokenFile(InvalidInput):
         super().__init__(message, hint=hint)
         self.line = line
         self.column = column
+
+
+class InvalidCursor(InvalidInput):
+    """A cursor does not belong to the list and question that it is sent with."""
+
+    code = "invalid_cursor"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The cursor is not valid here: it belongs to another list or question, the content has changed since, "
+            "or a character of it is wrong.",
+            hint="Copy it exactly and repeat the request that returned it, or ask again without a cursor.",
+        )
 
 
 class NotFound(ThresherError):

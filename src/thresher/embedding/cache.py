@@ -13,12 +13,12 @@ import hashlib
 import json
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Final
 
 import numpy as np
+from cachetools import TTLCache
 
 from thresher.embedding.protocol import Matrix
 
@@ -33,10 +33,7 @@ class QueryCache:
     """
 
     def __init__(self, size: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._size = size if seconds > 0 else 0
-        self._seconds = seconds
-        self._clock = clock
-        self._entries: OrderedDict[str, tuple[float, Matrix]] = OrderedDict()
+        self._entries: TTLCache[str, Matrix] = TTLCache(size if seconds > 0 else 0, seconds, clock)
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -45,26 +42,16 @@ class QueryCache:
     def get(self, text: str) -> Matrix | None:
         """The text's vector, shape (dimension,), or None."""
         with self._lock:
-            entry = self._entries.get(text)
-            if entry is None:
-                return None
-            if self._clock() >= entry[0]:
-                del self._entries[text]
-                return None
-            self._entries.move_to_end(text)
-            return entry[1]
+            return self._entries.get(text)
 
     def put(self, text: str, vector: Matrix) -> None:
         """Store a copy of the vector."""
-        if self._size == 0:
+        if self._entries.maxsize == 0:
             return
         kept = vector.copy()
         kept.flags.writeable = False
         with self._lock:
-            self._entries[text] = (self._clock() + self._seconds, kept)
-            self._entries.move_to_end(text)
-            while len(self._entries) > self._size:
-                self._entries.popitem(last=False)
+            self._entries[text] = kept
 
 
 SHIPPED: Final = Path(__file__).parent / "shipped.vectors"

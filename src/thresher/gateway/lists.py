@@ -9,20 +9,16 @@ resources.
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
+from cachetools import LRUCache
 from fastmcp.server.extensions import MethodBinding, ServerExtension
 from fastmcp.skills import GetSkillResult, ListSkillsResult
 from fastmcp.skills.models import GetSkillParams, ListSkillsParams
-from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp_types import (
-    INVALID_PARAMS,
     ListPromptsResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
@@ -37,7 +33,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
-from thresher.core import JSON, Caller, Expose
+from thresher.core import JSON, Caller, CursorCodec, Expose
 from thresher.core import Tool as Known
 from thresher.gateway.callers import current_caller
 from thresher.gateway.errors import explained
@@ -59,6 +55,7 @@ TTL_MS = 30_000
 """How long a client may cache a list; one that listens learns of a change at once."""
 
 _LISTS = 64
+_CURSOR: Final[CursorCodec[int]] = CursorCodec("MCP list", int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +86,16 @@ class _Made(Generic[M]):
 class _Lists(Generic[M]):
     """One kind of list for each tenant, user, exposure and set of packs, rebuilt when the catalogue has changed."""
 
-    def __init__(self, make: Callable[[Caller, ListState], Awaitable[Sequence[M]]]) -> None:
+    def __init__(self, name: str, make: Callable[[Caller, ListState], Awaitable[Sequence[M]]]) -> None:
+        self.name = name
         self._make = make
-        self._made: OrderedDict[_Key, _Made[M]] = OrderedDict()
+        self._made: LRUCache[_Key, _Made[M]] = LRUCache(_LISTS)
 
     async def of(self, caller: Caller, state: ListState) -> Sequence[M]:
         """Return the caller's list for a state."""
         key = (caller.tenant.id, caller.user, caller.expose, state.digest, state.local, state.names)
         if (made := self._made.get(key)) is None or made.state != state:
             made = self._made[key] = _Made(state, await self._make(caller, state))
-        self._made.move_to_end(key)
-        while len(self._made) > _LISTS:
-            self._made.popitem(last=False)
         return made.entries
 
 
@@ -124,10 +119,10 @@ class Lists:
         self._skills = skills
         self._expose: Expose = expose
         self._meta = [_tool(one.name, one) for one in services.calling.own]
-        self._tools = _Lists(self._all_tools)
-        self._resources = _Lists(self._all_resources)
-        self._templates = _Lists(self._all_templates)
-        self._prompts = _Lists(self._all_prompts)
+        self._tools = _Lists("tools", self._all_tools)
+        self._resources = _Lists("resources", self._all_resources)
+        self._templates = _Lists("resource templates", self._all_templates)
+        self._prompts = _Lists("prompts", self._all_prompts)
 
     async def tools(self, _: Context, params: PaginatedRequestParams) -> ListToolsResult:
         """Serve `tools/list`."""
@@ -177,7 +172,7 @@ class Lists:
 
     async def _page(self, lists: _Lists[M], params: PaginatedRequestParams) -> tuple[list[M], str | None]:
         caller = current_caller(self._services)
-        return page_of(await lists.of(caller, await self.state(caller, wait=True)), params.cursor)
+        return page_of(lists.name, await lists.of(caller, await self.state(caller, wait=True)), params.cursor)
 
     async def _all_tools(self, caller: Caller, _: ListState) -> Sequence[Tool]:
         listed = await self._services.calling.listed(caller, caller.expose or self._expose)
@@ -238,28 +233,15 @@ def _read(model: type[M], components: Sequence[Component] | Any) -> list[M]:
     return entries
 
 
-def page_of(entries: Sequence[M], cursor: str | None) -> tuple[list[M], str | None]:
+def page_of(name: str, entries: Sequence[M], cursor: str | None) -> tuple[list[M], str | None]:
     """Return one page of a list, and the cursor of the next.
 
     Raises:
-        MCPError: The cursor is not valid.
+        InvalidCursor: The cursor is not of this list.
     """
-    start = _start(cursor)
+    (start,) = (0,) if cursor is None else _CURSOR.decode(cursor, [name])
     end = start + PAGE
-    return list(entries[start:end]), _cursor(end) if end < len(entries) else None
-
-
-def _cursor(position: int) -> str:
-    return base64.urlsafe_b64encode(str(position).encode()).decode().rstrip("=")
-
-
-def _start(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    try:
-        return int(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except (ValueError, binascii.Error):
-        raise MCPError(code=INVALID_PARAMS, message="Unknown cursor. List again from the start.") from None
+    return list(entries[start:end]), _CURSOR.encode(end, question=[name]) if end < len(entries) else None
 
 
 class SkillsExtension(ServerExtension):
@@ -287,9 +269,12 @@ class SkillsExtension(ServerExtension):
         )
 
     async def _list(self, _: Context, params: ListSkillsParams) -> ListSkillsResult:
-        state = await explained(self._lists.state(current_caller(self._services), wait=True))
-        page, cursor = page_of(self._skills.entries(state.packs), params.cursor)
+        page, cursor = await explained(self._page(params.cursor))
         return ListSkillsResult(skills=page, next_cursor=cursor, ttl_ms=TTL_MS, cache_scope="private")
+
+    async def _page(self, cursor: str | None) -> tuple[list[Any], str | None]:
+        state = await self._lists.state(current_caller(self._services), wait=True)
+        return page_of("skills", self._skills.entries(state.packs), cursor)
 
     async def _get(self, _: Context, params: GetSkillParams) -> GetSkillResult:
         return await explained(self._one(params.uri))

@@ -9,12 +9,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import mimetypes
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import quote, unquote
 
+from cachetools import LRUCache
 from fastmcp.skills import Skill, SkillFrontmatter, SkillResource
 from mcp_types import BlobResourceContents, ReadResourceResult, Resource, ResourceTemplate, TextResourceContents
 from pydantic import JsonValue, ValidationError
@@ -54,7 +54,7 @@ class Skills:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._made: OrderedDict[tuple[str, str], _Served] = OrderedDict()
+        self._made: LRUCache[tuple[str, str], _Served] = LRUCache(_KEPT)
 
     def resources(self, packs: Packs) -> list[Resource]:
         """Return one resource for each pack: its rules."""
@@ -123,9 +123,6 @@ class Skills:
         key = (pack.name, pack.digest)
         if (made := self._made.get(key)) is None:
             made = self._made[key] = _served(pack)
-        self._made.move_to_end(key)
-        while len(self._made) > _KEPT:
-            self._made.popitem(last=False)
         return made
 
 

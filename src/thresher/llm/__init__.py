@@ -8,7 +8,8 @@ Uses: core.
 from __future__ import annotations
 
 from thresher.core import ConfigurationError, InvalidInput, Settings
-from thresher.llm.openai import LARGEST_ANSWER, OpenAIChat
+from thresher.llm.client import RequestLost, RequestRefused, ServiceAnswer, ServiceClient
+from thresher.llm.openai import OpenAIChat
 from thresher.llm.records import Chat, ChatRequest, Completion, Finish, Function, FunctionCall, Message, Role, Usage
 from thresher.llm.service import (
     FIRST_PAUSE,
@@ -23,6 +24,7 @@ from thresher.llm.service import (
     service_address,
     worth_a_retry,
 )
+from thresher.llm.transport import LARGEST_ANSWER
 from thresher.llm.wire import (
     Dialect,
     adapted,
@@ -47,7 +49,11 @@ __all__ = [
     "FunctionCall",
     "Message",
     "OpenAIChat",
+    "RequestLost",
+    "RequestRefused",
     "Role",
+    "ServiceAnswer",
+    "ServiceClient",
     "Usage",
     "adapted",
     "code_of",

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from dataclasses import dataclass
 
 import numpy as np
+from cachetools import LRUCache
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -37,14 +37,14 @@ class SnapshotCache:
     def __init__(self, database: Database, limit_bytes: int) -> None:
         self._database = database
         self._limit = limit_bytes
-        self._kept: OrderedDict[Key, VectorSnapshot] = OrderedDict()
+        self._kept: LRUCache[Key, VectorSnapshot] = LRUCache(max(limit_bytes, 0), lambda snapshot: snapshot.nbytes)
         self._reading: dict[Key, asyncio.Task[None]] = {}
         self._too_large: dict[Key, int] = {}
 
     @property
     def nbytes(self) -> int:
         """Memory that all snapshots take together."""
-        return sum(snapshot.nbytes for snapshot in self._kept.values())
+        return int(self._kept.currsize)
 
     def peek(self, tenant: Tenant, kind: str) -> VectorSnapshot | None:
         """Return the snapshot as it is, possibly out of date."""
@@ -88,7 +88,6 @@ class SnapshotCache:
         snapshot = self._kept.get(key)
         if snapshot is None or snapshot.model != model or snapshot.version < version:
             return None
-        self._kept.move_to_end(key)
         return snapshot
 
     def _start(self, tenant: Tenant, kind: str) -> asyncio.Task[None]:
@@ -122,13 +121,10 @@ class SnapshotCache:
         self._keep(key, snapshot)
 
     def _keep(self, key: Key, snapshot: VectorSnapshot) -> None:
-        self._kept.pop(key, None)
         if snapshot.nbytes > self._limit:
             self._refuse(key, snapshot.version)
-            return
-        while self._kept and self.nbytes + snapshot.nbytes > self._limit:
-            self._kept.popitem(last=False)
-        self._kept[key] = snapshot
+        else:
+            self._kept[key] = snapshot
 
     def _refuse(self, key: Key, version: int) -> None:
         self._kept.pop(key, None)

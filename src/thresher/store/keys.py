@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
+from cachetools import LRUCache
 from sqlalchemy import Row, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
@@ -91,7 +92,7 @@ class Keys:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: dict[bytes, _KnownKey] = {}
+        self._known: LRUCache[bytes, _KnownKey] = LRUCache(KNOWN)
         self._looking: dict[bytes, asyncio.Task[_KnownKey | None]] = {}
         self._turns = asyncio.Semaphore(LOOKUPS)
         self._waiting = 0
@@ -233,8 +234,6 @@ class Keys:
         row, tenant_id, tenant_name, owner = rows[0]
         tenant = Tenant(tenant_id, tenant_name)
         self._note_use(tenant, row)
-        if len(self._known) >= KNOWN:
-            self._known.clear()
         known = self._known[digest] = _KnownKey(Caller(tenant, owner, keyed=True), time.monotonic() + FRESH_SECONDS)
         return known
 

@@ -85,7 +85,8 @@ async def sql_activity_log(
     """Which statements were asked, by whom, what was decided and what came of them; newest first.
 
     Raises:
-        InvalidInput: The time or the cursor is not valid.
+        InvalidInput: The time is not valid.
+        InvalidCursor: The cursor belongs to another list.
     """
     return await request.services.audit.entries(
         request.caller,

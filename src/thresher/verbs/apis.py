@@ -35,7 +35,8 @@ async def search_api_docs(
     """Operations of HTTP APIs (REST endpoints) that do what is asked for, best first, with how each is used.
 
     Raises:
-        InvalidInput: A method or the cursor is not valid.
+        InvalidInput: A method is not valid.
+        InvalidCursor: The cursor belongs to another query.
         NotFound: There is no such provider, it is switched off, or no operation has such a tag.
     """
     return await request.services.apis.search(
@@ -119,7 +120,8 @@ async def suggest_api_improvements(
     """What is wrong with an API's description, worst first: where, why, how to mend it; scores of 0 to 100.
 
     Raises:
-        InvalidInput: No provider is named and there are several, or the cursor is not valid.
+        InvalidInput: No provider is named and there are several.
+        InvalidCursor: The cursor belongs to another request, or the description has changed.
         NotFound: There is no such provider, version or operation, or its description was not read yet.
     """
     apis = request.services.apis

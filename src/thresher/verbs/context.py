@@ -55,7 +55,8 @@ async def get_context(
     """What a message needs of everything that is known, inside one token budget.
 
     Raises:
-        InvalidInput: An argument is out of bounds, the cursor is stale, or the budget is too small for anything.
+        InvalidInput: An argument is out of bounds, or the budget is too small for anything.
+        InvalidCursor: The cursor belongs to another question, or the content has changed.
         StoreUnavailable: The database does not answer, and nothing is known of the caller's packs yet.
     """
     return await request.services.context.get_context(

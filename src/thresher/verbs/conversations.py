@@ -61,7 +61,8 @@ async def list_threads(request: Request, cursor: Cursor = "", limit: Limit = 50)
     """The caller's threads, the ones used last first.
 
     Raises:
-        InvalidInput: The cursor is not valid.
+        InvalidInput: The limit is out of bounds.
+        InvalidCursor: The cursor belongs to another list.
     """
     return await request.services.threads.list(request.caller, cursor=cursor, limit=limit)
 
@@ -159,7 +160,8 @@ async def list_states(request: Request, thread: ThreadId, cursor: Cursor = "", l
     """The states of a thread, newest first; it can be forked at each.
 
     Raises:
-        InvalidInput: The id or the cursor is not valid.
+        InvalidInput: The id is not valid.
+        InvalidCursor: The cursor belongs to another thread.
         NotFound: The caller has no such thread.
     """
     return await request.services.threads.history(request.caller, thread, cursor=cursor, limit=limit)

@@ -136,6 +136,7 @@ async def query_database_schema(
     """A database's tables, columns, foreign keys and potential relations in one call, within a token budget.
 
     Raises:
+        InvalidCursor: The cursor belongs to another question.
         NotFound: There is no such connection or table.
         DatabaseUnavailable: Its schema was never read, and it cannot be reached.
     """
@@ -167,6 +168,7 @@ async def sql_list_tables(
     """Tables and views of a database by name.
 
     Raises:
+        InvalidCursor: The cursor belongs to another list.
         NotFound: There is no such connection or schema.
         DatabaseUnavailable: Its schema was never read, and it cannot be reached.
     """
@@ -212,6 +214,7 @@ async def sql_query(
     """Rows of one SELECT; anything that could change the database is refused.
 
     Raises:
+        InvalidCursor: The cursor belongs to another statement.
         NotFound: There is no such connection.
         StatementRefused: The guard does not let the statement run.
         QueryFailed: The database answered with an error.

@@ -36,7 +36,8 @@ async def retrieve_document(
     """The text that answers a question, verbatim, from the best document of a repository, within a token budget.
 
     Raises:
-        InvalidInput: An argument is out of bounds, or the cursor belongs to another question.
+        InvalidInput: An argument is out of bounds.
+        InvalidCursor: The cursor belongs to another question.
         NotFound: There is no such repository or document.
     """
     return await request.services.documents.retrieve_document(
@@ -66,7 +67,8 @@ async def search_documents(
     """Ranked passages, each with its place, of one document repository or of those that it chooses, and says why.
 
     Raises:
-        InvalidInput: An argument is out of bounds, or the cursor belongs to another search.
+        InvalidInput: An argument is out of bounds.
+        InvalidCursor: The cursor belongs to another search.
         NotFound: There is no such repository.
     """
     return await request.services.documents.search_documents(
@@ -87,7 +89,8 @@ async def read_document(
     """A document page by page, or some lines or a section of it, verbatim.
 
     Raises:
-        InvalidInput: The lines or the cursor are not valid, or more than one of lines, section and cursor is given.
+        InvalidInput: The lines are not valid, or more than one of lines, section and cursor is given.
+        InvalidCursor: The cursor belongs to another document, or this one has changed.
         NotFound: There is no such repository, document, line or section.
     """
     return await request.services.documents.read_document(

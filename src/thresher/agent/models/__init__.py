@@ -1,6 +1,6 @@
 """Registered chat models, and conversations with them as streams.
 
-Light to import: LangChain and the client of the wire format are imported when the first model is opened.
+Light to import: LangChain is imported when the first model is opened.
 
 Invariant: a key is sealed in the database, is sent only to its own service, and appears nowhere else.
 """

@@ -1,39 +1,21 @@
-"""Sends requests to a model's service.
-
-LangChain builds them, the official client sends them, and `reading` reads the answers.
-
-Invariant: nothing of this process's environment is sent to a service, and only what is written here; the key is only in
-the header of that service's requests.
-"""
+"""Writes the requests of conversations: LangChain's messages and our functions as the wire format has them."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
-from typing import Any, Final, cast
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final
 
-import httpcore2
-import httpx2
-import openai
-from langchain_core.messages import MessageLikeRepresentation
-from langchain_openai import ChatOpenAI
+from langchain_core.messages import MessageLikeRepresentation, convert_to_openai_messages
 
-from thresher.agent.models.failures import RequestLost, RequestRefused
-from thresher.agent.models.transport import ServiceTransport
 from thresher.core import ModelError
-from thresher.llm import Dialect, Function, retry_after, tool_of
+from thresher.llm import Dialect, Function, ServiceAnswer, ServiceClient, tool_of
 
-logging.getLogger("openai").setLevel(logging.WARNING)  # at lower levels it logs requests, whatever OPENAI_LOG says
-
-
-_BROKEN: Final = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, httpcore2.ProxyError)
 _NO_JSON: Final = "Leave out numbers without an end, halves of characters, and what is nested beyond reason."
-_UNUSABLE: Final = (httpcore2.UnsupportedProtocol, httpcore2.LocalProtocolError, httpx2.InvalidURL)
 
 
-class ModelClient:
+class ModelClient(ServiceClient):
     """One model at one service.
 
     Args:
@@ -44,28 +26,8 @@ class ModelClient:
     """
 
     def __init__(self, url: str, model: str, key: str | None, hint: str) -> None:
-        self._hint = hint
-        address = httpx2.URL(url)
-        self._web = httpx2.AsyncClient(transport=ServiceTransport(address, key, hint), timeout=None)
-        self._service = openai.AsyncOpenAI(
-            api_key="none",
-            base_url=str(address.copy_with(query=None)),
-            default_query=dict(address.params),
-            max_retries=0,
-            timeout=None,
-            http_client=self._web,
-        )
-        self._model = _RequestBuilder(
-            model=model,
-            base_url=str(address.copy_with(query=None)),
-            api_key=_no_key,
-            async_client=self._service.chat.completions,
-            root_async_client=self._service,
-            openai_proxy=None,
-            use_responses_api=False,
-            output_version="v0",
-            stream_chunk_timeout=None,
-        )
+        super().__init__(url, key, hint)
+        self._model = model
 
     def payload(
         self,
@@ -88,7 +50,11 @@ class ModelClient:
             dialect: The variant of the wire format that the service accepts.
             more: Further fields, sent unchanged; those about functions are sent only with functions.
         """
-        fields: dict[str, Any] = {**more, "stream": True}
+        written = convert_to_openai_messages(list(messages))
+        for message in written:
+            if message.get("tool_calls"):
+                message["content"] = message["content"] or None  # some services take no empty text
+        fields: dict[str, Any] = {**more, "model": self._model, "messages": written, "stream": True}
         if not functions:
             fields.pop("parallel_tool_calls", None)
         if temperature is not None and dialect.temperature:
@@ -97,101 +63,25 @@ class ModelClient:
             fields["tools"] = [tool_of(function) for function in functions]
             if choice != "auto" and dialect.choice:
                 fields["tool_choice"] = _choice(choice)
+        if not dialect.temperature:
+            fields.pop("temperature", None)
         if dialect.usage:
             fields["stream_options"] = {"include_usage": True}
-        payload = self._model.payload(messages, fields)
-        if not dialect.temperature:
-            payload.pop("temperature", None)
         if max_tokens is not None:
-            payload[dialect.limit] = max_tokens
-        return payload
+            fields[dialect.limit] = max_tokens
+        return fields
 
-    @asynccontextmanager
-    async def post(self, payload: Mapping[str, Any]) -> AsyncGenerator[ServiceAnswer]:
-        """Send a request; the block has an answer with a successful status.
+    def post(self, payload: Mapping[str, Any]) -> AbstractAsyncContextManager[ServiceAnswer]:
+        """Send a request; see `send`.
 
         Raises:
-            RequestRefused: The service refuses.
-            RequestLost: The connection broke, or could not be made.
-            ModelError: The address cannot be used.
+            ModelError: The request cannot be written as JSON.
         """
-        sent = False
         try:
-            # The body is sent as it is: the library would process each message again.
-            create = cast("Any", self._service.chat.completions.with_streaming_response).create
-            async with create(model="", messages=[], stream=True, extra_body=payload) as answer:
-                sent = True
-                yield ServiceAnswer(answer.http_response)
-        except openai.APIStatusError as error:
-            response = error.response
-            raise RequestRefused(response.status_code, response.content, retry_after(response.headers)) from None
-        except openai.APIConnectionError as error:
-            raise self._lost(error.__cause__ or error) from None
-        except _BROKEN as error:
-            raise self._lost(error) from None
+            content = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
         except (ValueError, TypeError, RecursionError):
-            if sent:
-                raise
             raise ModelError("What the model is asked cannot be written as JSON.", hint=_NO_JSON) from None
-
-    def _lost(self, error: BaseException) -> Exception:
-        if isinstance(error, ModelError):
-            return error
-        if isinstance(error, _UNUSABLE):
-            return ModelError("The address of the chat model cannot be used.", hint=self._hint)
-        return RequestLost(type(error).__name__)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._web.aclose()
-
-
-class ServiceAnswer:
-    """An answer that has begun to arrive.
-
-    Args:
-        response: With a successful status.
-    """
-
-    def __init__(self, response: httpx2.Response) -> None:
-        self._response = response
-        packed = response.headers.get("content-encoding", "identity") != "identity"
-        self._parts = response.aiter_bytes() if packed else aiter(cast("httpx2.AsyncByteStream", response.stream))
-        kind = response.headers.get("content-type", "")
-        self.is_whole = "json" in kind and "event-stream" not in kind
-
-    def abort(self) -> None:
-        """Close the connection now; a reader gets an error."""
-        self._response.extensions["network_stream"].abort()
-
-    async def read(self) -> bytes:
-        """Return the whole answer."""
-        return await self._response.aread()
-
-    async def part(self) -> bytes:
-        """Return what has arrived since the last part; empty at the end."""
-        return await anext(self._parts, b"")
-
-    async def finish(self, seconds: float) -> None:
-        """Wait briefly for its end, so that the connection can be used again."""
-        with suppress(TimeoutError, *_BROKEN):
-            async with asyncio.timeout(seconds):
-                while await self.part():
-                    pass
-
-
-class _RequestBuilder(ChatOpenAI):
-    """LangChain's chat model, used only to build requests."""
-
-    def payload(self, messages: Sequence[MessageLikeRepresentation], fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the body that it would send."""
-        make = cast("Callable[..., dict[str, Any]]", self._get_request_payload)  # pyright: ignore[reportUnknownMemberType] - untyped there
-        return make(list(messages), **fields)
-
-
-async def _no_key() -> str:
-    """Return a placeholder for the libraries: the real key is added to requests when they are sent."""
-    return "none"
+        return self.send(content)
 
 
 def _choice(choice: str) -> Any:

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from thresher.agent.models.failures import RequestLost
 from thresher.agent.models.records import AnswerChunk
 from thresher.core import ModelError, dumps
 from thresher.llm import (
@@ -19,6 +18,7 @@ from thresher.llm import (
     Completion,
     Finish,
     FunctionCall,
+    RequestLost,
     Usage,
     code_of,
     completion,

@@ -12,7 +12,6 @@ from contextlib import AsyncExitStack, aclosing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from thresher.agent.models.failures import RequestLost, RequestRefused
 from thresher.agent.models.reading import AnswerReader, whole
 from thresher.agent.models.records import AnswerChunk
 from thresher.core import Breaker, ModelError, ModelTimeout, ModelUnavailable, event
@@ -21,6 +20,8 @@ from thresher.llm import (
     TRIES,
     Dialect,
     Function,
+    RequestLost,
+    RequestRefused,
     adapted,
     code_of,
     failure_text,

@@ -14,7 +14,7 @@ from langchain_core.messages import ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from thresher.agent.artifacts import within
+from thresher.agent.artifacts import RESULT_CURSOR, within
 from thresher.agent.exchange import CalledTool, Step
 from thresher.agent.messages import unreadable
 from thresher.agent.needs import detect
@@ -187,7 +187,7 @@ async def _result(context: TurnContext, call: ToolCall, tool: ModelTool, text: s
     except StoreError as error:
         context.account.note(f"A long result could not be kept: {error.message}")
         return answered(call, f"{beginning}\n[The rest of {size:,} tokens could not be kept. Ask for less.]")
-    cursor = f"{named.hex}-{len(beginning)}"
+    cursor = RESULT_CURSOR.encode(named, len(beginning))
     more = f"[The result has {size:,} tokens; this is its beginning. Go on with {READER}, cursor {cursor}]"
     return answered(call, f"{beginning}\n{more}", artifact=str(named))
 

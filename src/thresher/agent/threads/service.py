@@ -7,10 +7,7 @@ nothing.
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import datetime as dt
-import json
 import logging
 import random
 from collections.abc import AsyncGenerator, Mapping
@@ -37,6 +34,7 @@ from thresher.agent.threads.records import (
 from thresher.core import (
     Caller,
     Conflict,
+    CursorCodec,
     InvalidInput,
     StoreError,
     StoreUnavailable,
@@ -113,6 +111,8 @@ async def _own_number(connection: psycopg.AsyncConnection) -> int:
 _logger = logging.getLogger("thresher.agent")
 MOST_LISTED: Final = 200
 _FIRST: Final = ("infinity", UUID(int=2**128 - 1))
+_LIST_CURSOR: Final[CursorCodec[dt.datetime, UUID]] = CursorCodec("threads", dt.datetime, UUID)
+_STATES_CURSOR: Final[CursorCodec[UUID]] = CursorCodec("states of a thread", UUID)
 
 
 class Threads:
@@ -159,12 +159,18 @@ class Threads:
             limit: Most threads, 1 to 200.
 
         Raises:
-            InvalidInput: The limit is out of bounds, or the cursor is not valid.
+            InvalidInput: The limit is out of bounds.
+            InvalidCursor: The cursor is not of this list.
         """
         _check_limit(limit)
-        found = await queries.list_threads(self._database, caller, _after(cursor) if cursor else _FIRST, limit + 1)
+        after = _FIRST
+        if cursor:
+            moment, last = _LIST_CURSOR.decode(cursor)
+            after = (moment.isoformat(), last)
+        found = await queries.list_threads(self._database, caller, after, limit + 1)
         page = tuple(found[:limit])
-        return ThreadPage(page, _cursor(page[-1]) if len(found) > limit else "")
+        more = _LIST_CURSOR.encode(page[-1].updated_at, page[-1].id) if len(found) > limit else ""
+        return ThreadPage(page, more)
 
     async def rename(self, caller: Caller, thread: str | UUID, title: str) -> Thread:
         """Change a thread's title.
@@ -228,15 +234,16 @@ class Threads:
         """Return the states of a thread, newest first; it can be forked at each.
 
         Raises:
-            InvalidInput: The id or the cursor is not valid, or the limit is out of bounds.
+            InvalidInput: The id is not valid, or the limit is out of bounds.
+            InvalidCursor: The cursor is not of this thread.
             NotFound: The caller has no such thread.
         """
         _check_limit(limit)
         asked = (await self.get(caller, thread)).id
-        before = checkpoint_id(cursor) if cursor else _FIRST[1]
+        (before,) = _STATES_CURSOR.decode(cursor, [str(asked)]) if cursor else (_FIRST[1],)
         found = await queries.points_of(self._database, caller, asked, before, limit + 1)
         page = tuple(found[:limit])
-        return Points(page, str(page[-1].id) if len(found) > limit else "")
+        return Points(page, _STATES_CURSOR.encode(page[-1].id, question=[str(asked)]) if len(found) > limit else "")
 
     @asynccontextmanager
     async def turn(self, caller: Caller, thread: str | UUID) -> AsyncGenerator[Turn]:
@@ -307,18 +314,3 @@ def _busy(thread: UUID) -> ThresherError:
 
 def _check_limit(limit: int) -> None:
     check_limit(limit, MOST_LISTED)
-
-
-def _cursor(last: Thread) -> str:
-    written = json.dumps([last.updated_at.isoformat(), str(last.id)]).encode()
-    return base64.urlsafe_b64encode(written).decode().rstrip("=")
-
-
-def _after(cursor: str) -> tuple[str, UUID]:
-    try:
-        at, last = json.loads(base64.urlsafe_b64decode(cursor.strip() + "=" * (-len(cursor.strip()) % 4)))
-        return dt.datetime.fromisoformat(at).isoformat(), UUID(last)
-    except (ValueError, TypeError, AttributeError, RecursionError, binascii.Error):
-        raise InvalidInput(
-            "This is not a cursor of a list of threads.", hint="Copy it exactly, or leave it out."
-        ) from None

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import re
 import zlib
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from cachetools import LRUCache
 
 from thresher.core import Caller, NotFound, Tenant
 from thresher.knowledge.apis import queries
@@ -45,8 +46,12 @@ class DescriptionCache:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._operations: OrderedDict[tuple[int, int], Operations] = OrderedDict()
-        self._descriptions: OrderedDict[str, tuple[Description, int]] = OrderedDict()
+        self._operations: LRUCache[tuple[int, int], Operations] = LRUCache(
+            _MOST_OPERATIONS, lambda one: min(len(one.briefs), _MOST_OPERATIONS)
+        )
+        self._descriptions: LRUCache[str, tuple[Description, int]] = LRUCache(
+            _MOST_TEXT, lambda kept: min(kept[1], _MOST_TEXT)
+        )
         self._reading = asyncio.Lock()
 
     async def directory(self, caller: Caller) -> tuple[ProviderHead, ...]:
@@ -61,9 +66,6 @@ class DescriptionCache:
             briefs = await queries.briefs(self._database, tenant, version.id)
             tags = await queries.tags(self._database, tenant, version.id)
             kept = self._operations[key] = operations_of(version.id, version.edition, briefs, tags)
-        self._operations.move_to_end(key)
-        while len(self._operations) > 1 and sum(len(o.briefs) for o in self._operations.values()) > _MOST_OPERATIONS:
-            self._operations.popitem(last=False)
         return kept
 
     async def located(self, caller: Caller, endpoint: str) -> tuple[LocatedOperation, ...]:
@@ -130,8 +132,6 @@ class DescriptionCache:
                 return kept
             found = await asyncio.to_thread(read_description, data, name=version.label)
             self._descriptions[version.digest] = found, len(data)
-            while len(self._descriptions) > 1 and sum(size for _, size in self._descriptions.values()) > _MOST_TEXT:
-                self._descriptions.popitem(last=False)
             return found
 
     def forget(self, tenant: Tenant, version: int) -> None:
@@ -139,7 +139,5 @@ class DescriptionCache:
         self._operations.pop((tenant.id, version), None)
 
     def _kept(self, digest: str) -> Description | None:
-        if (found := self._descriptions.get(digest)) is None:
-            return None
-        self._descriptions.move_to_end(digest)
-        return found[0]
+        found = self._descriptions.get(digest)
+        return None if found is None else found[0]

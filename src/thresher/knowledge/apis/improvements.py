@@ -6,14 +6,15 @@ Invariant: the score depends on the text alone, not on the request; a patch is o
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, get_args
 from urllib.parse import unquote, urlsplit
 
-from thresher.core import Caller, InvalidInput, NotFound, check_limit, did_you_mean, nearest
+from cachetools import LRUCache
+
+from thresher.core import Caller, CursorCodec, InvalidInput, NotFound, check_limit, did_you_mean, nearest
 from thresher.knowledge.apis.cache import DescriptionCache
 from thresher.knowledge.apis.heads import Operations, ProviderHead, VersionHead
 from thresher.knowledge.apis.models import FeedbackType, Improvements, Provider
@@ -45,6 +46,7 @@ _REVIEWS: Final = 6
 _ENDPOINTS: Final = 50
 """Maximum number of operation scores in an answer, the worst first."""
 _TAGS: Final = 200
+_CURSOR: Final[CursorCodec[int]] = CursorCodec("suggest_api_improvements", int)
 _LONG_LINE: Final = 20_000
 """Length from which a line is unreadable in a diff."""
 
@@ -112,7 +114,7 @@ class ImprovementFinder:
         self._cache = cache
         self._chat = chat
         self._seconds = seconds
-        self._judged: OrderedDict[str, _Assessment] = OrderedDict()
+        self._judged: LRUCache[str, _Assessment] = LRUCache(_REVIEWS)
         self._judging = asyncio.Lock()
 
     async def target(self, caller: Caller, request: ImprovementRequest) -> ReviewTarget:
@@ -150,7 +152,7 @@ class ImprovementFinder:
 
         Raises:
             NotFound: The description was removed in the meantime, or not read yet.
-            InvalidInput: The cursor belongs to another request.
+            InvalidCursor: The cursor belongs to another request, or the description has changed.
         """
         description = await self._cache.description(caller.tenant, target.version)
         judged = await self._judge(description)
@@ -158,7 +160,8 @@ class ImprovementFinder:
         missed = await self._missed(caller, operations, target)
         known = [*missed_findings(missed, description), *judged.findings]
         findings = matching_findings(known, request, target.operation)
-        start = _start(request, description.digest)
+        question = (description.digest, request.endpoint, "\t".join(sorted(request.kinds)), request.min_severity)
+        (start,) = _CURSOR.decode(request.cursor, question) if request.cursor else (0,)
         shown = findings[start : start + request.limit]
         patch, worded_by = None, "rules"
         notes: list[str] = []
@@ -175,7 +178,7 @@ class ImprovementFinder:
             patch=patch,
             worded_by=worded_by,
             left_out=(*answer.left_out, *notes),
-            cursor=f"{_stamp(request, description.digest)}.{start + len(shown)}" if left else "",
+            cursor=_CURSOR.encode(start + len(shown), question=question) if left else "",
         )
 
     async def _judge(self, description: Description) -> _Assessment:
@@ -185,9 +188,6 @@ class ImprovementFinder:
             if kept is None:
                 kept = await asyncio.to_thread(_judged, description)
                 self._judged[description.digest] = kept
-                while len(self._judged) > _REVIEWS:
-                    self._judged.popitem(last=False)
-            self._judged.move_to_end(description.digest)
             return kept
 
     async def _missed(
@@ -307,25 +307,3 @@ def _answer(
         by_rule=dict(Counter(finding.rule for finding in findings).most_common()),
         left_out=tuple(left),
     )
-
-
-def _stamp(request: ImprovementRequest, digest: str) -> str:
-    """Return the part of a cursor that ties it to this request and this text."""
-    asked = repr((digest, request.endpoint, sorted(request.kinds), request.min_severity))
-    return hashlib.sha256(asked.encode()).hexdigest()[:10]
-
-
-def _start(request: ImprovementRequest, digest: str) -> int:
-    """Return the index of the first finding of the answer.
-
-    Raises:
-        InvalidInput: The cursor belongs to another request, or the description has changed.
-    """
-    if not request.cursor:
-        return 0
-    stamp, _, number = request.cursor.partition(".")
-    if stamp != _stamp(request, digest) or not (number.isascii() and number.isdigit()) or len(number) > 9:
-        raise InvalidInput(
-            "The cursor belongs to another request, or the description has changed.", hint="Ask again without a cursor."
-        )
-    return int(number)

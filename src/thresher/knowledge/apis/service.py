@@ -212,7 +212,8 @@ class ApiService:
             noted: Whether to log the search.
 
         Raises:
-            InvalidInput: The limit, a method or the cursor is not valid.
+            InvalidInput: The limit or a method is not valid.
+            InvalidCursor: The cursor belongs to another query.
             NotFound: There is no such provider, it is inactive, or no operation has such a tag.
             StoreUnavailable: The database cannot be reached.
         """
@@ -327,7 +328,8 @@ class ApiService:
 
         Raises:
             NotFound: There is no such provider, version or operation, or its description was not read yet.
-            InvalidInput: No provider is named and there are several, or a filter or the cursor is not valid.
+            InvalidInput: No provider is named and there are several, or a filter is not valid.
+            InvalidCursor: The cursor belongs to another request, or the description has changed.
         """
         request = ImprovementRequest(
             provider, endpoint_id, version, tuple(feedback_types), min_severity, limit=limit, cursor=cursor, patch=patch

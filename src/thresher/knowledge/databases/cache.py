@@ -6,8 +6,9 @@ Invariant: a schema is cached under its connection's edition, so it is never out
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from typing import Final
+
+from cachetools import LRUCache
 
 from thresher.core import Tenant
 from thresher.knowledge.databases import queries
@@ -28,7 +29,9 @@ class SchemaCache:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._kept: OrderedDict[tuple[int, int], Catalog] = OrderedDict()
+        self._kept: LRUCache[tuple[int, int], Catalog] = LRUCache(
+            _MOST_TABLES, lambda catalog: min(len(catalog.schema.tables), _MOST_TABLES)
+        )
         self._reading = asyncio.Lock()
 
     async def catalog(self, tenant: Tenant, held: StoredConnection) -> Catalog | None:
@@ -47,17 +50,11 @@ class SchemaCache:
 
     def _found(self, tenant: Tenant, held: StoredConnection) -> Catalog | None:
         found = self._kept.get((tenant.id, held.id))
-        if found is None or found.edition != held.edition:
-            return None
-        self._kept.move_to_end((tenant.id, held.id))
-        return found
+        return None if found is None or found.edition != held.edition else found
 
     async def _keep(self, tenant: Tenant, connection: int, stored: StoredSchema) -> Catalog:
         found = await asyncio.to_thread(catalog_of, stored)
         self._kept[tenant.id, connection] = found
-        self._kept.move_to_end((tenant.id, connection))
-        while len(self._kept) > 1 and sum(len(one.schema.tables) for one in self._kept.values()) > _MOST_TABLES:
-            self._kept.popitem(last=False)
         return found
 
 

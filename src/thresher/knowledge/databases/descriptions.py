@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from thresher.connectors import Table
-from thresher.core import Caller, InvalidInput
+from thresher.core import Caller, CursorCodec, InvalidInput
 from thresher.embedding import count_tokens
 from thresher.knowledge.databases.catalog import Catalog
 from thresher.knowledge.databases.models import IncomingKey, SchemaAnswer
 from thresher.knowledge.databases.notation import NOTES, SchemaWriter, inline, must_quote, quoted
-from thresher.knowledge.databases.paging import BudgetedLines, cursor_of, cursor_position, filled
+from thresher.knowledge.databases.paging import BudgetedLines, filled
 from thresher.knowledge.databases.queries import StoredConnection
 from thresher.knowledge.databases.table_search import TableSearcher
 
@@ -279,6 +279,7 @@ LEAST_BUDGET: Final = 160
 MOST_BUDGET: Final = 100_000
 _MOST_CHARACTERS: Final = 20_000
 _SLICE_CANDIDATES: Final = 30
+_CURSOR: Final[CursorCodec[int]] = CursorCodec("query_database_schema", int)
 _FITTING: Final = 10
 _SMALL: Final = 25
 """A schema up to this size is shown whole even for a question, if it fits, so that nothing is missed."""
@@ -309,7 +310,7 @@ class Describer:
         """See `DatabaseService.query_database_schema`."""
         _check(budget, table, question)
         words = (str(held.id), str(catalog.edition), table or "", question or "")
-        place = cursor_position(cursor, words) if cursor else None
+        (place,) = _CURSOR.decode(cursor, words) if cursor else (None,)
         head = _head(held, catalog, notes)
         if table is not None:
             return self._table(held, catalog, catalog.table(table), words, place or 0, budget, head, notes)
@@ -360,7 +361,7 @@ class Describer:
                 for other, key in catalog.incoming.get(own, ())
             ),
             left_out=f"{rest} more lines" if rest else "",
-            cursor=cursor_of(end, words) if rest else None,
+            cursor=_CURSOR.encode(end, question=words) if rest else None,
             notes=notes,
         )
 
@@ -413,7 +414,7 @@ def _answer(
         foreign_keys=tuple((catalog.name_of(table), key) for table in shown.shown for key in table.foreign_keys),
         potential=tuple(one for one in catalog.known.potential if (one.schema, one.table) in keys),
         left_out=shown.left_out,
-        cursor=cursor_of(0, words) if shown.left_out else None,
+        cursor=_CURSOR.encode(0, question=words) if shown.left_out else None,
         notes=notes,
     )
 
@@ -435,4 +436,4 @@ def _page(
     after = first + end
     left = f"{len(tables) - after:,} more tables" if after < len(tables) else ""
     answer = _answer(held, catalog, Overview(content, within[:end], left), words, budget, notes)
-    return replace(answer, cursor=cursor_of(after, words) if left else None)
+    return replace(answer, cursor=_CURSOR.encode(after, question=words) if left else None)

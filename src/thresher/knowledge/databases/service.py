@@ -215,7 +215,8 @@ class DatabaseService:
             cursor: The cursor of an earlier answer with the same arguments; continues with what it left out.
 
         Raises:
-            InvalidInput: An argument is out of bounds, or the cursor belongs to another question.
+            InvalidInput: An argument is out of bounds.
+            InvalidCursor: The cursor belongs to another question.
             NotFound: There is no such connection or table; the hint suggests similar names.
             DatabaseUnavailable: The schema was never read, and the database cannot be reached.
         """
@@ -260,7 +261,8 @@ class DatabaseService:
             cursor: The cursor of an earlier answer with the same arguments.
 
         Raises:
-            InvalidInput: An argument is out of bounds, or the cursor belongs to another list.
+            InvalidInput: An argument is out of bounds.
+            InvalidCursor: The cursor belongs to another list.
             NotFound: There is no such connection or schema.
             DatabaseUnavailable: The schema was never read, and the database cannot be reached.
         """
@@ -313,7 +315,8 @@ class DatabaseService:
             tool: The tool or command that was called, likewise.
 
         Raises:
-            InvalidInput: An argument is out of bounds, or the cursor belongs to another statement.
+            InvalidInput: An argument is out of bounds.
+            InvalidCursor: The cursor belongs to another statement.
             NotFound: There is no such connection.
             StatementRefused: The guard refuses it.
             QueryFailed: The database answered with an error, or not in time (`QueryTimeout`).

@@ -23,6 +23,7 @@ from thresher.audit import Attempt, AuditLog, Outcome, StatementOutcome
 from thresher.connectors import COLUMN_INFO, Caps, Connector, Rows, SessionTag, Table, no_server
 from thresher.core import (
     Caller,
+    CursorCodec,
     DatabaseUnavailable,
     InvalidInput,
     NotFound,
@@ -38,7 +39,6 @@ from thresher.knowledge.databases.cache import SchemaCache
 from thresher.knowledge.databases.catalog import Catalog
 from thresher.knowledge.databases.models import Connection, QueryAnswer, Requester
 from thresher.knowledge.databases.notation import inline, must_quote, quoted
-from thresher.knowledge.databases.paging import cursor_of, cursor_position
 from thresher.knowledge.databases.queries import StoredConnection
 from thresher.knowledge.databases.sessions import ConnectorPool, StatementLimiter
 from thresher.sqlguard import Knowledge, Verdict, judge
@@ -46,6 +46,7 @@ from thresher.sqlguard import Knowledge, Verdict, judge
 _logger = logging.getLogger("thresher.knowledge")
 
 MOST_ROWS: Final = 10_000
+_CURSOR: Final[CursorCodec[int]] = CursorCodec("sql_query", int)
 _NO_ORDER: Final = "the statement has no ORDER BY: pages of it may overlap or miss rows"
 
 _NO_SERVER: Final = "no_server"
@@ -103,11 +104,11 @@ class StatementRunner:
         if not 1 <= max_rows <= MOST_ROWS:
             raise InvalidInput("The number of rows is out of bounds.", hint=f"Ask for 1 to {MOST_ROWS:,} rows.")
         words = (str(statement.held.id), str(statement.held.changes), statement.sql)
-        skip = cursor_position(cursor, words) if cursor else 0
+        (skip,) = _CURSOR.decode(cursor, words) if cursor else (0,)
         caps = Caps(rows=max_rows, seconds=self._seconds, skip=skip)
         ran = await self._run(statement, lambda connector, tag: connector.run(statement.sql, tag, caps))
         rows, count = ran.rows, len(ran.rows.rows)
-        following = cursor_of(skip + count, words) if rows.more and count else None
+        following = _CURSOR.encode(skip + count, question=words) if rows.more and count else None
         unordered = following is not None and "order by" not in " ".join(statement.sql.lower().split())
         notes = (*ran.notes, _NO_ORDER) if unordered else ran.notes
         return self._answer(statement, ran, skip, following, notes)

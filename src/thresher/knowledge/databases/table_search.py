@@ -11,15 +11,25 @@ from dataclasses import dataclass
 from typing import Final
 
 from thresher.connectors import Table
-from thresher.core import Caller, InvalidInput, NotFound, Why, check_limit, did_you_mean, nearest, shortened
+from thresher.core import (
+    Caller,
+    CursorCodec,
+    InvalidInput,
+    NotFound,
+    Why,
+    check_limit,
+    did_you_mean,
+    nearest,
+    shortened,
+)
 from thresher.knowledge.databases.catalog import Catalog
 from thresher.knowledge.databases.indexing import KIND, facets_of, key_of, words_of
 from thresher.knowledge.databases.models import FoundTable, FoundTables, Relations, TableBrief, TableColumns, TableList
-from thresher.knowledge.databases.paging import cursor_of, cursor_position
 from thresher.knowledge.databases.queries import StoredConnection
 from thresher.search import Filter, SearchIndex, terms
 
 MOST_LISTED: Final = 1_000
+_CURSOR: Final[CursorCodec[int]] = CursorCodec("sql_list_tables", int)
 _SEARCH_CHARACTERS: Final = 200
 
 
@@ -35,8 +45,8 @@ def listed(
 ) -> TableList:
     """See `DatabaseService.list_tables`."""
     check_limit(limit, MOST_LISTED)
-    words = (str(held.id), str(catalog.edition), search or "", schema or "", "list")
-    first = cursor_position(cursor, words) if cursor else 0
+    words = (str(held.id), str(catalog.edition), search or "", schema or "")
+    (first,) = _CURSOR.decode(cursor, words) if cursor else (0,)
     within = _of_schema(catalog, schema)
     found = _matching(within, search) if search and search.strip() else within
     end = first + limit
@@ -45,7 +55,7 @@ def listed(
         held.connection.dialect,
         tuple(table_brief(table) for table in found[first:end]),
         len(found),
-        cursor_of(end, words) if end < len(found) else None,
+        _CURSOR.encode(end, question=words) if end < len(found) else None,
         notes,
     )
 

@@ -6,12 +6,13 @@ are cached by a repository's edition. All caches are bounded.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
+from cachetools import LRUCache
 
 from thresher.core import Caller, NotFound, Tenant, did_you_mean, nearest
 from thresher.knowledge.documents import queries
@@ -33,33 +34,6 @@ _NEIGHBOURS: Final = 0.5
 
 V = TypeVar("V")
 K = TypeVar("K")
-
-
-class WeightedCache(Generic[K, V]):
-    """A cache that drops the least recently used values when they exceed a total weight."""
-
-    def __init__(self, most: int, weight: Callable[[V], int]) -> None:
-        self._most = most
-        self._weight = weight
-        self._kept: OrderedDict[K, V] = OrderedDict()
-        self._total = 0
-
-    def get(self, key: K) -> V | None:
-        """The value of a key, or None."""
-        if (found := self._kept.get(key)) is not None:
-            self._kept.move_to_end(key)
-        return found
-
-    def put(self, key: K, value: V) -> None:
-        """Store a value; a value that exceeds the limit by itself is not stored."""
-        if (old := self._kept.pop(key, None)) is not None:
-            self._total -= self._weight(old)
-        if (weight := self._weight(value)) > self._most:
-            return
-        self._kept[key] = value
-        self._total += weight
-        while self._total > self._most:
-            self._total -= self._weight(self._kept.popitem(last=False)[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +108,17 @@ class DocumentCache:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._directories = WeightedCache[tuple[int, str | None], dict[str, RepositoryHead]](_CALLERS, lambda _: 1)
-        self._holdings = WeightedCache[tuple[int, int], Holdings](_HELD_DOCUMENTS, lambda one: len(one.ids) + 1)
-        self._layouts = WeightedCache[int, DocumentLayout](_LAYOUT_BYTES, lambda one: len(one) * _COLUMN_BYTES + 1000)
-        self._texts = WeightedCache[Key, str](_TEXT_CHARACTERS, lambda text: len(text) + 100)
+        self._directories: LRUCache[tuple[int, str | None], dict[str, RepositoryHead]] = LRUCache(_CALLERS)
+        self._holdings: LRUCache[tuple[int, int], Holdings] = LRUCache(_HELD_DOCUMENTS, lambda one: len(one.ids) + 1)
+        self._layouts: LRUCache[int, DocumentLayout] = LRUCache(
+            _LAYOUT_BYTES, lambda one: len(one) * _COLUMN_BYTES + 1000
+        )
+        self._texts: LRUCache[Key, str] = LRUCache(_TEXT_CHARACTERS, lambda text: len(text) + 100)
 
     async def directory(self, caller: Caller) -> dict[str, RepositoryHead]:
         """The repositories that the caller sees, by name; a user's own takes precedence over the tenant's."""
         found = {head.name: head for head in await queries.heads(self._database, caller)}
-        self._directories.put((caller.tenant.id, caller.user), found)
+        self._directories[caller.tenant.id, caller.user] = found
         return found
 
     def known(self, caller: Caller) -> dict[str, RepositoryHead] | None:
@@ -175,7 +151,7 @@ class DocumentCache:
             sum(one.chunks for one in documents),
             {short: [long] for short, long in acronyms.items()},
         )
-        self._holdings.put(key, found)
+        _put(self._holdings, key, found)
         return found
 
     async def guide(self, tenant: Tenant, repository: int) -> str:
@@ -206,7 +182,7 @@ class DocumentCache:
         if missing := [one for one in keys if one not in found]:
             for number, packed in (await queries.layouts(self._database, tenant, missing)).items():
                 found[number] = DocumentLayout.unpacked(packed)
-                self._layouts.put(number, found[number])
+                _put(self._layouts, number, found[number])
         return found
 
     async def texts(self, tenant: Tenant, document: int, ordinals: Sequence[int]) -> dict[int, str]:
@@ -226,7 +202,7 @@ class DocumentCache:
         if missing := [key for key in keys if key not in found]:
             read = await self._read(tenant, missing)
             for key, text in read.items():
-                self._texts.put(key, text)
+                _put(self._texts, key, text)
             found |= {key: read[key] for key in missing if key in read}
         return found
 
@@ -237,6 +213,12 @@ class DocumentCache:
         if len(documents) == 1 and len(keys) >= (end - first) * _NEIGHBOURS:
             return await queries.read_range(self._database, tenant, documents.pop(), first, end)
         return await queries.read_texts(self._database, tenant, keys)
+
+
+def _put(cache: LRUCache[K, V], key: K, value: V) -> None:
+    """Cache a value, unless it is larger than the whole cache."""
+    with suppress(ValueError):
+        cache[key] = value
 
 
 def document_changed() -> NotFound:

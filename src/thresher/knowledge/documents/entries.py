@@ -6,10 +6,11 @@ made from what is stored equals the one made when the document was read.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from cachetools import LRUCache
 
 from thresher.core import Tenant
 from thresher.knowledge.documents import queries
@@ -97,7 +98,7 @@ class StoredEntries:
     def __init__(self, database: Database, tenant: Tenant) -> None:
         self._database = database
         self._tenant = tenant
-        self._known: OrderedDict[int, IndexedDocument] = OrderedDict()
+        self._known: LRUCache[int, IndexedDocument] = LRUCache(_HOLDERS)
 
     async def of(self, ids: Sequence[int]) -> list[Entry]:
         """The entries of these chunks; chunks that are gone are left out."""
@@ -115,15 +116,14 @@ class StoredEntries:
         ]
 
     async def _documents(self, documents: set[int]) -> dict[int, IndexedDocument]:
-        if missing := [one for one in documents if one not in self._known]:
+        found = {one: known for one in documents if (known := self._known.get(one)) is not None}
+        if missing := [one for one in documents if one not in found]:
             layouts = await queries.layouts(self._database, self._tenant, missing)
             async with self._database.transaction(self._tenant) as connection:
                 rows = await queries.document_owners(connection, self._tenant, missing)
             for row in rows:
                 if (packed := layouts.get(row.id)) is not None:
                     unpacked = DocumentLayout.unpacked(packed)
-                    self._known[row.id] = IndexedDocument(row.id, row.title, row.repository, row.owner, unpacked)
-        found = {one: self._known[one] for one in documents if one in self._known}
-        while len(self._known) > _HOLDERS:
-            self._known.popitem(last=False)
+                    found[row.id] = IndexedDocument(row.id, row.title, row.repository, row.owner, unpacked)
+                    self._known[row.id] = found[row.id]
         return found

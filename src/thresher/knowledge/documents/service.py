@@ -210,7 +210,8 @@ class DocumentService:
             chat: The model of the caller's client, used if none is configured.
 
         Raises:
-            InvalidInput: An argument is out of bounds, or the cursor belongs to another question.
+            InvalidInput: An argument is out of bounds.
+            InvalidCursor: The cursor belongs to another question.
             NotFound: There is no such repository or document.
             StoreUnavailable: The database cannot be reached.
         """
@@ -250,7 +251,8 @@ class DocumentService:
             cursor: Cursor of an answer to the same words, to fetch the next passages.
 
         Raises:
-            InvalidInput: An argument is out of bounds, or the cursor belongs to another search.
+            InvalidInput: An argument is out of bounds.
+            InvalidCursor: The cursor belongs to another search.
             NotFound: There is no such repository.
             StoreUnavailable: The database cannot be reached.
         """
@@ -280,7 +282,8 @@ class DocumentService:
             budget: Most tokens.
 
         Raises:
-            InvalidInput: The lines or the cursor are not valid, or two of the three are given.
+            InvalidInput: The lines are not valid, or two of the three are given.
+            InvalidCursor: The cursor belongs to another document, or this one has changed.
             NotFound: There is no such repository, document, line or section; the hint offers near ones.
             StoreUnavailable: The database cannot be reached.
         """

@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
 import numpy as np
+from cachetools import LRUCache
 
 from thresher.core import Caller, EncoderError, InvalidInput, event, traced
 from thresher.embedding import Encoder, Matrix, printable
@@ -186,8 +186,6 @@ logger = logging.getLogger("thresher.knowledge")
 
 _READ: Final = 8_000
 """Characters of a message that are read: the encoder reads about 2,000 of each piece, and cutting costs time."""
-_DECISIONS: Final = 500
-"""Decisions remembered for each view."""
 _REMEMBERED_CHARACTERS: Final = 4_000
 """Longer requests are not remembered."""
 _PATIENCE_SECONDS: Final = 20.0
@@ -215,7 +213,7 @@ class Decider:
         self._views = views
         self._fits = fits
         self._log = log
-        self._serving: OrderedDict[Key, Trained] = OrderedDict()
+        self._serving: LRUCache[Key, Trained] = LRUCache(_SERVING)
 
     async def decide(self, caller: Caller, request: RoutingRequest, *, explain: bool = False) -> Decision:
         """Route one message.
@@ -233,7 +231,6 @@ class Decider:
             view = self._views.fresh(caller)
             known = None if view is None or explain else view.decisions.get(request)
             if view is not None and known is not None:
-                view.decisions.move_to_end(request)
                 decision = replace(known, cached=True, embedding_ms=0.0)
             else:
                 decision, view = await self._decided(caller, request, view, explain=explain)
@@ -277,9 +274,6 @@ class Decider:
         key = self._views.key(caller)
         if (trained := self._fits.get(caller.tenant, view.training_set)) is not None:
             self._serving[key] = trained
-            self._serving.move_to_end(key)
-            while len(self._serving) > _SERVING:
-                self._serving.popitem(last=False)
             return trained, ""
         problem = self._fits.problem(view.training_set)
         last = self._serving.get(key)
@@ -340,8 +334,6 @@ def _remember(view: View, request: RoutingRequest, decision: Decision) -> None:
     if sum(map(len, texts)) > _REMEMBERED_CHARACTERS:
         return
     view.decisions[request] = decision
-    while len(view.decisions) > _DECISIONS:
-        view.decisions.popitem(last=False)
 
 
 def _since(started: float) -> float:

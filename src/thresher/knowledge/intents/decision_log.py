@@ -13,11 +13,11 @@ from __future__ import annotations
 import datetime as dt
 import json
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
+from cachetools import LRUCache
 from psycopg.errors import ForeignKeyViolation
 
 from thresher.core import FINGERPRINT, Caller, Settings, Tenant
@@ -48,7 +48,6 @@ LIFE_SECONDS: Final = 3600.0
 """How long rules count as given if no connection shows that the same model still has them."""
 _SESSIONS: Final = 4_096
 Session: TypeAlias = tuple[int, str | None, str, str]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +69,13 @@ class SessionMemory:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._given: OrderedDict[Session, dict[str, float]] = OrderedDict()
-        self._last: OrderedDict[Session, LastDecision] = OrderedDict()
+        self._given: LRUCache[Session, dict[str, float]] = LRUCache(_SESSIONS)
+        self._last: LRUCache[Session, LastDecision] = LRUCache(_SESSIONS)
 
     def give(self, session: Session, intents: Iterable[str]) -> None:
         """Note what a session was given."""
         now = self._clock()
         self._given.setdefault(session, {}).update(dict.fromkeys(intents, now))
-        _used(self._given, session)
 
     def has(self, caller: Caller, intent: str) -> bool:
         """Return whether the caller's session was given an intent's rules, as far as this process knows."""
@@ -87,7 +85,6 @@ class SessionMemory:
     def note_decision(self, session: Session, decision: LastDecision) -> None:
         """Note a session's last decision; it replaces the former one."""
         self._last[session] = decision
-        _used(self._last, session)
 
     def take_last(self, caller: Caller) -> LastDecision | None:
         """Return the last decision of the caller's session, only once: the next call is compared with it."""
@@ -104,12 +101,6 @@ class SessionMemory:
 
 def _without_connection(caller: Caller) -> Session:
     return caller.tenant.id, caller.user, "", clean(caller.project)
-
-
-def _used(kept: OrderedDict[Session, T], session: Session) -> None:
-    kept.move_to_end(session)
-    while len(kept) > _SESSIONS:
-        kept.popitem(last=False)
 
 
 @dataclass(frozen=True, slots=True)

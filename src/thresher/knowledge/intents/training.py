@@ -16,13 +16,13 @@ import logging
 import os
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import numpy as np
+from cachetools import LRUCache
 
 from thresher.core import EncoderError, InvalidInput, StoreUnavailable, Tenant, event
 from thresher.embedding import Encoder
@@ -130,7 +130,7 @@ class Fits:
     def __init__(self, database: Database, encoder: Encoder) -> None:
         self._database = database
         self._encoder = encoder
-        self._trained: OrderedDict[bytes, Trained] = OrderedDict()
+        self._trained: LRUCache[bytes, Trained] = LRUCache(_FITS)
         self._jobs: dict[tuple[int, bytes], asyncio.Task[None]] = {}
         self._problems: dict[bytes, tuple[str, float]] = {}
         self._noted: dict[tuple[int, bytes], float] = {}
@@ -141,8 +141,6 @@ class Fits:
     def get(self, tenant: Tenant, training_set: TrainingSet) -> Trained | None:
         """Return the fit if it is in memory; otherwise it is loaded or made in the background."""
         trained = self._trained.get(training_set.digest)
-        if trained is not None:
-            self._trained.move_to_end(training_set.digest)
         noted = self._noted.get((tenant.id, training_set.digest))
         if trained is None or noted is None or time.monotonic() - noted > _TOUCH_SECONDS:
             self._begin(tenant, training_set)
@@ -207,8 +205,6 @@ class Fits:
             known = await self._made(tenant, training_set, model, name, known)
         self._noted[tenant.id, training_set.digest] = time.monotonic()
         self._trained[training_set.digest] = known
-        while len(self._trained) > _FITS:
-            self._trained.popitem(last=False)
 
     async def _read(self, tenant: Tenant, training_set: TrainingSet, name: bytes) -> Trained | None:
         async with self._database.transaction(tenant) as connection:

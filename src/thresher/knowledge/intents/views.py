@@ -14,10 +14,13 @@ import asyncio
 import hashlib
 import threading
 import time
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
+from weakref import WeakValueDictionary
+
+from cachetools import LRUCache
 
 from thresher.core import Caller, SourceUnavailable, StoreUnavailable, ThresherError
 from thresher.knowledge.intents import queries
@@ -114,7 +117,7 @@ class PackCache:
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
         self._lock = threading.Lock()
-        self._seen: OrderedDict[str | None, _CachedPacks] = OrderedDict()
+        self._seen: LRUCache[str | None, _CachedPacks] = LRUCache(_PROJECTS)
 
     def found(self, project: str | None) -> FoundPacks:
         """Return the packs on disk now. Blocks for files, so call it in a thread.
@@ -140,9 +143,6 @@ class PackCache:
         with self._lock:
             if (seen := self._seen.get(project)) is None:
                 seen = self._seen[project] = _CachedPacks(FolderWatch(self._locations(project), every=_EVERY))
-            self._seen.move_to_end(project)
-            while len(self._seen) > _PROJECTS:
-                self._seen.popitem(last=False)
             return seen
 
     def _locations(self, project: str | None) -> tuple[PackLocation, ...]:
@@ -157,6 +157,8 @@ _READ_SECONDS: Final = 1.0
 """Time limit of a look if there is a view to continue with."""
 RELOAD_SECONDS: Final = 20.0
 """The same if a person asked for a new look."""
+_DECISIONS: Final = 500
+"""Decisions remembered for each view."""
 _VIEWS: Final = 64
 _NEVER: Final = float("-inf")
 Key: TypeAlias = tuple[int, str | None, str, bool]
@@ -180,7 +182,7 @@ class View:
     found: FoundPacks
     standing: StandingRow
     training_set: TrainingSet
-    decisions: OrderedDict[Hashable, Decision] = field(default_factory=OrderedDict[Hashable, Decision])
+    decisions: LRUCache[Hashable, Decision] = field(default_factory=lambda: LRUCache(_DECISIONS))
 
 
 @dataclass(slots=True)
@@ -198,8 +200,8 @@ class Views:
         self._database = database
         self._cache = cache
         self._owner = owner
-        self._held: OrderedDict[Key, _CachedView] = OrderedDict()
-        self._locks: defaultdict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._held: LRUCache[Key, _CachedView] = LRUCache(_VIEWS)
+        self._locks: WeakValueDictionary[Key, asyncio.Lock] = WeakValueDictionary()
         self._changes: defaultdict[int, int] = defaultdict(int)
         self.followers: list[Callable[[Caller, Packs], object]] = []
 
@@ -217,7 +219,6 @@ class Views:
         held = self._held.get(key)
         if held is None or time.monotonic() - held.checked > FRESH_SECONDS:
             return None
-        self._held.move_to_end(key)
         return held.view
 
     def is_reading(self, caller: Caller) -> bool:
@@ -241,15 +242,15 @@ class Views:
         """
         if (view := self.fresh(caller)) is not None:
             return view
-        async with self._locks[self.key(caller)]:
+        async with self._locks.setdefault(self.key(caller), asyncio.Lock()):
             return self.fresh(caller) or await self._renewed(caller, patience)
 
     def changed(self, tenant_id: int) -> None:
         """Note that this process changed thresholds or approvals of a tenant."""
         self._changes[tenant_id] += 1
-        for key, held in self._held.items():
+        for key in self._held:
             if key[0] == tenant_id:
-                held.checked = _NEVER
+                self._held[key].checked = _NEVER
 
     def confirm(self, caller: Caller, view: View, version: int) -> None:
         """Compare the view's version with one that was just read; another one renews the view at the next request."""
@@ -288,8 +289,6 @@ class Views:
         if held is None or held.view.packs.digest != view.packs.digest:
             for follower in self.followers:
                 follower(caller, view.packs)
-        while len(self._held) > _VIEWS:
-            self._locks.pop(self._held.popitem(last=False)[0], None)
         return view
 
 

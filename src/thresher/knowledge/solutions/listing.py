@@ -6,15 +6,11 @@ are created and deleted.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final, get_args
 
-from thresher.core import InvalidInput, check_limit
+from thresher.core import CursorCodec, InvalidInput, check_limit
 from thresher.knowledge.solutions.data_sources import is_column
 from thresher.knowledge.solutions.models import ListedObject, ObjectKind, ObjectListing, Scope
 from thresher.knowledge.solutions.relations import items_text
@@ -25,6 +21,8 @@ from thresher.servoy import Relation, ValueList
 
 MOST_LISTED: Final = 1_000
 _BROKEN_SHOWN: Final = 20
+_CURSOR: Final[CursorCodec[str, str]] = CursorCodec("solution objects", str, str)
+"""Project and name of the last object."""
 
 
 def listed(context: WorkContext, kind: ObjectKind, scope: Scope, *, cursor: str, limit: int) -> ObjectListing:
@@ -33,16 +31,13 @@ def listed(context: WorkContext, kind: ObjectKind, scope: Scope, *, cursor: str,
         raise InvalidInput(f"There is no scope '{scope[:40]}'.", hint="Use current, modules or all.")
     check_limit(limit, MOST_LISTED)
     question = (context.name, context.active or "", kind, scope)
-    after = _after(cursor, question) if cursor else ("", "")
+    after = _CURSOR.decode(cursor, question) if cursor else ("", "")
     stored, broken = context.workspace.objects(kind, context.projects_in(scope))
     ordered = sorted(stored, key=_key)
     rest = [one for one in ordered if _key(one) > after]
     page = rest[:limit]
     names = names_of(context, (one.record for one in page if isinstance(one.record, ValueList)))
-    more = ""
-    if len(rest) > limit:
-        written = json.dumps([_check(question), *_key(page[-1])], ensure_ascii=False).encode()
-        more = base64.urlsafe_b64encode(written).decode().rstrip("=")
+    more = _CURSOR.encode(*_key(page[-1]), question=question) if len(rest) > limit else ""
     return ObjectListing(
         kind,
         scope,
@@ -83,22 +78,3 @@ def _listed(one: StoredObject, names: Mapping[str, str]) -> ListedObject:
 
 def _key(one: StoredObject) -> tuple[str, str]:
     return one.project, one.record.name
-
-
-def _after(cursor: str, question: tuple[str, ...]) -> tuple[str, str]:
-    wrong = InvalidInput(
-        "The cursor belongs to another list, or is not valid.",
-        hint="Repeat the same request with an exact copy, or without a cursor.",
-    )
-    try:
-        padded = cursor.strip() + "=" * (-len(cursor.strip()) % 4)
-        check, project, name = json.loads(base64.urlsafe_b64decode(padded))
-    except (ValueError, TypeError, binascii.Error):
-        raise wrong from None
-    if check != _check(question) or not (isinstance(project, str) and isinstance(name, str)):
-        raise wrong
-    return project, name
-
-
-def _check(question: tuple[str, ...]) -> str:
-    return hashlib.sha256(json.dumps(question).encode()).hexdigest()[:8]

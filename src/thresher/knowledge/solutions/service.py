@@ -247,7 +247,8 @@ class SolutionService:
             limit: Maximum relations, 1 to 1,000.
 
         Raises:
-            InvalidInput: An argument or the cursor is not valid.
+            InvalidInput: An argument is not valid.
+            InvalidCursor: The cursor belongs to another list.
         """
         context = await self._contexts.work_context(caller)
         return await asyncio.to_thread(listed, context, "relation", scope, cursor=cursor, limit=limit)

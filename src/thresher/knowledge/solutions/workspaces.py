@@ -9,12 +9,12 @@ import asyncio
 import logging
 import re
 import threading
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace as changed
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from cachetools import LRUCache
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import (
@@ -343,15 +343,12 @@ class OpenWorkspaces:
     """Opened workspaces by folder, for all tenants; a workspace caches what it has read."""
 
     def __init__(self) -> None:
-        self._opened: OrderedDict[Path, Workspace] = OrderedDict()
+        self._opened: LRUCache[Path, Workspace] = LRUCache(_MOST)
         self._lock = threading.Lock()
 
     def workspace(self, root: Path) -> Workspace:
         """Return the workspace in a folder; may block on its file system."""
         with self._lock:
-            if (found := self._opened.pop(root, None)) is None:
-                found = ServoyWorkspace(root)
-            self._opened[root] = found
-            while len(self._opened) > _MOST:
-                self._opened.popitem(last=False)
+            if (found := self._opened.get(root)) is None:
+                found = self._opened[root] = ServoyWorkspace(root)
             return found

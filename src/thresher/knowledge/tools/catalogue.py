@@ -15,10 +15,13 @@ import asyncio
 import hashlib
 import re
 import time
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
+from weakref import WeakValueDictionary
+
+from cachetools import LRUCache
 
 from thresher.core import JSON, Caller, HeldBack, NotFound, StoreUnavailable, did_you_mean, nearest
 from thresher.knowledge.tools import queries
@@ -91,19 +94,16 @@ class ToolCatalogue:
     shadowed: bool
     aliases: Mapping[str, str] = field(default_factory=dict[str, str])
     spelled: Mapping[str, NamedTool] = field(default_factory=dict[str, NamedTool])
-    lines: OrderedDict[int, ToolLine] = field(default_factory=OrderedDict[int, ToolLine])
-    definitions: OrderedDict[int, StoredTool] = field(default_factory=OrderedDict[int, StoredTool])
-    described: OrderedDict[int, Definition] = field(default_factory=OrderedDict[int, Definition])
-    resolved: OrderedDict[int, Resolved] = field(default_factory=OrderedDict[int, Resolved])
+    lines: LRUCache[int, ToolLine] = field(default_factory=lambda: LRUCache(_DEFINITIONS))
+    definitions: LRUCache[int, StoredTool] = field(default_factory=lambda: LRUCache(_DEFINITIONS))
+    described: LRUCache[int, Definition] = field(default_factory=lambda: LRUCache(_DEFINITIONS))
+    resolved: LRUCache[int, Resolved] = field(default_factory=lambda: LRUCache(_DEFINITIONS))
 
     def remember(self, stored: Iterable[StoredTool], resolved: Resolved | None = None) -> None:
-        """Cache what was read at this version; the oldest entries are dropped first."""
+        """Cache what was read at this version."""
         self.definitions.update((tool.id, tool) for tool in stored if tool.id in self.by_id)
         if resolved is not None:
             self.resolved[resolved.id] = resolved
-        for kept in (self.definitions, self.described, self.resolved):
-            while len(kept) > _DEFINITIONS:
-                kept.popitem(last=False)
 
     def line_of(self, tool: NamedTool) -> ToolLine:
         """Return how a tool is written in an answer."""
@@ -111,8 +111,6 @@ class ToolCatalogue:
         if line is None:
             row = tool.row
             line = self.lines[row.id] = tool_line(tool.name, plain_name(row.server), row.line, row.gist)
-            if len(self.lines) > _DEFINITIONS:
-                self.lines.popitem(last=False)
         return line
 
     def reads(self, tool: NamedTool) -> bool:
@@ -306,8 +304,8 @@ class CatalogueCache:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._held: OrderedDict[_Key, _CachedSnapshot] = OrderedDict()
-        self._locks: defaultdict[_Key, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._held: LRUCache[_Key, _CachedSnapshot] = LRUCache(_SNAPSHOTS)
+        self._locks: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
         self._changes: defaultdict[int, int] = defaultdict(int)
         self._offered: dict[tuple[int, str | None, str, bool], frozenset[str]] = {}
         self.followers: list[Callable[[], None]] = []
@@ -334,15 +332,15 @@ class CatalogueCache:
         """
         if (held := self._fresh(caller)) is not None:
             return held
-        async with self._locks[self._key(caller)]:
+        async with self._locks.setdefault(self._key(caller), asyncio.Lock()):
             return self._fresh(caller) or await self._renewed(caller)
 
     def changed(self, tenant_id: int) -> None:
         """Record that this process changed the tenant's catalogue."""
         self._changes[tenant_id] += 1
-        for key, held in self._held.items():
+        for key in self._held:
             if key[0] == tenant_id:
-                held.checked = _NEVER
+                self._held[key].checked = _NEVER
         for callback in tuple(self.followers):
             callback()
 
@@ -364,7 +362,6 @@ class CatalogueCache:
         held = self._held.get(self._key(caller))
         if held is None or time.monotonic() - held.checked > FRESH_SECONDS:
             return None
-        self._held.move_to_end(self._key(caller))
         return held.catalogue
 
     async def _renewed(self, caller: Caller) -> ToolCatalogue:
@@ -379,8 +376,6 @@ class CatalogueCache:
             return held.catalogue
         checked = time.monotonic() if changes == self._changes[caller.tenant.id] else _NEVER
         self._held[key] = _CachedSnapshot(catalogue, checked, changes)
-        while len(self._held) > _SNAPSHOTS:
-            self._locks.pop(self._held.popitem(last=False)[0], None)
         return catalogue
 
     async def _read(self, caller: Caller, offered: frozenset[str], last: ToolCatalogue | None) -> ToolCatalogue:

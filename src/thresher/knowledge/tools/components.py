@@ -7,10 +7,11 @@ never renames an earlier one. No server is asked to list or to resolve.
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
+
+from cachetools import LRUCache
 
 from thresher.core import JSON, Caller, NotFound, did_you_mean, nearest
 from thresher.knowledge.tools import queries
@@ -113,7 +114,7 @@ class Components:
     def __init__(self, database: Database, secrets: SecretBox) -> None:
         self._database = database
         self._secrets = secrets
-        self._held: OrderedDict[tuple[int, str | None], Offered] = OrderedDict()
+        self._held: LRUCache[tuple[int, str | None], Offered] = LRUCache(_SNAPSHOTS)
 
     async def offered(self, caller: Caller, version: int) -> Offered:
         """Return what the caller may use, at this version of the catalogue or a later one.
@@ -128,9 +129,6 @@ class Components:
                 servers = await queries.servers(connection, caller)
                 held = _offered(version, servers, await components(connection, caller))
             self._held[key] = held
-        self._held.move_to_end(key)
-        while len(self._held) > _SNAPSHOTS:
-            self._held.popitem(last=False)
         return held
 
     def config(self, caller: Caller, offered: Offered, server: int) -> ServerConfig:

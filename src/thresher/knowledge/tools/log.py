@@ -9,11 +9,12 @@ sweep independently) only share the work.
 from __future__ import annotations
 
 import datetime as dt
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
 from typing import Final
+
+from cachetools import LRUCache
 
 from thresher.core import Caller, Settings, Tenant
 from thresher.knowledge.tools import queries
@@ -139,18 +140,14 @@ class LastDiscoveries:
     """
 
     def __init__(self, clients: int = _CLIENTS) -> None:
-        self._clients = clients
         self._count = 0
-        self._offers: OrderedDict[tuple[int, str | None, str], _OfferedTools] = OrderedDict()
+        self._offers: LRUCache[tuple[int, str | None, str], _OfferedTools] = LRUCache(clients)
 
     def remember(self, caller: Caller, chosen: Sequence[FoundTool]) -> None:
         """Record what a client was offered; earlier offers no longer count."""
         self._count += 1
         key = (caller.tenant.id, caller.user, caller.client)
         self._offers[key] = _OfferedTools(self._count, tuple((tool.name, *tool.also) for tool in chosen))
-        self._offers.move_to_end(key)
-        if len(self._offers) > self._clients:
-            self._offers.popitem(last=False)
 
     def rank(self, caller: Caller, name: str) -> int | None:
         """Return a tool's rank, from 1, in the client's last discovery; 0 outside it, None if there was none."""

@@ -6,10 +6,11 @@ the same answer with and without the cache.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from cachetools import LRUCache
 
 from thresher.search.lexical.bm25 import Postings
 
@@ -57,18 +58,19 @@ class PostingsCache:
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit = limit_bytes
-        self._collections: OrderedDict[Key, _CachedCollection] = OrderedDict()
+        self._collections: LRUCache[Key, _CachedCollection] = LRUCache(
+            limit_bytes, lambda collection: collection.nbytes
+        )
 
     @property
     def nbytes(self) -> int:
         """The memory that all entries take together."""
-        return sum(collection.nbytes for collection in self._collections.values())
+        return int(self._collections.currsize)
 
     def get(self, key: Key, terms: Iterable[str]) -> tuple[int, dict[str, TermPostings]]:
         """Return what is cached of some terms, and its version; -1 if nothing is."""
         if (collection := self._collections.get(key)) is None:
             return -1, {}
-        self._collections.move_to_end(key)
         return collection.version, {term: collection.words[term] for term in terms if term in collection.words}
 
     def keep(self, key: Key, version: int, words: Mapping[str, TermPostings]) -> None:
@@ -76,15 +78,16 @@ class PostingsCache:
         collection = self._collections.get(key)
         if collection is not None and collection.version > version:
             return
-        if collection is None or collection.version < version or collection.nbytes > self._limit:
-            collection = self._collections[key] = _CachedCollection(version)
+        if collection is None or collection.version < version:
+            collection = _CachedCollection(version)
         for term, word in words.items():
             if term not in collection.words:
                 collection.words[term] = word
                 collection.nbytes += word.nbytes
-        self._collections.move_to_end(key)
-        while self._collections and self.nbytes > self._limit:
-            self._collections.popitem(last=False)
+        if collection.nbytes > self._limit:
+            self._collections.pop(key, None)
+        else:
+            self._collections[key] = collection  # also to count what it takes now
 
 
 def within_budget(words: Mapping[str, TermPostings], budget: int, most: int) -> dict[str, Postings]:

@@ -156,6 +156,7 @@ async def list_relations(
     """The relations of the solution, with data sources and columns.
 
     Raises:
-        InvalidInput: The cursor belongs to another list.
+        InvalidInput: The limit is out of bounds.
+        InvalidCursor: The cursor belongs to another list.
     """
     return await request.services.solutions.list_relations(request.caller, scope, cursor=cursor, limit=limit)

@@ -152,6 +152,7 @@ async def list_value_lists(
     """The value lists of the solution, with what each shows and stores.
 
     Raises:
-        InvalidInput: The cursor belongs to another list.
+        InvalidInput: The limit is out of bounds.
+        InvalidCursor: The cursor belongs to another list.
     """
     return await request.services.solutions.list_value_lists(request.caller, scope, cursor=cursor, limit=limit)

@@ -134,8 +134,8 @@ async def put_version(connection: AsyncConnection, tenant: Tenant, provider: int
     """Insert a version of a provider, or update the one with this label; return its id."""
     row = insert(api_version).values(tenant_id=tenant.id, provider_id=provider, label=label, source=source)
     keys = [api_version.c.tenant_id, api_version.c.provider_id, api_version.c.label]
-    write_cursor = row.on_conflict_do_update(index_elements=keys, set_={"source": source})
-    return (await connection.execute(write_cursor.returning(api_version.c.id))).scalar_one()
+    written = row.on_conflict_do_update(index_elements=keys, set_={"source": source})
+    return (await connection.execute(written.returning(api_version.c.id))).scalar_one()
 
 
 async def set_version(connection: AsyncConnection, tenant: Tenant, version: int, **values: Any) -> bool:

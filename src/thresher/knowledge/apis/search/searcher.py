@@ -1,24 +1,20 @@
 """Answers `search_api_docs`: matching operations, best first, or a list of tags or operations.
 
-A cursor names a position and the query that it belongs to. It is not signed: a forged cursor grants no extra access.
-
 Invariant: results are operations of active providers that the caller sees and that their descriptions still contain.
 Pages of one query follow each other without gaps while the descriptions stay the same.
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
 import time
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from cachetools import LRUCache
 
-from thresher.core import Arm, Caller, EncoderError, InvalidInput, NotFound, Why, check_limit
+from thresher.core import Arm, Caller, CursorCodec, EncoderError, NotFound, Why, check_limit
 from thresher.embedding import CrossEncoder
 from thresher.knowledge.apis.cache import DescriptionCache, LocatedOperation
 from thresher.knowledge.apis.endpoints import found_endpoint
@@ -52,6 +48,7 @@ PAIRS: Final = 25
 """Operations that the cross-encoder reads."""
 _KEPT: Final = 8
 """Maximum sets of versions whose traits are kept."""
+_CURSOR: Final[CursorCodec[int]] = CursorCodec("search_api_docs", int)
 _SHOWN: Final = 300
 _READ: Final = 200
 _TERMS: Final = 6
@@ -137,13 +134,14 @@ class Searcher:
         self._index = index
         self._cache = cache
         self._crossing = crossing
-        self._scopes: OrderedDict[tuple[tuple[int, int, int], ...], SearchScope] = OrderedDict()
+        self._scopes: LRUCache[tuple[tuple[int, int, int], ...], SearchScope] = LRUCache(_KEPT)
 
     async def search(self, caller: Caller, query: SearchQuery) -> FoundEndpoints:
         """Answer one query.
 
         Raises:
-            InvalidInput: The limit, a method or the cursor is not valid.
+            InvalidInput: The limit or a method is not valid.
+            InvalidCursor: The cursor belongs to another query.
             NotFound: There is no such provider, or no operation with such a tag.
             StoreUnavailable: The database cannot be reached.
         """
@@ -167,7 +165,7 @@ class Searcher:
         methods = browsing.checked_methods(query.methods)
         tags = browsing.checked_tags(query.tags, scope.parts)
         question = (query.text, "\t".join(head.name for head in heads), "\t".join(methods), "\t".join(tags))
-        place = read_cursor(query.cursor, question)
+        (place,) = _CURSOR.decode(query.cursor, question) if query.cursor.strip() else (0,)
         return _CheckedQuery(scope, methods, tags, query.limit, place, question)
 
     async def _scope(self, caller: Caller, heads: Sequence[ProviderHead]) -> SearchScope:
@@ -181,9 +179,6 @@ class Searcher:
             kept = self._scopes[key] = SearchScope(
                 tuple(parts), traits, short_forms(briefs), ranking.finders(traits.found)
             )
-            while len(self._scopes) > _KEPT:
-                self._scopes.popitem(last=False)
-        self._scopes.move_to_end(key)
         return kept
 
     async def _searched(self, caller: Caller, text: str, checked: _CheckedQuery, *, rerank: bool) -> FoundEndpoints:
@@ -216,7 +211,7 @@ class Searcher:
                 for place, row in page
             ),
             total=len(ranked),
-            cursor=write_cursor(checked.question, end) if end < len(ranked) else "",
+            cursor=_CURSOR.encode(end, question=checked.question) if end < len(ranked) else "",
             providers=tuple(head.name for head in mentioned or heads.values()),
             methods=methods,
             clauses=(text,),
@@ -332,7 +327,8 @@ def _browsed(checked: _CheckedQuery, text: str, browse: Browse) -> FoundEndpoint
     else:
         tags = browsing.list_tags(checked.scope.parts, browse)
         listed, total = replace(listed, tags=tuple(tags[first:end])), len(tags)
-    return replace(listed, total=total, cursor=write_cursor(checked.question, end) if end < total else "")
+    cursor = _CURSOR.encode(end, question=checked.question) if end < total else ""
+    return replace(listed, total=total, cursor=cursor)
 
 
 def _found(located: LocatedOperation, relevance: float, why: Why) -> FoundEndpoint:
@@ -355,37 +351,3 @@ def _why(scoring: Scoring, traits: OperationTraits, row: int) -> Why:
 
 def _arm(scores: Floats, place: int) -> Arm:
     return Arm(1 + int(np.count_nonzero(scores > scores[place])), float(scores[place]))
-
-
-DEEPEST: Final = 100_000
-_CURSOR: Final = re.compile(r"([0-9a-f]{10})\.([0-9]{1,6})")
-
-
-def write_cursor(question: Sequence[str], place: int) -> str:
-    """Return the cursor that continues at a position, from 0."""
-    return f"{_digest(question)}.{place}"
-
-
-def read_cursor(cursor: str, question: Sequence[str]) -> int:
-    """Return the position at which an answer continues; 0 without a cursor.
-
-    Raises:
-        InvalidInput: The cursor is not valid, or belongs to another query.
-    """
-    if not cursor.strip():
-        return 0
-    found = _CURSOR.fullmatch(cursor.strip())
-    if found is None or found[1] != _digest(question) or int(found[2]) > DEEPEST:
-        raise InvalidInput(
-            "The cursor belongs to another search.",
-            hint="Repeat that search, or search again without a cursor.",
-        )
-    return int(found[2])
-
-
-def _digest(question: Sequence[str]) -> str:
-    whole = hashlib.sha256()
-    for part in question:
-        encoded = part.encode("utf-8", "replace")
-        whole.update(len(encoded).to_bytes(8, "big") + encoded)
-    return whole.hexdigest()[:10]

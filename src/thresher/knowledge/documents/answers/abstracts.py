@@ -2,7 +2,7 @@
 
     [manual.md, condensed by a model. [n]: word for word in passage n; [~n]: the model's words | 1: lines 210-233 Setup]
     The option is off by default. [1] Switch it on before the first run. [~1]
-    [left out: 95000 tokens; cursor 348109234]
+    [left out: 95000 tokens; cursor 12.348109234.207361]
 
 The model reads more of the document than fits into the budget, as numbered passages. Its answer is cut into sentences;
 each is looked up in the passages, and a sentence that is not there word for word is marked. If the model fails, the

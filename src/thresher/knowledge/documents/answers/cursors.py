@@ -1,15 +1,13 @@
-"""Cursors: where an answer continues.
+"""Cursors of answers: which chunks of which document were delivered.
 
-A cursor encodes which chunks of which document were delivered, and for which question. It holds no secret and is not
-signed: a forged cursor grants no extra access. Nothing is stored on the server. A cursor is written in decimal digits,
-because a model pays one token for three digits: no other characters are cheaper.
+The chunks are written in decimal digits, because a model pays one token for three digits: no other characters are
+cheaper.
 
-Invariant: pure; a cursor of another question, or with a wrong digit, is refused.
+Invariant: pure.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,17 +16,17 @@ from typing import Final
 
 import numpy as np
 
-from thresher.core import InvalidInput
+from thresher.core import CursorCodec, InvalidCursor
 from thresher.search import Bools
 
-_CHECK_BITS: Final = 20
+_CURSOR: Final[CursorCodec[int, str]] = CursorCodec("retrieve_document", int, str)
+"""Key of the document, and the delivered chunks."""
 _ORDER_BITS: Final = 5
-_DOCUMENT_ORDER: Final = 8
 _BLOCK_BITS: Final = 93
 _BLOCK_DIGITS: Final = 28
 """2**93 < 10**28: a block of this many bits is written as this many digits, however long the cursor."""
 LONGEST: Final = 60_000
-"""Most digits of a cursor that is decoded."""
+"""Most digits that are decoded."""
 _DIGITS: Final = re.compile(r"[0-9]+")
 
 
@@ -48,10 +46,10 @@ class DeliveredChunks:
         """The delivered chunks, bool (chunks,).
 
         Raises:
-            InvalidInput: The document has fewer chunks.
+            InvalidCursor: The document has fewer chunks.
         """
         if self.runs and self.runs[-1][1] > chunks:
-            raise _wrong("The cursor belongs to another document.")
+            raise InvalidCursor
         delivered = np.zeros(chunks, np.bool_)
         for first, end in self.runs:
             delivered[first:end] = True
@@ -71,31 +69,26 @@ def encode(document: int, delivered: Bools, question: Sequence[str]) -> str:
     edges = np.flatnonzero(np.diff(np.r_[False, delivered, False].astype(np.int8))).tolist()
     gaps = [edge - before for edge, before in zip(edges, [0, *edges], strict=False)]
     order = max((sum(gaps[::2]) // max(len(gaps[::2]), 1)).bit_length() - 1, 0)
-    payload = _number(document, _DOCUMENT_ORDER) + f"{order:0{_ORDER_BITS}b}"
-    # Gaps between runs are long, runs are short: the length of a run is encode from 0.
-    payload += "".join(_number(gap - place % 2, 0 if place % 2 else order) for place, gap in enumerate(gaps))
-    return _digits("1" + _check(question, payload) + payload)
+    # Gaps between runs are long, runs are short: the length of a run is encoded from 0.
+    runs = "".join(_number(gap - place % 2, 0 if place % 2 else order) for place, gap in enumerate(gaps))
+    return _CURSOR.encode(document, _digits(f"1{order:0{_ORDER_BITS}b}{runs}"), question=question)
 
 
 def decode(cursor: str, question: Sequence[str]) -> DeliveredChunks:
     """Decode a cursor.
 
     Raises:
-        InvalidInput: The cursor is not valid, or belongs to another question.
+        InvalidCursor: The cursor is not valid, or belongs to another question.
     """
-    bits = _bits(cursor.strip())
-    check, payload = bits[:_CHECK_BITS], bits[_CHECK_BITS:]
-    if len(check) < _CHECK_BITS or check != _check(question, payload):
-        raise _wrong("The cursor belongs to another question, or one of its digits is wrong.")
+    document, digits = _CURSOR.decode(cursor, question)
     try:
-        return _read(payload)
-    except (StopIteration, ValueError) as error:
-        raise _wrong("This is not a valid document cursor.") from error
+        return DeliveredChunks(document, _runs(digits))
+    except (StopIteration, ValueError):
+        raise InvalidCursor from None
 
 
-def _read(payload: str) -> DeliveredChunks:
-    bits = iter(payload)
-    document = _next(bits, _DOCUMENT_ORDER)
+def _runs(digits: str) -> tuple[tuple[int, int], ...]:
+    bits = _bits(digits)
     order = int("".join(next(bits) for _ in range(_ORDER_BITS)), 2)
     runs: list[tuple[int, int]] = []
     end = 0
@@ -103,7 +96,7 @@ def _read(payload: str) -> DeliveredChunks:
         start = end + _next(chain(first, bits), order)
         end = start + 1 + _next(bits, 0)
         runs.append((start, end))
-    return DeliveredChunks(document, tuple(runs))
+    return tuple(runs)
 
 
 def _number(value: int, order: int) -> str:
@@ -128,24 +121,10 @@ def _digits(bits: str) -> str:
     return (str(int(bits[:head], 2)) if head else "") + tail
 
 
-def _bits(cursor: str) -> str:
-    if not _DIGITS.fullmatch(cursor) or len(cursor) > LONGEST:
-        raise _wrong("This is not a valid document cursor.")
-    head = len(cursor) % _BLOCK_DIGITS
-    numbers = [int(cursor[at : at + _BLOCK_DIGITS]) for at in range(head, len(cursor), _BLOCK_DIGITS)]
+def _bits(digits: str) -> Iterator[str]:
+    if not _DIGITS.fullmatch(digits) or len(digits) > LONGEST:
+        raise InvalidCursor
+    head = len(digits) % _BLOCK_DIGITS
+    numbers = [int(digits[at : at + _BLOCK_DIGITS]) for at in range(head, len(digits), _BLOCK_DIGITS)]
     bits = "".join(f"{number:0{_BLOCK_BITS}b}" for number in numbers)
-    return ((f"{int(cursor[:head]):b}" if head else "") + bits).lstrip("0")[1:]
-
-
-def _check(question: Sequence[str], payload: str) -> str:
-    whole = hashlib.sha256()
-    for part in (*question, payload):
-        encoded = part.encode("utf-8", "replace")
-        whole.update(len(encoded).to_bytes(8, "big") + encoded)
-    return f"{int.from_bytes(whole.digest()[:4], 'big') >> 32 - _CHECK_BITS:0{_CHECK_BITS}b}"
-
-
-def _wrong(message: str) -> InvalidInput:
-    return InvalidInput(
-        message, hint="Copy the cursor digit by digit and ask the same question, or ask again without a cursor."
-    )
+    return iter(((f"{int(digits[:head]):b}" if head else "") + bits).lstrip("0")[1:])

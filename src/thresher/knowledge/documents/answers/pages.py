@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from thresher.core import Caller, InvalidInput, NotFound
+from thresher.core import Caller, CursorCodec, InvalidCursor, InvalidInput, NotFound
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.answers.scoring import Scorer
 from thresher.knowledge.documents.cache import DocumentCache
@@ -26,7 +26,8 @@ Lines = tuple[int, int]
 
 _LINES: Final = re.compile(r"\s*(\d{1,9})\s*(?:[-:]\s*(\d{1,9})?\s*)?")
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
-_CURSOR: Final = re.compile(r"(\d{1,19})\.(\d{1,12})\.(\d{1,12})")
+_CURSOR: Final[CursorCodec[int, int]] = CursorCodec("read_document", int, int)
+"""The next character, and the end of the range."""
 _SPARE: Final = 2
 """Chunks read beyond those that fill a budget, because two chunks together may take fewer tokens than each alone."""
 
@@ -57,8 +58,8 @@ class Pager:
         """Read one page.
 
         Raises:
-            InvalidInput: The lines are not valid, the cursor does not belong to this document, or two of the three are
-                given.
+            InvalidInput: The lines are not valid, or two of the three are given.
+            InvalidCursor: The cursor belongs to another document, or this one has changed.
             NotFound: There is no such repository, document or section, or the document has fewer lines.
         """
         if sum(1 for one in (lines, section, cursor) if one) > 1:
@@ -68,7 +69,9 @@ class Pager:
         document = (await self._cache.holdings(caller.tenant, head)).document(path)
         layout = await self._cache.layout(caller.tenant, document.id)
         if cursor:
-            stretch = _stretch_of_cursor(cursor, document, layout)
+            stretch = CharacterRange(*_CURSOR.decode(cursor, [str(document.id)]))
+            if not stretch.start < stretch.end <= int(layout.ends[-1]):
+                raise InvalidCursor
         elif section:
             stretch = section_of(section, await self._cache.sections(caller.tenant, document.id), int(layout.ends[-1]))
         elif lines:
@@ -123,7 +126,7 @@ class Pager:
             after,
             tokens,
         )
-        cursor = f"{document.id}.{after}.{stretch.end}" if after < stretch.end else ""
+        cursor = _CURSOR.encode(after, stretch.end, question=[str(document.id)]) if after < stretch.end else ""
         return DocumentPage(content, part, tokens, document.lines, cursor)
 
 
@@ -171,18 +174,3 @@ def _lines(lines: Lines | str) -> Lines:
             f"{first}-{last} are not valid lines.", hint="Lines count from 1, the first before the last."
         )
     return first, last
-
-
-def _stretch_of_cursor(cursor: str, document: Document, layout: DocumentLayout) -> CharacterRange:
-    parts = _CURSOR.fullmatch(cursor.strip())
-    if parts is None:
-        raise InvalidInput("This is not a valid cursor of read_document.", hint="Copy the cursor of the previous page.")
-    if int(parts[1]) != document.id:
-        raise InvalidInput(
-            f"The cursor belongs to another document, or '{document.path}' has changed since.",
-            hint="Read again without the cursor.",
-        )
-    start, end = int(parts[2]), int(parts[3])
-    if not start < end <= int(layout.ends[-1]):
-        raise InvalidInput("This is not a valid cursor of this document.", hint="Copy the cursor of the previous page.")
-    return CharacterRange(start, end)

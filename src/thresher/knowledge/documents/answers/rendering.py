@@ -4,7 +4,7 @@
     text ...
     [260-270 | Section > Other]
     text ...
-    [left out: 95000 tokens; cursor 348109234]
+    [left out: 95000 tokens; cursor 12.348109234.207361]
     1-209 Introduction
 
 A run of adjacent chunks is under one mark; a heading path is named where it changes. Table rows whose header is

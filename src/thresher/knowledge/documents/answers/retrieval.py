@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from thresher.core import Caller, CallerText, EncoderError, InvalidInput, NotFound, event, traced
+from thresher.core import Caller, CallerText, EncoderError, InvalidCursor, NotFound, event, traced
 from thresher.embedding import CrossEncoder, count_tokens
 from thresher.knowledge.documents.answers import compression, cursors, ranking, rendering
 from thresher.knowledge.documents.answers.abstracts import Condenser, Excerpt, chunks_of, excerpts_of
@@ -58,7 +58,7 @@ class Retriever:
         """Answer one question.
 
         Raises:
-            InvalidInput: The cursor belongs to another question.
+            InvalidCursor: The cursor belongs to another question.
             NotFound: There is no such repository or document, or it has changed since the cursor was issued.
             StoreUnavailable: The database cannot be reached.
         """
@@ -191,16 +191,14 @@ def _key(
     """The document to answer from; None if nothing fits.
 
     Raises:
-        InvalidInput: The cursor belongs to another document than the requested one.
+        InvalidCursor: The cursor belongs to another document than the requested one.
         NotFound: The cursor's document is no longer current.
     """
     if delivered is not None:
         if delivered.document not in holdings.by_id:
             raise NotFound("The document has changed since that answer.", hint="Ask again without the cursor.")
         if named is not None and named.id != delivered.document:
-            raise InvalidInput(
-                f"The cursor belongs to another document than '{named.path}'.", hint="Ask again without the cursor."
-            )
+            raise InvalidCursor
         return delivered.document
     if named is not None:
         return named.id

@@ -6,16 +6,14 @@ across repositories, because all are scored at once.
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import re
 import time
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from thresher.core import Caller, CallerText, InvalidInput, check_limit, event, traced
+from thresher.core import Caller, CallerText, CursorCodec, check_limit, event, traced
 from thresher.knowledge.documents.answers import ranking
 from thresher.knowledge.documents.answers import repository_choice as choosing
 from thresher.knowledge.documents.answers.repository_choice import RepositoryChoice
@@ -30,7 +28,7 @@ PASSAGES: Final = 8
 """Default number of passages, of all repositories together."""
 MOST_PASSAGES: Final = 50
 _DEEPEST: Final = 10_000
-_CURSOR: Final = re.compile(r"([0-9a-f]{8})\.([0-9]{1,6})")
+_CURSOR: Final[CursorCodec[int]] = CursorCodec("search_documents", int)
 _TERMS: Final = 5
 
 
@@ -50,7 +48,8 @@ class PassageSearcher:
         """The best passages.
 
         Raises:
-            InvalidInput: The limit is out of bounds, or the cursor belongs to another question.
+            InvalidInput: The limit is out of bounds.
+            InvalidCursor: The cursor belongs to another question.
             NotFound: There is no such repository.
             StoreUnavailable: The database cannot be reached.
         """
@@ -58,7 +57,7 @@ class PassageSearcher:
         started = time.perf_counter()
         with traced() as trace:
             words = question.words(repository or "")
-            first = _offset(question.cursor, words)
+            (first,) = _CURSOR.decode(question.cursor, words) if question.cursor else (0,)
             whole = await self._scorer.score(caller, repository, question)
             choice = choosing.requested(whole) if repository else choosing.choose(question.query, whole)
             scored = whole.among(choice.keys)
@@ -76,7 +75,7 @@ class PassageSearcher:
                 left_out=choice.left_out,
                 left_out_count=choice.left_out_count,
                 relevance=round(ranking.relevance(scored.dense, scored.coverage, scored.scoring.model), 4),
-                cursor=f"{_digest(words)}.{first + limit}" if more else "",
+                cursor=_CURSOR.encode(first + limit, question=words) if more else "",
                 hint="" if passages else _advice(repository, whole, choice),
                 search_type=scored.scoring.search_type,
                 degraded=scored.scoring.degraded,
@@ -124,21 +123,6 @@ def part_of(document: Document, layout: DocumentLayout, ordinal: int) -> Documen
         int(layout.ends[ordinal]),
         int(layout.tokens[ordinal]),
     )
-
-
-def _offset(cursor: str, words: tuple[str, ...]) -> int:
-    if not cursor:
-        return 0
-    parts = _CURSOR.fullmatch(cursor.strip())
-    if parts is None or parts[1] != _digest(words) or int(parts[2]) > _DEEPEST:
-        raise InvalidInput(
-            "The cursor belongs to another search.", hint="Search the same words, or search again without a cursor."
-        )
-    return int(parts[2])
-
-
-def _digest(words: tuple[str, ...]) -> str:
-    return hashlib.sha256("\x1f".join(words).encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def _advice(repository: str | None, scored: ScoredChunks, choice: RepositoryChoice) -> str:

@@ -17,7 +17,9 @@ import httpx2
 from httpcore2 import SOCKET_OPTION
 
 from thresher.core import ModelError
-from thresher.llm import LARGEST_ANSWER
+
+LARGEST_ANSWER: Final = 8 << 20
+"""Maximum bytes of an answer: a hundred times the longest ones."""
 
 
 class UnknownHost(httpcore2.ConnectError):
