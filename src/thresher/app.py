@@ -69,7 +69,11 @@ class App:
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings, *, servers: Sequence[ServerConfig] = (), database: Database | None = None
+    settings: Settings,
+    *,
+    servers: Sequence[ServerConfig] = (),
+    database: Database | None = None,
+    served: asyncio.Event | None = None,
 ) -> AsyncGenerator[App]:
     """Open everything, and list the servers in the background.
 
@@ -77,6 +81,7 @@ async def open_app(
         settings: The settings.
         servers: Servers to add to the catalogue, such as those of `--config`.
         database: One that is open already and stays open; by default that of the settings is opened.
+        served: Set when the background work may begin; by default it begins at once.
 
     Raises:
         ThresherError: The database or a key cannot be opened.
@@ -86,7 +91,7 @@ async def open_app(
         gateway = build_gateway(services)
         http = http_app(gateway)
         await stack.enter_async_context(http.router.lifespan_context(http))
-        work = _Work(services)
+        work = _Work(services, served)
         stack.push_async_callback(work.end)
         indexing = work.begin(_index(services, servers))
         work.begin(_prepare(services, services.caller))
@@ -123,14 +128,15 @@ async def rehearsed(app: App) -> AsyncGenerator[App]:
 class _Work:
     """What runs beside the answers, for as long as the product is open."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, served: asyncio.Event | None) -> None:
         self._services = services
+        self._served = served
         self._tasks: set[asyncio.Task[None]] = set()
         self._welcomed = {services.caller}
 
     def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start something; that it failed is logged."""
-        task = asyncio.create_task(work)
+        """Start something, when the background work may begin; that it failed is logged."""
+        task = asyncio.create_task(work if self._served is None else _after(self._served, work))
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task
@@ -155,6 +161,15 @@ class _Work:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
+
+
+async def _after(served: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await served.wait()
+    except asyncio.CancelledError:
+        work.close()
+        raise
+    await work
 
 
 async def _index(services: Services, servers: Sequence[ServerConfig]) -> None:
