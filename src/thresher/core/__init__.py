@@ -40,6 +40,7 @@ from thresher.core.errors import (
     UpstreamTimeout,
 )
 from thresher.core.log import CallerText, configure_logging, current_trace, event, mask, mask_text, new_trace, traced
+from thresher.core.patterns import LazyPattern
 from thresher.core.records import (
     ASSISTANT,
     FINGERPRINT,
@@ -93,6 +94,7 @@ __all__ = [
     "Expose",
     "HeldBack",
     "InvalidInput",
+    "LazyPattern",
     "LeftOut",
     "Lines",
     "ModelBusy",
