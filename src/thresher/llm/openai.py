@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable
 
-import httpx
+import httpx2
 from pydantic import SecretStr
 
 from thresher.core import ModelError, ModelTimeout, event
@@ -55,7 +55,7 @@ class OpenAIChat:
         seconds: float,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        base = httpx.URL(url)
+        base = httpx2.URL(url)
         self._address = base.copy_with(path=base.path.rstrip("/") + "/chat/completions")
         self._model = model
         self._seconds = seconds
@@ -65,7 +65,7 @@ class OpenAIChat:
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if key is not None:
             headers["Authorization"] = f"Bearer {key.get_secret_value()}"
-        self._client = httpx.AsyncClient(headers=headers, timeout=None)  # noqa: S113 - `complete` limits the whole
+        self._client = httpx2.AsyncClient(headers=headers, timeout=None)  # `complete` limits the whole
         self._asking: set[asyncio.Future[Completion]] = set()
         self._closed = False
 
@@ -146,9 +146,9 @@ class OpenAIChat:
         try:
             async with self._client.stream("POST", self._address, content=content) as answer:
                 return answer.status_code, await _read(answer), retry_after(answer.headers)
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol):
+        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
             raise ModelError("The address of the chat model cannot be used.", hint=HINT) from None
-        except (httpx.TransportError, httpx.DecodingError) as error:
+        except (httpx2.TransportError, httpx2.DecodingError) as error:
             return "Unsecured" if "[SSL" in str(error) else type(error).__name__, b"", None
 
     def _check(self) -> None:
@@ -156,7 +156,7 @@ class OpenAIChat:
             raise ModelError("The chat model is closed.")
 
 
-async def _read(answer: httpx.Response) -> bytes:
+async def _read(answer: httpx2.Response) -> bytes:
     payload = bytearray()
     async for part in answer.aiter_bytes():
         payload += part

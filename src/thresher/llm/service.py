@@ -11,13 +11,13 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 
 from thresher.core import InvalidInput, ModelBusy, ModelError, ModelUnavailable, is_host
 from thresher.llm.records import Finish
 
 
-def service_address(url: str, what: str, instead: str) -> httpx.URL:
+def service_address(url: str, what: str, instead: str) -> httpx2.URL:
     """Check the base address of a service.
 
     Args:
@@ -29,11 +29,11 @@ def service_address(url: str, what: str, instead: str) -> httpx.URL:
         InvalidInput: It is not valid, or it holds a password.
     """
     try:
-        address = httpx.URL(url)
+        address = httpx2.URL(url)
         sound = address.scheme in ("http", "https") and is_host(address.host) and is_host(urlsplit(url).hostname or "")
         sound = sound and urlsplit(url).port != 0
-    except (httpx.InvalidURL, ValueError):
-        address, sound = httpx.URL(""), False
+    except (httpx2.InvalidURL, ValueError):
+        address, sound = httpx2.URL(""), False
     if not sound:
         raise InvalidInput(f"{what} is not a valid service address.", hint="Write it like http://127.0.0.1:11434/v1.")
     if address.userinfo:
@@ -80,9 +80,9 @@ _UNREACHED: Final = {
 """Why a service cannot be reached, and what to check, by the kind of failure."""
 
 
-def host_and_port(url: str | httpx.URL) -> str:
+def host_and_port(url: str | httpx2.URL) -> str:
     """A service's host and port."""
-    address = httpx.URL(url)
+    address = httpx2.URL(url)
     place = address.netloc.decode("ascii", "replace")
     return place if address.port or not place else f"{place}:{_PORTS.get(address.scheme, 80)}"
 

@@ -13,7 +13,7 @@ from functools import partial
 from importlib import import_module
 from typing import Final, TypeAlias
 
-import httpx
+import httpx2
 
 from thresher.agent.models import queries
 from thresher.agent.models.open_model import OpenModel
@@ -46,7 +46,7 @@ _KEY: Final = re.compile(r"[\x21-\x7e]{1,8000}")
 _PORTS: Final = {"http": 80, "https": 443}
 
 
-def checked_url(url: str) -> httpx.URL:
+def checked_url(url: str) -> httpx2.URL:
     """Return the address of a model's service.
 
     Raises:
@@ -90,7 +90,7 @@ def checked_key(key: str | None) -> str | None:
     return key.strip()
 
 
-def may_register(caller: Caller, address: httpx.URL, settings: Settings) -> None:
+def may_register(caller: Caller, address: httpx2.URL, settings: Settings) -> None:
     """Refuse a service that this process must not be made to reach.
 
     Raises:
@@ -318,7 +318,7 @@ class Models:
             owner, hint, renew = row.owner, _HINT.format(name), _RENEW.format(name)
         about = ServiceDescription(name, hint, host_and_port(what[0]), key is not None, renew)
         service = await self._service((caller.tenant.id, owner, name), what, key, about)
-        shown = httpx.URL(what[0]).netloc.decode("ascii", "replace")
+        shown = httpx2.URL(what[0]).netloc.decode("ascii", "replace")
         return OpenModel(name, shown, service, settings, anyway=anyway)
 
     async def _service(self, place: _Place, what: _What, key: str | None, about: ServiceDescription) -> Service:
@@ -369,7 +369,7 @@ def _shown(row: ModelRow, *, chosen: bool = False) -> Model:
 
 def _plain(url: str) -> str:
     """Return an address without its query, which may hold a key."""
-    return str(httpx.URL(url).copy_with(query=None))
+    return str(httpx2.URL(url).copy_with(query=None))
 
 
 def _since(started: float) -> int:
