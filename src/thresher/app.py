@@ -111,7 +111,7 @@ async def open_app(
             work.welcome(caller or services.caller)
             await serve_stream_session(gateway, reader, writer, caller)
 
-        open_door = cache(partial(_open_door, services, conversations, http, work.welcome))
+        open_door = cache(partial(_open_door, services, conversations, http, work))
         yield App(services, open_door, serve_stream, workers, conversations, indexing)
 
 
@@ -134,11 +134,11 @@ class _Work:
         self._tasks: set[asyncio.Task[None]] = set()
         self._welcomed = {services.caller}
 
-    def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def begin(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
         """Start something, when the background work may begin; that it failed is logged."""
-        task = asyncio.create_task(work if self._served is None else _after(self._served, work))
+        task = asyncio.create_task(self._run(work))
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(partial(self._ended, work))
         return task
 
     def welcome(self, caller: Caller) -> None:
@@ -150,7 +150,13 @@ class _Work:
             self.begin(_catch_up(self._services, caller))
             self.begin(_provide(self._services, caller))
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    async def _run(self, work: Coroutine[Any, Any, object]) -> None:
+        if self._served is not None:
+            await self._served.wait()
+        await work
+
+    def _ended(self, work: Coroutine[Any, Any, object], task: asyncio.Task[None]) -> None:
+        work.close()  # one that never began
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("background work failed", exc_info=error)
@@ -161,15 +167,6 @@ class _Work:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
-
-
-async def _after(served: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
-    try:
-        await served.wait()
-    except asyncio.CancelledError:
-        work.close()
-        raise
-    await work
 
 
 async def _index(services: Services, servers: Sequence[ServerConfig]) -> None:
@@ -254,16 +251,16 @@ async def _sweep(services: Services, indexing: asyncio.Task[None]) -> None:
         await asyncio.sleep(SWEEP_SECONDS)
 
 
-def _open_door(
-    services: Services, conversations: Conversations, mcp: ASGIApp, welcome: Callable[[Caller], None]
-) -> ASGIApp:
+def _open_door(services: Services, conversations: Conversations, mcp: ASGIApp, work: _Work) -> ASGIApp:
     """The application that serves the port."""
     from thresher.api import Door, Origins, http_api  # noqa: PLC0415 - a second that a daemon without a port saves
 
     settings = services.settings
     owner = None if why_keys(settings) else services.caller
     origins = Origins.of(settings.allowed_hosts, settings.allowed_origins)
-    return Door(mcp, http_api(services, conversations), services.keys, origins, owner, welcome)
+    door = Door(mcp, partial(http_api, services, conversations), services.keys, origins, owner, work.welcome)
+    work.begin(door.prepare())
+    return door
 
 
 def read_servers(path: Path) -> ServerFile:
