@@ -50,6 +50,7 @@ class App:
         workers: The processes that do long work.
         conversations: Conversations with a model.
         indexing: Ends when every server that was known at the start has been listed, or has failed.
+        preparing: Ends when the owner's router is at hand, or has failed.
         rehearsal: Whether nothing that is done with it lasts; see `rehearsed`.
     """
 
@@ -59,6 +60,7 @@ class App:
     workers: Supervisor
     conversations: Conversations
     indexing: asyncio.Task[None]
+    preparing: asyncio.Task[None]
     rehearsal: bool = False
 
     @property
@@ -94,7 +96,7 @@ async def open_app(
         work = _Work(services, served)
         stack.push_async_callback(work.end)
         indexing = work.begin(_index(services, servers))
-        work.begin(_prepare(services, services.caller))
+        preparing = work.begin(_prepare(services, services.caller))
         work.begin(_catch_up(services, services.caller))
         work.begin(_connect(services))
         work.begin(_provide(services, services.caller))
@@ -112,7 +114,7 @@ async def open_app(
             await serve_stream_session(gateway, reader, writer, caller)
 
         open_door = cache(partial(_open_door, services, conversations, http, work))
-        yield App(services, open_door, serve_stream, workers, conversations, indexing)
+        yield App(services, open_door, serve_stream, workers, conversations, indexing, preparing)
 
 
 @asynccontextmanager

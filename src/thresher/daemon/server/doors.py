@@ -110,7 +110,10 @@ async def _open_doors(
         stack.callback(paths.erase, os.getpid())
         stack.callback(presence.end)
         presence.begin()
-        for staying in (_settled(presence, app.indexing), presence.follow("job", app.workers.busy, app.workers.idle)):
+        for staying in (
+            _settled(presence, app.indexing, app.preparing),
+            presence.follow("job", app.workers.busy, app.workers.idle),
+        ):
             stack.callback(asyncio.create_task(staying).cancel)
         yield Ready(os.getpid(), address, url, access)
 
@@ -124,8 +127,8 @@ async def _check_reach(app: App, host: str) -> None:
         )
 
 
-async def _settled(presence: Presence, indexing: asyncio.Task[None]) -> None:
-    """Stay while servers are listed, then give back the memory that only the start needed."""
+async def _settled(presence: Presence, *starting: asyncio.Task[None]) -> None:
+    """Stay while servers are listed and the router is made, then give back the memory that only the start needed."""
     with presence.entered("job"):
-        await asyncio.wait([indexing])
+        await asyncio.wait(starting)
     return_memory()
