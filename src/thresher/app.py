@@ -95,7 +95,8 @@ async def open_app(
         await stack.enter_async_context(http.router.lifespan_context(http))
         work = _Work(services, served)
         stack.push_async_callback(work.end)
-        indexing = work.begin(_index(services, servers))
+        adding = work.begin(_add(services, servers), at_once=True)
+        indexing = work.begin(_index(services, adding))
         preparing = work.begin(_prepare(services, services.caller))
         work.begin(_catch_up(services, services.caller))
         work.begin(_connect(services))
@@ -136,9 +137,9 @@ class _Work:
         self._tasks: set[asyncio.Task[None]] = set()
         self._welcomed = {services.caller}
 
-    def begin(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
-        """Start something, when the background work may begin; that it failed is logged."""
-        task = asyncio.create_task(self._run(work))
+    def begin(self, work: Coroutine[Any, Any, object], *, at_once: bool = False) -> asyncio.Task[None]:
+        """Start something, by default when the background work may begin; that it failed is logged."""
+        task = asyncio.create_task(self._run(work, at_once))
         self._tasks.add(task)
         task.add_done_callback(partial(self._ended, work))
         return task
@@ -152,8 +153,8 @@ class _Work:
             self.begin(_catch_up(self._services, caller))
             self.begin(_provide(self._services, caller))
 
-    async def _run(self, work: Coroutine[Any, Any, object]) -> None:
-        if self._served is not None:
+    async def _run(self, work: Coroutine[Any, Any, object], at_once: bool) -> None:
+        if self._served is not None and not at_once:
             await self._served.wait()
         await work
 
@@ -171,13 +172,18 @@ class _Work:
             await asyncio.wait(self._tasks)
 
 
-async def _index(services: Services, servers: Sequence[ServerConfig]) -> None:
-    """Take servers in and list all of the local tenant."""
+async def _add(services: Services, servers: Sequence[ServerConfig]) -> None:
+    """Take servers in: the first command may name one of them."""
     for server in servers:
         try:
             await services.tools.add_server(services.caller, server, replace=True)
         except ThresherError as error:
             event(logger, "server not added", level=logging.WARNING, server=server.name, reason=str(error))
+
+
+async def _index(services: Services, adding: asyncio.Task[None]) -> None:
+    """List all servers of the local tenant."""
+    await asyncio.wait([adding])
     with suppress(ThresherError):  # search says `degraded` for as long as there is no encoder
         await services.encoder.warm()
     await _refresh(services, services.caller)
