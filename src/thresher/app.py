@@ -50,6 +50,7 @@ class App:
         workers: The processes that do long work.
         conversations: Conversations with a model.
         indexing: Ends when every server that was known at the start has been listed, or has failed.
+        preparing: Ends when the owner's router is at hand, or has failed.
         rehearsal: Whether nothing that is done with it lasts; see `rehearsed`.
     """
 
@@ -59,6 +60,7 @@ class App:
     workers: Supervisor
     conversations: Conversations
     indexing: asyncio.Task[None]
+    preparing: asyncio.Task[None]
     rehearsal: bool = False
 
     @property
@@ -69,7 +71,11 @@ class App:
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings, *, servers: Sequence[ServerConfig] = (), database: Database | None = None
+    settings: Settings,
+    *,
+    servers: Sequence[ServerConfig] = (),
+    database: Database | None = None,
+    served: asyncio.Event | None = None,
 ) -> AsyncGenerator[App]:
     """Open everything, and list the servers in the background.
 
@@ -77,6 +83,7 @@ async def open_app(
         settings: The settings.
         servers: Servers to add to the catalogue, such as those of `--config`.
         database: One that is open already and stays open; by default that of the settings is opened.
+        served: Set when the background work may begin; by default it begins at once.
 
     Raises:
         ThresherError: The database or a key cannot be opened.
@@ -86,10 +93,11 @@ async def open_app(
         gateway = build_gateway(services)
         http = http_app(gateway)
         await stack.enter_async_context(http.router.lifespan_context(http))
-        work = _Work(services)
+        work = _Work(services, served)
         stack.push_async_callback(work.end)
-        indexing = work.begin(_index(services, servers))
-        work.begin(_prepare(services, services.caller))
+        adding = work.begin(_add(services, servers), at_once=True)
+        indexing = work.begin(_index(services, adding))
+        preparing = work.begin(_prepare(services, services.caller))
         work.begin(_catch_up(services, services.caller))
         work.begin(_connect(services))
         work.begin(_provide(services, services.caller))
@@ -106,8 +114,8 @@ async def open_app(
             work.welcome(caller or services.caller)
             await serve_stream_session(gateway, reader, writer, caller)
 
-        open_door = cache(partial(_open_door, services, conversations, http, work.welcome))
-        yield App(services, open_door, serve_stream, workers, conversations, indexing)
+        open_door = cache(partial(_open_door, services, conversations, http, work))
+        yield App(services, open_door, serve_stream, workers, conversations, indexing, preparing)
 
 
 @asynccontextmanager
@@ -123,16 +131,17 @@ async def rehearsed(app: App) -> AsyncGenerator[App]:
 class _Work:
     """What runs beside the answers, for as long as the product is open."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, served: asyncio.Event | None) -> None:
         self._services = services
+        self._served = served
         self._tasks: set[asyncio.Task[None]] = set()
         self._welcomed = {services.caller}
 
-    def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start something; that it failed is logged."""
-        task = asyncio.create_task(work)
+    def begin(self, work: Coroutine[Any, Any, object], *, at_once: bool = False) -> asyncio.Task[None]:
+        """Start something, by default when the background work may begin; that it failed is logged."""
+        task = asyncio.create_task(self._run(work, at_once))
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(partial(self._ended, work))
         return task
 
     def welcome(self, caller: Caller) -> None:
@@ -144,7 +153,13 @@ class _Work:
             self.begin(_catch_up(self._services, caller))
             self.begin(_provide(self._services, caller))
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    async def _run(self, work: Coroutine[Any, Any, object], at_once: bool) -> None:
+        if self._served is not None and not at_once:
+            await self._served.wait()
+        await work
+
+    def _ended(self, work: Coroutine[Any, Any, object], task: asyncio.Task[None]) -> None:
+        work.close()  # one that never began
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("background work failed", exc_info=error)
@@ -157,13 +172,18 @@ class _Work:
             await asyncio.wait(self._tasks)
 
 
-async def _index(services: Services, servers: Sequence[ServerConfig]) -> None:
-    """Take servers in and list all of the local tenant."""
+async def _add(services: Services, servers: Sequence[ServerConfig]) -> None:
+    """Take servers in: the first command may name one of them."""
     for server in servers:
         try:
             await services.tools.add_server(services.caller, server, replace=True)
         except ThresherError as error:
             event(logger, "server not added", level=logging.WARNING, server=server.name, reason=str(error))
+
+
+async def _index(services: Services, adding: asyncio.Task[None]) -> None:
+    """List all servers of the local tenant."""
+    await asyncio.wait([adding])
     with suppress(ThresherError):  # search says `degraded` for as long as there is no encoder
         await services.encoder.warm()
     await _refresh(services, services.caller)
@@ -239,16 +259,16 @@ async def _sweep(services: Services, indexing: asyncio.Task[None]) -> None:
         await asyncio.sleep(SWEEP_SECONDS)
 
 
-def _open_door(
-    services: Services, conversations: Conversations, mcp: ASGIApp, welcome: Callable[[Caller], None]
-) -> ASGIApp:
+def _open_door(services: Services, conversations: Conversations, mcp: ASGIApp, work: _Work) -> ASGIApp:
     """The application that serves the port."""
     from thresher.api import Door, Origins, http_api  # noqa: PLC0415 - a second that a daemon without a port saves
 
     settings = services.settings
     owner = None if why_keys(settings) else services.caller
     origins = Origins.of(settings.allowed_hosts, settings.allowed_origins)
-    return Door(mcp, http_api(services, conversations), services.keys, origins, owner, welcome)
+    door = Door(mcp, partial(http_api, services, conversations), services.keys, origins, owner, work.welcome)
+    work.begin(door.prepare())
+    return door
 
 
 def read_servers(path: Path) -> ServerFile:

@@ -317,7 +317,7 @@ async def test_what_nobody_foresaw_tells_a_trace_id_alone(keyless: Served) -> No
         raise RuntimeError("secret detail")
 
     services = keyless.app.services
-    door = Door(broken, broken, services.keys, Origins(), services.caller, lambda _: None)
+    door = Door(broken, lambda: broken, services.keys, Origins(), services.caller, lambda _: None)
     async with on_port(door) as web:
         early, late = await web.get("/early"), await web.get("/late")
 

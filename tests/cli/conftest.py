@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,17 +51,37 @@ def _commands(group: typer.core.TyperGroup, *path: str) -> Iterator[tuple[str, t
             yield " ".join((*path, name)), command
 
 
-@pytest.fixture(scope="module")
-async def home(open_folder: Path, databases: Databases) -> AsyncIterator[Home]:
-    """A home that the commands of a module share, on a database that already runs."""
+@asynccontextmanager
+async def _on_running_server(folder: Path, databases: Databases) -> AsyncIterator[Home]:
+    """A home on a database that already runs, so that its daemon starts quickly."""
     name = await databases.create()
     urls = {
         "THRESHER_DATABASE_URL": databases.url(name),
         "THRESHER_MIGRATION_URL": databases.url(name, "thresher_owner"),
     }
-    with opened(open_folder / secrets.token_hex(4), **urls) as home:
+    with opened(folder / secrets.token_hex(4), **urls) as home:
         yield home
     await databases.drop(name)
+
+
+@pytest.fixture(scope="session")
+async def shared_home(open_folder: Path, databases: Databases) -> AsyncIterator[Home]:
+    """A home that the modules of a test process share: a daemon's start costs more than most of them."""
+    async with _on_running_server(open_folder, databases) as home:
+        yield home
+
+
+@pytest.fixture(scope="module")
+async def own_home(open_folder: Path, databases: Databases) -> AsyncIterator[Home]:
+    """A home of a module's own, for tests that look at all that is in it."""
+    async with _on_running_server(open_folder, databases) as home:
+        yield home
+
+
+@pytest.fixture(scope="module")
+def home(shared_home: Home) -> Home:
+    """The home of a module's commands; a module that needs its own overrides this by `own_home`."""
+    return shared_home
 
 
 @pytest.fixture

@@ -18,6 +18,12 @@ from thresher.store import Database, SecretBox
 FAKE = Path(__file__).parent.parent / "fakes" / "sql_server.py"
 
 
+@pytest.fixture(scope="module")
+def home(own_home: Home) -> Home:
+    """A home of this module's own: it reads the whole log."""
+    return own_home
+
+
 @pytest.fixture
 async def database(home: Home) -> AsyncIterator[Database]:
     """The daemon's database."""

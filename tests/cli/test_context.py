@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.cli.conftest import Command
+from tests.daemon.home import Home
 
 ASK = "is one of the connected tools good for charts?"
 COMMIT = "show me the uncommitted changes of this git repository"
+
+
+@pytest.fixture(scope="module")
+def home(own_home: Home) -> Home:
+    """A home of this module's own: it needs a tenant without APIs."""
+    return own_home
 
 
 def fitted(command: Command) -> None:

@@ -58,6 +58,12 @@ OF_ONE = ("rename_thread", "fork_thread", "delete_thread", "cancel_job", "set_so
 """Verbs that change one thing."""
 
 
+@pytest.fixture(scope="module")
+def home(own_home: Home) -> Home:
+    """A home of this module's own: it compares all that is in it."""
+    return own_home
+
+
 def writing() -> set[str]:
     """The commands that write."""
     return {

@@ -19,6 +19,12 @@ from thresher.cli.output import complain
 from thresher.core import StoreUnavailable
 
 
+@pytest.fixture(scope="module")
+def home(own_home: Home) -> Home:
+    """A home of this module's own: it counts the commands that run."""
+    return own_home
+
+
 def files(folder: Path, tools: int = 4000, questions: int = 400) -> tuple[str, str]:
     """A pool and queries for an evaluation that takes a while."""
     pool = [{"server": f"s{n % 40}", "name": f"tool_{n}", "description": f"Does thing {n}."} for n in range(tools)]

@@ -15,6 +15,12 @@ TASK = "elsewhere.only"
 """No worker of ours does it, so its jobs stay as they are."""
 
 
+@pytest.fixture(scope="module")
+def home(own_home: Home) -> Home:
+    """A home of this module's own: it lists all jobs."""
+    return own_home
+
+
 @pytest.fixture
 async def database(home: Home) -> AsyncIterator[Database]:
     """The daemon's database."""

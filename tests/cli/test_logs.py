@@ -6,11 +6,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.cli.conftest import Command
 from tests.cli.test_views import text
-from tests.daemon.home import fake_server
+from tests.daemon.home import Home, fake_server
 from tests.support import eventually
 from thresher.cli.knowledge import tools
+
+
+@pytest.fixture(scope="module")
+def home(own_home: Home) -> Home:
+    """A home of this module's own: it counts searches and calls."""
+    return own_home
 
 
 def figures(**changes: Any) -> dict[str, Any]:

@@ -16,7 +16,8 @@ def ended(redirection: str, *arguments: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--version",), ("--help",), ("tools", "frobnicate", "--json"), ("packs", "lint", "--json")]
+    "arguments",
+    [("--version",), ("--help",), ("tools", "frobnicate", "--json"), ("packs", "lint", "--words", "--json")],
 )
 def test_a_full_disk_is_said_in_a_line(arguments: tuple[str, ...]) -> None:
     """For programs, too: where their output is lost, standard error has what was wrong with it."""

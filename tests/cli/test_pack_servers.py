@@ -17,7 +17,7 @@ def test_a_server_that_is_listed_can_be_switched_in_any_folder(
 ) -> None:
     """Also in a folder that no command has used before; other changes of it are refused."""
     (tmp_path / "tracker.yaml").write_text(TRACKER, encoding="utf-8")
-    assert command("apis", "add", "tracker", str(tmp_path / "tracker.yaml")).code == 0
+    assert command("apis", "add", "switched", str(tmp_path / "tracker.yaml")).code == 0
     names = ("list", "disable", "enable", "refresh", "set", "login", "logout", "remove")
     folders = [tmp_path / name for name in names]
     for folder in folders:
@@ -35,4 +35,4 @@ def test_a_server_that_is_listed_can_be_switched_in_any_folder(
     for name in ("set", "login", "logout", "remove"):
         assert f"Server '{SERVER}' is part of Thresher" in ended[name].err
         assert f"thresher servers disable {SERVER}" in ended[name].err
-    assert command("apis", "remove", "tracker").code == 0
+    assert command("apis", "remove", "switched").code == 0

@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tests.daemon.home import Home
 from tests.support.servoy_workspace import bookshop
+
+
+@pytest.fixture(scope="module")
+def home(own_home: Home) -> Home:
+    """A home of this module's own: its servers and connections are the only ones."""
+    return own_home
 
 
 @pytest.fixture(params=["classic", "json"])

@@ -42,6 +42,13 @@ def test_lint_has_nothing_to_say() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_the_scanner_finds_nothing(name: str) -> None:
+    """Read from elsewhere, where packs are scanned: a pack that ships is not scanned at each start."""
+    assert read_pack(BUILT_IN / name, "configured")[0].findings == ()
+    assert pack(name).findings == ()
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_pack_brings_enough_of_everything(name: str) -> None:
     """Lines, near misses, and questions of both kinds that no line repeats."""
     read = pack(name)

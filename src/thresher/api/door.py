@@ -6,6 +6,7 @@ revoked. Health needs only a correct Host, and reveals no secret.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 from collections.abc import Callable, Collection
@@ -53,7 +54,7 @@ class Door:
 
     Args:
         mcp: Serves `/mcp`.
-        http: Serves every other path.
+        http: Makes what serves every other path; called in a thread, when it is first needed.
         keys: The keys that are valid.
         origins: The Host and Origin headers that are accepted.
         owner: The caller of requests without a key from processes of our own user; None: every request needs a key.
@@ -63,14 +64,15 @@ class Door:
     def __init__(
         self,
         mcp: ASGIApp,
-        http: ASGIApp,
+        http: Callable[[], ASGIApp],
         keys: Keys,
         origins: Origins,
         owner: Caller | None,
         welcome: Callable[[Caller], None],
     ) -> None:
         self._mcp = mcp
-        self._http = http
+        self._make_http = http
+        self._making: asyncio.Task[ASGIApp] | None = None
         self._keys = keys
         self._origins = origins
         self._owner = owner
@@ -90,11 +92,17 @@ class Door:
         except Exception as error:  # noqa: BLE001 - a face: whatever went wrong becomes one clear answer
             await answer.instead(unexpected(error, scope["path"]), scope, receive)
 
+    async def prepare(self) -> ASGIApp:
+        """Return what serves every path but `/mcp`; it takes a third of a second to make."""
+        if self._making is None:
+            self._making = asyncio.create_task(asyncio.to_thread(self._make_http))
+        return await asyncio.shield(self._making)
+
     async def _serve(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         if (refusal := self._refusal(read(scope), scope)) is not None:
             await refusal(scope, receive, answer.send)
         elif scope["path"] in OPEN_PATHS:
-            await self._http(scope, receive, answer.send)
+            await (await self.prepare())(scope, receive, answer.send)
         else:
             await self._inside(scope, receive, answer.send)
 
@@ -106,7 +114,7 @@ class Door:
         if peer is not None:
             peer.recognise()
         self._welcome(caller)
-        face = self._mcp if scope["path"] in ("/mcp", "/mcp/") else self._http
+        face = self._mcp if scope["path"] in ("/mcp", "/mcp/") else await self.prepare()
         key = _fingerprint(text) if text else ""
         client = _client(key, scope)
         named = {CALLER: replace(caller, client=client)} | ({KEY: key} if key else {})

@@ -42,6 +42,7 @@ from thresher.core.errors import (
     UpstreamTimeout,
 )
 from thresher.core.log import CallerText, configure_logging, current_trace, event, mask, mask_text, traced
+from thresher.core.patterns import LazyPattern
 from thresher.core.records import (
     ASSISTANT,
     FINGERPRINT,
@@ -97,6 +98,7 @@ __all__ = [
     "HeldBack",
     "InvalidCursor",
     "InvalidInput",
+    "LazyPattern",
     "LeftOut",
     "Lines",
     "ModelBusy",

@@ -14,7 +14,7 @@ import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 
-import httpx
+import httpx2
 import numpy as np
 from pydantic import SecretStr
 
@@ -46,7 +46,7 @@ _PAUSES = Pauses(failures=1, pause=1.0, longest=30.0)
 """Intervals of the background check for an unavailable service."""
 _WORTH_A_RETRY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 _TIMED_OUT = "no answer in time"
-_UNAVAILABLE = frozenset({_TIMED_OUT, httpx.ConnectError.__name__})
+_UNAVAILABLE = frozenset({_TIMED_OUT, httpx2.ConnectError.__name__})
 """Reasons for which a query is not tried again: it would fail, or take as long, again."""
 _HINT = "Check THRESHER_ENCODER_URL, THRESHER_ENCODER_KEY and THRESHER_ENCODER_MODEL."
 
@@ -90,7 +90,7 @@ class OpenAIEncoder:
         self._breaker = breaker or Breaker(_PAUSES)
         self._probing: asyncio.Task[None] | None = None
         headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key is not None else {}
-        self._client = httpx.AsyncClient(headers=headers, timeout=timeout)
+        self._client = httpx2.AsyncClient(headers=headers, timeout=timeout)
         self._requests: set[asyncio.Future[Matrix]] = set()
         self._closed = False
 
@@ -101,7 +101,7 @@ class OpenAIEncoder:
         The id contains the dimension, because vectors of different dimensions never compare, and the address, because
         services reuse names.
         """
-        host = httpx.URL(self._address).netloc.decode("ascii", "replace")
+        host = httpx2.URL(self._address).netloc.decode("ascii", "replace")
         name = f"{self._name}@{host}/{self._dimension}" if self._dimension else ""
         return EncoderModel(name, self._dimension, self._max_tokens)
 
@@ -242,7 +242,7 @@ class OpenAIEncoder:
                 self._breaker.succeeded()
                 event(logger, "encoder_back")
 
-    async def _try(self, texts: Sequence[str], seconds: float) -> tuple[httpx.Response | None, str, float | None]:
+    async def _try(self, texts: Sequence[str], seconds: float) -> tuple[httpx2.Response | None, str, float | None]:
         """Send one request; return the answer, or the reason of the failure and the delay that the server asks for.
 
         Raises:
@@ -253,11 +253,11 @@ class OpenAIEncoder:
             body["dimensions"] = self._requested_dimension
         try:
             answer = await self._client.post(self._address, json=body, timeout=seconds)
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol):
+        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
             raise EncoderError("The address of the embedding service cannot be used.", hint=_HINT) from None
-        except httpx.TimeoutException:
+        except httpx2.TimeoutException:
             return None, _TIMED_OUT, None
-        except (httpx.TransportError, httpx.DecodingError) as error:
+        except (httpx2.TransportError, httpx2.DecodingError) as error:
             return None, type(error).__name__, None
         if answer.is_success:
             return answer, "", None
@@ -265,7 +265,7 @@ class OpenAIEncoder:
             return None, f"HTTP {answer.status_code}", _retry_after(answer)
         raise EncoderError(f"The embedding service refused: HTTP {answer.status_code}.", hint=_HINT)
 
-    def _vectors(self, answer: httpx.Response, count: int) -> Matrix:
+    def _vectors(self, answer: httpx2.Response, count: int) -> Matrix:
         rows = _rows(answer)
         if len(rows) != count:
             raise EncoderError(f"The embedding service gave {len(rows)} vectors for {count} texts.", hint=_HINT)
@@ -286,7 +286,7 @@ class OpenAIEncoder:
             raise EncoderError("The encoder is closed.")
 
 
-def _rows(answer: httpx.Response) -> list[Matrix]:
+def _rows(answer: httpx2.Response) -> list[Matrix]:
     try:
         entries = cast("list[dict[str, Any]]", answer.json()["data"])
         places = [entry.get("index", place) for place, entry in enumerate(entries)]
@@ -307,7 +307,7 @@ def _row(value: Any) -> Matrix:
     return row
 
 
-def _retry_after(answer: httpx.Response) -> float | None:
+def _retry_after(answer: httpx2.Response) -> float | None:
     try:
         seconds = float(answer.headers["retry-after"])
     except (KeyError, ValueError):  # the header may also be a date; then our own pause is used

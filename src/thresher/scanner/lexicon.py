@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from thresher.core import LazyPattern
 
-def words(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern that ignores case and its own white space."""
-    return re.compile(pattern, re.I | re.X)
+
+def words(pattern: str) -> LazyPattern:
+    """Return a pattern that ignores case and its own white space."""
+    return LazyPattern(pattern, re.I | re.X)
 
 
 def vocabulary(text: str) -> frozenset[str]:

@@ -6,11 +6,11 @@ languages, so that one set of rules reads them all.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Final
 
+from thresher.core import LazyPattern
 from thresher.scanner import reach
 from thresher.scanner.lexicon import words
 
@@ -78,7 +78,7 @@ class Phrases:
     reach: reach.Reach
 
     @cached_property
-    def compiled(self) -> dict[str, re.Pattern[str]]:
+    def compiled(self) -> dict[str, LazyPattern]:
         """The compiled patterns by field name."""
         own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "reach"}
         return {name: words(pattern) for name, pattern in (own | vars(self.reach)).items()}

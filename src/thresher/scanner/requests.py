@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from thresher.core import Tool, first_sentence
+from thresher.core import LazyPattern, Tool, first_sentence
 from thresher.scanner.crossing import is_foreign, tool_names
 from thresher.scanner.hidden_text import folded
 from thresher.scanner.lexicon import ADDRESS, PRIVATE_PLACE, vocabulary, words
@@ -23,7 +23,7 @@ from thresher.scanner.records import PeerTools
 from thresher.scanner.sentences import Reason, Sentence, sentences
 from thresher.scanner.texts import ScanText
 
-Terms: TypeAlias = dict[str, re.Pattern[str]]
+Terms: TypeAlias = dict[str, LazyPattern]
 _ADDRESS: Final = words(ADDRESS)
 _BEFORE: Final = 8
 _AFTER: Final = 20
@@ -271,7 +271,7 @@ class RequestCase:
     sentence: Sentence
     peers: PeerTools
 
-    def fits(self, purpose: re.Pattern[str]) -> bool:
+    def fits(self, purpose: LazyPattern) -> bool:
         """Return whether the tool's stated purpose - name, title and first sentence - calls for such a thing."""
         if self.tool is None:
             return False
@@ -335,7 +335,7 @@ def _cues(text: str) -> frozenset[str]:
     return frozenset(rule for rule, marks in _ABOUT if all(not one.isdisjoint(tokens) for one in marks))
 
 
-def _sentence(asked: RequestCase, of: dict[str, re.Pattern[str]], about: frozenset[str]) -> Iterator[Reason]:
+def _sentence(asked: RequestCase, of: dict[str, LazyPattern], about: frozenset[str]) -> Iterator[Reason]:
     if not about:
         return
     text = asked.sentence.text
@@ -358,14 +358,14 @@ def _sentence(asked: RequestCase, of: dict[str, re.Pattern[str]], about: frozens
         yield "exfiltration", "danger", why
 
 
-def _is_summary(asked: RequestCase, of: dict[str, re.Pattern[str]]) -> bool:
+def _is_summary(asked: RequestCase, of: dict[str, LazyPattern]) -> bool:
     """Return whether a sentence says what the tool does: it is the first of the description and not an order."""
     if asked.parameter or asked.name or asked.sentence.before:
         return False
     return not any(of[sign].search(asked.sentence.text) for sign in (*_ORDERS, "whenever"))
 
 
-def _hushes(sentence: Sentence, of: dict[str, re.Pattern[str]], about: frozenset[str]) -> bool:
+def _hushes(sentence: Sentence, of: dict[str, LazyPattern], about: frozenset[str]) -> bool:
     """Return whether people must not learn of something, or the answer to them must leave it out."""
     text = sentence.text
     if "hush" in about and (found := of["hush"].search(text)) and not sentence.mentions(found.start()):
@@ -375,7 +375,7 @@ def _hushes(sentence: Sentence, of: dict[str, re.Pattern[str]], about: frozenset
     return "reply" in about and of["reply"].search(text) is not None and of["omit"].search(text) is not None
 
 
-def _is_hushed(clause: str, of: dict[str, re.Pattern[str]]) -> bool:
+def _is_hushed(clause: str, of: dict[str, LazyPattern]) -> bool:
     """Return whether a clause denies that something is said to people, in any word order, close together."""
     for denial in of["deny"].finditer(clause):
         near = clause[max(0, denial.start() - _NEAR) : denial.end() + _NEAR]
@@ -385,7 +385,7 @@ def _is_hushed(clause: str, of: dict[str, re.Pattern[str]]) -> bool:
     return needless and of["people"].search(clause) is not None and of["learn"].search(clause) is not None
 
 
-def _about_others(asked: RequestCase, of: dict[str, re.Pattern[str]]) -> str:
+def _about_others(asked: RequestCase, of: dict[str, LazyPattern]) -> str:
     """Return what is done to other tools: outranked, disparaged or interfered with; may be empty."""
     text, pair = asked.sentence.text, asked.sentence.pair
     if of["outranks"].search(text) and of["must"].search(text):
@@ -402,7 +402,7 @@ def _about_others(asked: RequestCase, of: dict[str, re.Pattern[str]]) -> str:
     return ""
 
 
-def _shuns_another(text: str, of: dict[str, re.Pattern[str]]) -> bool:
+def _shuns_another(text: str, of: dict[str, LazyPattern]) -> bool:
     """Return whether anything but the tool itself is called unfit or not to be used."""
     reach = 3 if _KANA.search(text) or _HAN.search(text) else 24
     for found in of["shuns"].finditer(text):
@@ -412,7 +412,7 @@ def _shuns_another(text: str, of: dict[str, re.Pattern[str]]) -> bool:
     return False
 
 
-def _diverts(text: str, of: dict[str, re.Pattern[str]]) -> bool:
+def _diverts(text: str, of: dict[str, LazyPattern]) -> bool:
     """Return whether the definition's own recipient or account replaces all others."""
     if not _DIGIT.search(text) or not of["swap"].search(text) or not of["always"].search(text):
         return False
@@ -422,7 +422,7 @@ def _diverts(text: str, of: dict[str, re.Pattern[str]]) -> bool:
     return payee and mail and _TARGET.search(text) is not None
 
 
-def _needless_request(asked: RequestCase, of: dict[str, re.Pattern[str]]) -> str:
+def _needless_request(asked: RequestCase, of: dict[str, LazyPattern]) -> str:
     """Return what is asked for that the task does not need: secrets, conversations, files; may be empty."""
     text, mentions = asked.sentence.text, asked.sentence.mentions
     gives, slot = of["give"].search(text) is not None, _slot(asked, of)
@@ -454,7 +454,7 @@ def _needless_request(asked: RequestCase, of: dict[str, re.Pattern[str]]) -> str
     )
 
 
-def _whole_conversation(text: str, of: dict[str, re.Pattern[str]]) -> re.Match[str] | None:
+def _whole_conversation(text: str, of: dict[str, LazyPattern]) -> re.Match[str] | None:
     """Return the match for everything that a person has said or written."""
     if of["whole"].search(text) is None or (person := of["people"].search(text)) is None:
         return None
@@ -462,7 +462,7 @@ def _whole_conversation(text: str, of: dict[str, re.Pattern[str]]) -> re.Match[s
     return said if said is not None and said.start() - person.end() <= _NEAR else None
 
 
-def _is_someones(asked: RequestCase, secret: str, of: dict[str, re.Pattern[str]]) -> bool:
+def _is_someones(asked: RequestCase, secret: str, of: dict[str, LazyPattern]) -> bool:
     """Return whether a secret belongs to a person or the environment, not to the service that the tool is for."""
     text = asked.sentence.text
     rest = of["credential"].sub(" ", text)
@@ -483,11 +483,11 @@ def _is_overt(asked: RequestCase) -> bool:
     return not asked.parameter or _OVERT.search(_PARTS.sub(" ", asked.name)) is not None
 
 
-def _is_ordered(text: str, of: dict[str, re.Pattern[str]]) -> bool:
+def _is_ordered(text: str, of: dict[str, LazyPattern]) -> bool:
     return of["give"].search(text) is not None and (of["must"].search(text) or of["first"].search(text)) is not None
 
 
-def _slot(asked: RequestCase, of: dict[str, re.Pattern[str]]) -> bool:
+def _slot(asked: RequestCase, of: dict[str, LazyPattern]) -> bool:
     """Return whether a sentence names a destination: a field, or a parameter of the tool."""
     text = asked.sentence.text
     if of["slot"].search(text):

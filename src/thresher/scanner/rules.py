@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from thresher.core import LazyPattern
 from thresher.scanner.commands import shell
 from thresher.scanner.crossing import steers
 from thresher.scanner.exfiltration import leaks, leaves
@@ -70,7 +71,7 @@ _FETCHED: Final = words(
     |\b(?:load|fetch|download|retriev|get|open|visit|read)\w*\s+\W?{ADDRESS}[^\n]{{0,40}}\b(?:do|follow|obey|execute|run)\s+(?:whatever|what|anything|everything|the\s+(?:instructions|orders|commands))\b"""
 )
 
-_ORDERS: Final[tuple[tuple[re.Pattern[str], Kind, str], ...]] = (
+_ORDERS: Final[tuple[tuple[LazyPattern, Kind, str], ...]] = (
     (OVERRIDES, "instruction", "It tells the model to disregard its instructions."),
     (_VOID, "instruction", "It tells the model to disregard its instructions."),
     (_UNBOUND, "instruction", "It tells the model that no limits apply."),

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from thresher.core import LazyPattern
 from thresher.scanner.lexicon import ADDRESS, DIRECTED, OUTSIDE, PARAMETER, words
 from thresher.scanner.records import Kind, Severity
 
@@ -124,12 +125,12 @@ _NEGATED: Final = words(
 _ORDERED: Final = words(DIRECTED)
 
 
-def active(pattern: re.Pattern[str], text: str) -> int | None:
+def active(pattern: LazyPattern, text: str) -> int | None:
     """Return the offset of the first verb that is not denied, or None."""
     return next((verb.start() for verb in pattern.finditer(text) if not is_denied(text, verb.start())), None)
 
 
-def used(sentence: Sentence, pattern: re.Pattern[str]) -> re.Match[str] | None:
+def used(sentence: Sentence, pattern: LazyPattern) -> re.Match[str] | None:
     """Return the match of a pattern in a sentence, unless it is denied or merely mentioned."""
     found = pattern.search(sentence.text)
     if found is None or is_denied(sentence.text, found.start()) or sentence.mentions(found.start(), found.end()):

@@ -19,7 +19,7 @@ from typing import Final, cast, get_args
 import numpy as np
 
 from thresher.agent.assistant.records import IntentType
-from thresher.core import EncoderError, StoreUnavailable, Tenant
+from thresher.core import EncoderError, LazyPattern, StoreUnavailable, Tenant
 from thresher.embedding import Encoder
 from thresher.knowledge.intents import Head, fit_head
 from thresher.search import text_vectors
@@ -42,27 +42,27 @@ _OTHER: Final = "other"
 _CLASSES: Final = (*TYPES, _OTHER)
 _LINES: Final = Path(__file__).with_name("lines")
 
-_SIGNS: Final[Mapping[IntentType, re.Pattern[str]]] = {
-    "tutorial": re.compile(
+_SIGNS: Final[Mapping[IntentType, LazyPattern]] = {
+    "tutorial": LazyPattern(
         r"\b(?:step[- ]by[- ]step|walk(?: me)? through|walk-?through|tutorial|quick ?start|get(?:ting)? started|"
         r"first steps|(?:example|sample|working) (?:code|script)|snippet|teach me|curl|in python|httpx|"
         r"python (?:code|script|example)|how do i (?:use|call) (?:it|that|this)\b)",
         re.I,
     ),
-    "analytics": re.compile(
+    "analytics": LazyPattern(
         r"\b(?:(?:top|rising|zero[- ]result|frequent|popular) (?:queries|searches|questions)|"
         r"searche[sd]\b.{0,40}\b(?:week|month|today|yesterday|days?)|usage (?:report|figures|statistics)|analytics|"
         r"suggest improvements|quality score|"
         r"(?:wrong with|problems? (?:in|with|of)|improv\w+|review\w*|lint\w*)\b.{0,30}\b(?:descriptions?|openapi))\b",
         re.I,
     ),
-    "endpoint_info": re.compile(
+    "endpoint_info": LazyPattern(
         r"\b(?:(?:parameters?|arguments?|columns|fields?|schema|responses?|scopes?|status codes?) (?:of|does|do|for)|"
         r"(?:which|what) (?:parameters?|arguments?|columns|(?:required |optional )?fields?|scopes?|status codes?)|"
         r"(?:which|what) headers?|tell me more|details|its (?:parameters?|responses?|fields?|body|errors?))\b",
         re.I,
     ),
-    "search": re.compile(r"\b(?:find|search|list|which|is there|how (?:do|can) i|endpoint|where|look for)\b", re.I),
+    "search": LazyPattern(r"\b(?:find|search|list|which|is there|how (?:do|can) i|endpoint|where|look for)\b", re.I),
 }
 """Words that nearly always mean a type; those for a search count only without a head."""
 

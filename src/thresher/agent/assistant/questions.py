@@ -11,75 +11,78 @@ from dataclasses import dataclass
 from typing import Final
 
 from thresher.agent.assistant.records import RememberedTurn, ResultSubject
+from thresher.core import LazyPattern
 
 READ_CHARACTERS: Final = 2_000
 """Characters of a question that are read; the rest is pasted text."""
 
-_PLAIN: Final = re.compile(r"[^\W_]+")
-_ENDPOINT: Final = re.compile(r"\bop_[0-9a-f]{12}\b")
-_CALL: Final = re.compile(
+_PLAIN: Final = LazyPattern(r"[^\W_]+")
+_ENDPOINT: Final = LazyPattern(r"\bop_[0-9a-f]{12}\b")
+_CALL: Final = LazyPattern(
     r"\b(GET|PUT|POST|DELETE|OPTIONS|HEAD|PATCH|TRACE|QUERY)\s+(?:(?:to|on|at)\s+)?(?:https?://[^\s/?#]{1,200})?(/[^\s?#\"'`]{0,500})",
     re.I,
 )
-_NAME: Final = re.compile(
+_NAME: Final = LazyPattern(
     r"(?<![\w/.{-])(?:[a-z]+[a-z0-9]*(?:[A-Z][a-z0-9]*)+|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)\b"
 )
 """Names as in programs: `addWatcher`, `git_log`."""
-_DATA: Final = re.compile(
+_DATA: Final = LazyPattern(
     r"\b(?:tables?|columns?|databases?|sql|schemas?|rows|records|joins?|foreign keys?|warehouse)\b", re.I
 )
-API_WORDS: Final = re.compile(
+API_WORDS: Final = LazyPattern(
     r"\b(?:apis?|endpoints?|operations?|parameters?|curl|rest|http|https)\b|/api/|/v\d+/", re.I
 )
-_QUOTED: Final = re.compile(r"`([^`\s]{2,120})`")
-_RANGES: Final[Mapping[str, re.Pattern[str]]] = {
-    "90d": re.compile(r"\b(?:quarter|(?:90|ninety) ?d(?:ays)?|(?:3|three) months)\b", re.I),
-    "30d": re.compile(r"\b(?:month\w*|(?:30|thirty) ?d(?:ays)?|(?:4|four) weeks)\b", re.I),
-    "1d": re.compile(r"\b(?:today|yesterday|24 ?h(?:ours)?|(?:last|past) day|1 ?d(?:ay)?)\b", re.I),
-    "7d": re.compile(r"\b(?:week\w*|(?:7|seven) ?d(?:ays)?)\b", re.I),
+_QUOTED: Final = LazyPattern(r"`([^`\s]{2,120})`")
+_RANGES: Final[Mapping[str, LazyPattern]] = {
+    "90d": LazyPattern(r"\b(?:quarter|(?:90|ninety) ?d(?:ays)?|(?:3|three) months)\b", re.I),
+    "30d": LazyPattern(r"\b(?:month\w*|(?:30|thirty) ?d(?:ays)?|(?:4|four) weeks)\b", re.I),
+    "1d": LazyPattern(r"\b(?:today|yesterday|24 ?h(?:ours)?|(?:last|past) day|1 ?d(?:ay)?)\b", re.I),
+    "7d": LazyPattern(r"\b(?:week\w*|(?:7|seven) ?d(?:ays)?)\b", re.I),
 }
-_METRICS: Final[Mapping[str, re.Pattern[str]]] = {
-    "zero_result_queries": re.compile(r"\b(?:zero[- ]results?|(?:found|gave|without|no) (?:nothing|results?))\b", re.I),
-    "rising_queries": re.compile(r"\b(?:rising|growing|grew|trend\w*)\b", re.I),
-    "top_queries": re.compile(
+_METRICS: Final[Mapping[str, LazyPattern]] = {
+    "zero_result_queries": LazyPattern(
+        r"\b(?:zero[- ]results?|(?:found|gave|without|no) (?:nothing|results?))\b", re.I
+    ),
+    "rising_queries": LazyPattern(r"\b(?:rising|growing|grew|trend\w*)\b", re.I),
+    "top_queries": LazyPattern(
         r"\b(?:top|most (?:asked|searched|frequent|common)|popular (?:queries|questions))\b", re.I
     ),
-    "endpoints": re.compile(r"\b(?:(?:read|viewed|opened) most|most (?:read|viewed|opened)\b|how often was)\b", re.I),
-    "read_rate": re.compile(r"\b(?:read rate|conversion|share of searches)\b", re.I),
-    "latency": re.compile(r"\b(?:latency|how (?:slow|fast)|p50|p95|percentiles?|(?:answer|response) times?)\b", re.I),
-    "errors": re.compile(r"\b(?:errors?|fail\w*)\b", re.I),
-    "per_day": re.compile(r"\b(?:(?:per|by|each) day|daily|busiest)\b", re.I),
-    "per_provider": re.compile(r"\b(?:(?:per|by|each) (?:provider|api)|compare the usage)\b", re.I),
+    "endpoints": LazyPattern(r"\b(?:(?:read|viewed|opened) most|most (?:read|viewed|opened)\b|how often was)\b", re.I),
+    "read_rate": LazyPattern(r"\b(?:read rate|conversion|share of searches)\b", re.I),
+    "latency": LazyPattern(r"\b(?:latency|how (?:slow|fast)|p50|p95|percentiles?|(?:answer|response) times?)\b", re.I),
+    "errors": LazyPattern(r"\b(?:errors?|fail\w*)\b", re.I),
+    "per_day": LazyPattern(r"\b(?:(?:per|by|each) day|daily|busiest)\b", re.I),
+    "per_provider": LazyPattern(r"\b(?:(?:per|by|each) (?:provider|api)|compare the usage)\b", re.I),
 }
-TABLE_WORDS: Final = re.compile(
+TABLE_WORDS: Final = LazyPattern(
     r"\btables?\s+[`'\"]?(?!(?:of|with|has|have|that|which|in|for|is|are|about|holds?)\b)([\w.]{2,80})"
     r"|\b(?!(?:the|an?|which|what|this|that|each|any|every|one|in|of|from|to|on|is|by)\b)([\w.]{2,80})[`'\"]?\s+table\b",
     re.I,
 )
-_FEEDBACK: Final[Mapping[str, re.Pattern[str]]] = {
-    "examples": re.compile(r"\bexamples?\b", re.I),
-    "security": re.compile(r"\b(?:security|insecure|sign[- ]in|auth\w*)\b", re.I),
-    "errors": re.compile(r"\b(?:errors?|status codes?|4xx|5xx)\b", re.I),
-    "structure": re.compile(r"\b(?:structure|unused|invalid|valid)\b", re.I),
-    "clarity": re.compile(
+_FEEDBACK: Final[Mapping[str, LazyPattern]] = {
+    "examples": LazyPattern(r"\bexamples?\b", re.I),
+    "security": LazyPattern(r"\b(?:security|insecure|sign[- ]in|auth\w*)\b", re.I),
+    "errors": LazyPattern(r"\b(?:errors?|status codes?|4xx|5xx)\b", re.I),
+    "structure": LazyPattern(r"\b(?:structure|unused|invalid|valid)\b", re.I),
+    "clarity": LazyPattern(
         r"\b(?:clarity|unclear|descriptions? (?:too )?(?:short|missing)|duplicates?|summar\w+)\b", re.I
     ),
 }
-_IMPROVING: Final = re.compile(
+_IMPROVING: Final = LazyPattern(
     r"\b(?:improve\w*|suggest\w*|scor(?:e|es)|lint|quality|grade|rate the|review the|audit (?:our|the) (?:open)?api|"
     r"findings?|problems? (?:in|of|with)|wrong with|(?:has|have|lack|lacks|miss|misses|missing|without|no)\b.{0,20}"
     r"\b(?:descriptions?|examples?|error responses?)|near duplicates?|too short|not described|better|weak|"
     r"description fail\w*|(?:what|where) do(?:es)? .{0,60}\b(?:docs?|descriptions?) (?:fail|miss))\b",
     re.I,
 )
-_SECTIONS: Final[Mapping[str, re.Pattern[str]]] = {
-    "parameters": re.compile(r"\b(?:param(?:eter)?s?|arguments?|query (?:string|options)|headers?|fields?)\b", re.I),
-    "request": re.compile(r"\b(?:request|body|payload|fields?|send)\b", re.I),
-    "responses": re.compile(
+_SECTIONS: Final[Mapping[str, LazyPattern]] = {
+    "parameters": LazyPattern(r"\b(?:param(?:eter)?s?|arguments?|query (?:string|options)|headers?|fields?)\b", re.I),
+    "request": LazyPattern(r"\b(?:request|body|payload|fields?|send)\b", re.I),
+    "responses": LazyPattern(
         r"\b(?:respon[sd]\w*|answers?|returns?|status(?: codes?)?|errors?|comes? back|4\d\d|5\d\d)\b", re.I
     ),
-    "auth": re.compile(r"\b(?:auth\w*|scopes?|permissions?|tokens?|sign[- ]in|log ?in)\b", re.I),
-    "samples": re.compile(r"\b(?:curl|python|httpx|code|snippet|script|sample)\b", re.I),
+    "auth": LazyPattern(r"\b(?:auth\w*|scopes?|permissions?|tokens?|sign[- ]in|log ?in)\b", re.I),
+    "samples": LazyPattern(r"\b(?:curl|python|httpx|code|snippet|script|sample)\b", re.I),
 }
 
 
@@ -167,7 +170,7 @@ def padded_words(text: str) -> str:
     return f" {' '.join(_PLAIN.findall(text.casefold()))} "
 
 
-def _matching(patterns: Mapping[str, re.Pattern[str]], text: str) -> tuple[str, ...]:
+def _matching(patterns: Mapping[str, LazyPattern], text: str) -> tuple[str, ...]:
     return tuple(name for name, pattern in patterns.items() if pattern.search(text))
 
 
@@ -211,36 +214,36 @@ _FROM_END: Final = (
 _THING: Final = (
     r"(?:ones?|results?|hits?|endpoints?|operations?|calls?|options?|entry|match|tools?|passages?|tables?|requests?)"
 )
-_PLACED: Final = re.compile(rf"\b(?:the|that|this)\s+({_FROM_END}|{_ORDINAL})(?:\s+{_THING}\b|\s*[?.!,]|\s*$)", re.I)
-_NUMBERED: Final = re.compile(
+_PLACED: Final = LazyPattern(rf"\b(?:the|that|this)\s+({_FROM_END}|{_ORDINAL})(?:\s+{_THING}\b|\s*[?.!,]|\s*$)", re.I)
+_NUMBERED: Final = LazyPattern(
     rf"(?:^\s*#?|#\s?|\b(?:number|no\.?|result|hit|endpoint|option)\s+#?)"
     rf"(\d{{1,2}}|{_ORDINAL}|{_CARDINAL})\s*(?:[?.!,)]|$|\s+(?=in|please|with))",
     re.I,
 )
-_MORE: Final = re.compile(
+_MORE: Final = LazyPattern(
     r"^\W*(?:(?:and|please|ok|yes)[, ]+)?(?:(?:show|give|list)(?: me)? )?(?:some |the )?"
     r"(?:more(?: (?:results|of them|please))?|next(?: (?:page|ones|results))?|the rest|others?)\W*(?:please)?\W*$",
     re.I,
 )
-_OPENING: Final = re.compile(
+_OPENING: Final = LazyPattern(
     r"^\W*(?:(?:and|or|now|ok|okay|so|then|also|but|next|yes|please)[, ]+)*"
     r"(?:(?:what|how) about|(?:the )?same|likewise|ditto|instead)?\s*(?:(?:for|in|with|on|of|to|via)\s+)?",
     re.I,
 )
-_GOING_ON: Final = re.compile(
+_GOING_ON: Final = LazyPattern(
     r"^\W*(?:and|or|now|then|also|but|what about|how about|(?:the )?same|likewise|ditto|instead|for|in|with)\b", re.I
 )
-_PRONOUN: Final = re.compile(
+_PRONOUN: Final = LazyPattern(
     rf"\b(?:it|its|them|their|that one|this one|(?:that|this|these|those)(?: {_THING})?(?=\W*$|\s+(?:do|does|"
     r"need|take|return|support|expect|answer|accept|require|have|has|from|with|in|work|be)\b)"
     rf"|(?:that|this) {_THING})\b|\b(?:the one|call|endpoint|operation)\s*$",
     re.I,
 )
-_PERSON: Final = re.compile(r"\b(?:he|she|him|her|his|hers|they|there|those|of (?:these|those|them))\b", re.I)
+_PERSON: Final = LazyPattern(r"\b(?:he|she|him|her|his|hers|they|there|those|of (?:these|those|them))\b", re.I)
 """Further pronouns with which a question continues about an answer that is not an API."""
-_COUNTED: Final = re.compile(r"\b(?:how many|how much|number of|count|average|total|which of)\b", re.I)
-_SELF: Final = re.compile(rf"\bthe (?:one|{_THING}) (?:to|that|which|for)\b|\bone (?:to|that|which|for)\b", re.I)
-_WORD: Final = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
+_COUNTED: Final = LazyPattern(r"\b(?:how many|how much|number of|count|average|total|which of)\b", re.I)
+_SELF: Final = LazyPattern(rf"\bthe (?:one|{_THING}) (?:to|that|which|for)\b|\bone (?:to|that|which|for)\b", re.I)
+_WORD: Final = LazyPattern(r"[^\W_]+(?:[-'][^\W_]+)*")
 
 _VERBS: Final = {
     verb: method

@@ -30,6 +30,9 @@ from thresher.daemon.server.runtime import Options, Ready
 from thresher.daemon.server.verbs import Facts, build_verbs
 from thresher.store import Database
 
+HEAD_START_SECONDS = 0.5
+"""How long background work waits for the answer to the first command, which it would slow down."""
+
 
 @asynccontextmanager
 async def open_daemon(
@@ -53,11 +56,14 @@ async def open_daemon(
     Raises:
         ThresherError: A key cannot be read, or the address needs a key and there is none.
     """
+    served = asyncio.Event()
     async with (
-        open_app(settings, servers=options.servers, database=database) as app,
-        _open_doors(app, settings, options, paths, door, leave) as ready,
+        open_app(settings, servers=options.servers, database=database, served=served) as app,
+        _open_doors(app, settings, options, paths, door, served, leave) as ready,
     ):
+        head_start = asyncio.get_running_loop().call_later(HEAD_START_SECONDS, served.set)
         yield ready
+        head_start.cancel()
 
 
 @asynccontextmanager
@@ -67,6 +73,7 @@ async def _open_doors(
     options: Options,
     paths: DaemonPaths,
     door: socket.socket | None,
+    served: asyncio.Event,
     leave: Callable[[], None],
 ) -> AsyncGenerator[Ready]:
     identity = Identity(secrets.token_urlsafe(32), options.started_by)
@@ -83,6 +90,7 @@ async def _open_doors(
             return build_verbs(of, presence, facts, client.caller, client.project)
 
         await serve_control(verbs(app), partial(rehearse, app, verbs), settings, reader, writer)
+        served.set()
 
     async def hook(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
         await serve_hook(rules_for(app, client.caller or app.services.caller), reader, writer)
@@ -102,7 +110,10 @@ async def _open_doors(
         stack.callback(paths.erase, os.getpid())
         stack.callback(presence.end)
         presence.begin()
-        for staying in (_settled(presence, app.indexing), presence.follow("job", app.workers.busy, app.workers.idle)):
+        for staying in (
+            _settled(presence, app.indexing, app.preparing),
+            presence.follow("job", app.workers.busy, app.workers.idle),
+        ):
             stack.callback(asyncio.create_task(staying).cancel)
         yield Ready(os.getpid(), address, url, access)
 
@@ -116,8 +127,8 @@ async def _check_reach(app: App, host: str) -> None:
         )
 
 
-async def _settled(presence: Presence, indexing: asyncio.Task[None]) -> None:
-    """Stay while servers are listed, then give back the memory that only the start needed."""
+async def _settled(presence: Presence, *starting: asyncio.Task[None]) -> None:
+    """Stay while servers are listed and the router is made, then give back the memory that only the start needed."""
     with presence.entered("job"):
-        await asyncio.wait([indexing])
+        await asyncio.wait(starting)
     return_memory()

@@ -278,7 +278,7 @@ def _skill(reading: _PackDraft, origin: Origin) -> Pack:
         code=reading.path / CODE if any(file.path == CODE for file in files) else None,
         files=files,
         digest=digest_of(files),
-        findings=_scanned(reading, matter.body, description, metadata),
+        findings=() if origin == "built-in" else _scanned(reading, matter.body, description, metadata),
     )
 
 

@@ -15,7 +15,7 @@ from http import HTTPStatus
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any, Final
 
-import httpx
+import httpx2
 
 from thresher.core import InvalidInput, NotAllowed, NotFound, SourceUnavailable, ThresherError
 from thresher.knowledge.apis.ingestion.sources import DescriptionSource, checked_address, read_file, too_large
@@ -23,7 +23,7 @@ from thresher.openapi import LIMITS
 
 SECONDS: Final = 60.0
 """Time limit of one description, including redirects."""
-_TIMEOUT: Final = httpx.Timeout(15.0, connect=10.0)
+_TIMEOUT: Final = httpx2.Timeout(15.0, connect=10.0)
 _REDIRECTS: Final = 5
 _ACCEPT: Final = "application/json, application/yaml, text/yaml, application/vnd.oai.openapi, */*;q=0.5"
 _PACKED: Final = frozenset({"gzip", "x-gzip"})
@@ -97,12 +97,12 @@ async def read_source(source: DescriptionSource, validators: Validators = Valida
 async def _fetch(source: DescriptionSource, validators: Validators) -> SourceContent:
     address = source.location
     # A proxy resolves names itself, so a guarded request must bypass it.
-    async with httpx.AsyncClient(timeout=_TIMEOUT, trust_env=not source.keyed) as client:
+    async with httpx2.AsyncClient(timeout=_TIMEOUT, trust_env=not source.keyed) as client:
         for _ in range(_REDIRECTS + 1):
             request = await _request(client, address, validators, guarded=source.is_guarded(address))
             try:
                 answer = await client.send(request, stream=True)
-            except (httpx.TransportError, httpx.InvalidURL) as error:
+            except (httpx2.TransportError, httpx2.InvalidURL) as error:
                 raise _unreachable(source.location, error) from None
             try:
                 if answer.status_code not in _MOVED:
@@ -113,8 +113,10 @@ async def _fetch(source: DescriptionSource, validators: Validators) -> SourceCon
     raise InvalidInput(f"{source.location} redirects too often.", hint="Give the final address.")
 
 
-async def _request(client: httpx.AsyncClient, address: str, validators: Validators, *, guarded: bool) -> httpx.Request:
-    url = httpx.URL(address)
+async def _request(
+    client: httpx2.AsyncClient, address: str, validators: Validators, *, guarded: bool
+) -> httpx2.Request:
+    url = httpx2.URL(address)
     headers = {"Accept": _ACCEPT, "Accept-Encoding": "gzip", **validators.headers}
     extensions: Mapping[str, Any] = {}
     if guarded:
@@ -166,18 +168,18 @@ def _inner(address: IPv4Address | IPv6Address) -> IPv4Address | None:
     return address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else None)
 
 
-def _next(source: str, address: str, answer: httpx.Response) -> str:
+def _next(source: str, address: str, answer: httpx2.Response) -> str:
     """Return the target of a redirect; it may contain a credential, since it is neither stored nor shown."""
     try:
-        following = str(httpx.URL(address).join(answer.headers["location"]))
-    except (KeyError, httpx.InvalidURL):
+        following = str(httpx2.URL(address).join(answer.headers["location"]))
+    except (KeyError, httpx2.InvalidURL):
         raise InvalidInput(f"{source} redirects without a valid address.", hint="Give the final address.") from None
     if address.startswith("https:") and not following.startswith("https:"):
         raise InvalidInput(f"{source} redirects to an address that is not encrypted.", hint="Give the final address.")
     return checked_address(following, kept=False)
 
 
-async def _content(address: str, answer: httpx.Response) -> SourceContent:
+async def _content(address: str, answer: httpx2.Response) -> SourceContent:
     """Return the content of a response."""
     if answer.status_code == HTTPStatus.NOT_MODIFIED:
         return SourceContent(None)
@@ -189,7 +191,7 @@ async def _content(address: str, answer: httpx.Response) -> SourceContent:
     return SourceContent(bytes(payload), validators)
 
 
-async def _payload(address: str, answer: httpx.Response) -> bytearray:
+async def _payload(address: str, answer: httpx2.Response) -> bytearray:
     """Return the bytes of a response, decompressed here because a client that decompresses itself has no size limit."""
     packed = answer.headers.get("content-encoding", "identity").strip().lower()
     if packed not in {"", "identity", *_PACKED}:
@@ -205,7 +207,7 @@ async def _payload(address: str, answer: httpx.Response) -> bytearray:
             payload += part if unpacker is None else unpacker.decompress(part, room)
             if len(payload) > LIMITS.octets:
                 raise too_large(address)
-    except (httpx.TransportError, httpx.StreamError, zlib.error) as error:
+    except (httpx2.TransportError, httpx2.StreamError, zlib.error) as error:
         raise _unreachable(address, error) from None
     if unpacker is not None and not unpacker.eof:
         raise _unreachable(address, EOFError("it breaks off"))

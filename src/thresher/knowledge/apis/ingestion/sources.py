@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
-import httpx
+import httpx2
 
 from thresher.core import Caller, InvalidInput, NotAllowed, NotFound, Settings, is_host
 from thresher.openapi import LIMITS
@@ -101,8 +101,8 @@ def checked_address(text: str, *, kept: bool = True) -> str:
     try:
         parts = urlsplit(text)
         sound = parts.scheme.lower() in ("http", "https") and is_host(parts.hostname or "") and parts.port != 0
-        httpx.URL(text)  # stricter about host names
-    except (ValueError, httpx.InvalidURL):
+        httpx2.URL(text)  # stricter about host names
+    except (ValueError, httpx2.InvalidURL):
         sound, parts = False, urlsplit("")
     if not sound:
         raise InvalidInput("This is not a valid address.", hint="Write https://host/path, or the path of a file.")

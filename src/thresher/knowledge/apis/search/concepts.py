@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -72,7 +73,7 @@ def chosen(query: str, nearness: Floats | None, concepts: Sequence[Concept] = CO
             alone decide.
         concepts: The concepts to choose from.
     """
-    found = matches(query, _INDEX) if concepts is CONCEPTS else matches(query, index_of(concepts))
+    found = matches(query, _built_in_index()) if concepts is CONCEPTS else matches(query, index_of(concepts))
     if nearness is None:
         best = sorted(found, key=lambda place: -found[place])[:_MOST]
         return tuple(concepts[place] for place in best)
@@ -128,4 +129,6 @@ def _end_of(phrase: tuple[str, ...], query_terms: Sequence[str], start: int) -> 
     return place
 
 
-_INDEX: Final = index_of(CONCEPTS)
+@cache
+def _built_in_index() -> Phrases:
+    return index_of(CONCEPTS)

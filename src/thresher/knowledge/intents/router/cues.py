@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from thresher.core import LazyPattern
 from thresher.search import is_request
 
 _DONT: Final = r"(?:do\s+not|don['\u2019]?t)"
@@ -23,12 +24,12 @@ _HARMLESS: Final = (
     r"(?!\s+(?:only|just|sure|yet|working|found|able|all|every|everything|much|many|really|one|more|longer|problem|idea"
     r"|matter|need|changes?|rush|hurry|i|it|the\s+same|a\s+problem|an\s+option)\b)"
 )
-_FIRST_WORD: Final = re.compile(
+_FIRST_WORD: Final = LazyPattern(
     r"\b(?:not|no|do|don['\u2019]?t|never|avoid|forget|leave|i|we|instead|rather|as|other|except|without|leaving)\b",
     re.I,
 )
 """The first word of any cue; anything else is tried only where one stands."""
-_OPENING_CUE: Final = re.compile(
+_OPENING_CUE: Final = LazyPattern(
     rf"(?:not|no)(?:\s+(?:about|for|in|with|by))?(?=\s+\w){_HARMLESS}"
     rf"|(?:{_DONT}|never(?!\s*mind)|avoid|no\s+need\s+to)(?=\s+\w)"
     r"(?!\s+(?:know|see|understand|get|find|think|we|i|you|allow|let|permit|accept|cascade|offer)\b)"
@@ -37,7 +38,7 @@ _OPENING_CUE: Final = re.compile(
     re.I,
 )
 """Refuses at the beginning of a clause."""
-_CUE: Final = re.compile(
+_CUE: Final = LazyPattern(
     rf"not(?:\s+for)?(?=\s+(?:a|an|the|any|another|my|our|this|that)\s){_HARMLESS}"
     r"|not\s+about(?=\s+\w)"
     rf"|(?:i|we)\s+(?:{_DONT}|did\s*n[o'\u2019]?t)\s+(?:want|need|mean|care\s+about|ask\s+for)(?:\s+to)?(?=\s+\w)"
@@ -46,21 +47,21 @@ _CUE: Final = re.compile(
     re.I,
 )
 """Refuses anywhere."""
-_CLAUSE: Final = re.compile(r"(?:^|[,.;:!?\n\u2013\u2014(-]\s*|\b(?:but|and|please|just|so)\s)$", re.I)
+_CLAUSE: Final = LazyPattern(r"(?:^|[,.;:!?\n\u2013\u2014(-]\s*|\b(?:but|and|please|just|so)\s)$", re.I)
 _BEFORE_CUE: Final = 12
-_STOP: Final = re.compile(
+_STOP: Final = LazyPattern(
     r"\s*(?:[,;!?\n\u2013\u2014()]|[.:](?=\s|$))|\s-\s|\s+(?:but|just|only|instead|rather|please|and\s+then|and\s+instead|then|because"
     r"|since|so|i|we|you|make|create|give|show|add|build|let|want|need|use|do|tell|delete|remove"
     r"|change|rename|run|query|open|alone)\b",
     re.I,
 )
-_STATE: Final = re.compile(r"no\s+(?:\w+\s+){1,4}(?:in|on|at|for|of|with|over|while|between)\s[^,;!?\n]*", re.I)
+_STATE: Final = LazyPattern(r"no\s+(?:\w+\s+){1,4}(?:in|on|at|for|of|with|over|while|between)\s[^,;!?\n]*", re.I)
 """A message that consists of this refuses no task: "no empty value in the list" says how a thing shall be."""
-_LEADING: Final = re.compile(
+_LEADING: Final = LazyPattern(
     r"^(?:[\s,.;:!?\u2013\u2014-]|but\b|alone\b|instead\b|rather\b|and\b|just\b(?=\s*$))+", re.I
 )
 _TRAILING: Final = " ,;:-\u2013\u2014("
-_TOKEN: Final = re.compile(r"\w+")
+_TOKEN: Final = LazyPattern(r"\w+")
 _LONGEST_MESSAGE: Final = 4_000
 _LONGEST_REFUSAL: Final = 120
 """Characters of a refused phrase; a longer one is a story."""
@@ -88,7 +89,7 @@ def split_negation(message: str) -> tuple[str, tuple[str, ...]]:
             continue
         kept.append(message[start : cue.start()].rstrip(_TRAILING))
         refused.append(phrase)
-        start, beside = end, beside and cue.re is _CUE and cue["beside"] is not None
+        start, beside = end, beside and cue.groupdict().get("beside") is not None
     kept.append(message[start:])
     asked = " ".join(text for part in kept if _TOKEN.search(text := _LEADING.sub("", part).strip()))
     return (asked, tuple(refused)) if refused and (asked or not beside) else (message, ())
@@ -127,7 +128,7 @@ _TURN_CHARACTERS: Final = 400
 _SHORT: Final = 9
 """Words of a message that may lean by a pronoun alone."""
 
-_WHOLLY: Final = re.compile(
+_WHOLLY: Final = LazyPattern(
     r"^(?:(?:yes|yep|yeah|ok|okay|sure|right|correct|perfect|great)\b[\s,.!]*)?(?:please\s+)?"
     r"(?:do it|do that|do it again|go ahead|go on|continue|proceed|carry on|yes please|yes|again|repeat"
     r"|(?:and |now )?(?:the )?same (?:again|here|thing)(?: please)?)"
@@ -141,16 +142,16 @@ _SURELY_CUES: Final = (
     r"\b(?:likewise|ditto|once more)\b",
     r"\b(?:do|try|run|repeat)\s+(?:it|that|this)(?:\s+all)?\s+(?:again|for|with|on|in|once more)\b",
 )
-_SURELY: Final = re.compile("|".join(_SURELY_CUES), re.I)
+_SURELY: Final = LazyPattern("|".join(_SURELY_CUES), re.I)
 _PERHAPS_CUES: Final = (
     r"^(?:(?:and|or|but|now|ok|okay|then|so|also)\b[\s,]*)?(?:what about|how about|this time|for|with|without|only)\b",
     r"^and(?: [\w'\u2019]+){1,3}[.!?]*$",
     r"^(?:and|also|now) (?:for|in|on|with|without|the|to)\b",
     r"\b(?:too|as well|again|instead|another one|one more)[\s.!?]*$",
 )
-_PERHAPS: Final = re.compile("|".join(_PERHAPS_CUES), re.I)
-_PRONOUN: Final = re.compile(r"\b(?:it|that|this|them|those|these|one|ones)\b", re.I)
-_NODS: Final = re.compile(
+_PERHAPS: Final = LazyPattern("|".join(_PERHAPS_CUES), re.I)
+_PRONOUN: Final = LazyPattern(r"\b(?:it|that|this|them|those|these|one|ones)\b", re.I)
+_NODS: Final = LazyPattern(
     r"^(?:[\s,.!]*\b(?:thanks|thank you|thx|ok|okay|great|perfect|nice|cool|good|fine|yes|no|hello|hi|hey|a lot"
     r"|very much|so much|that works|looks|job|work)\b)+[\s,.!]*$",
     re.I,
@@ -187,7 +188,7 @@ def earlier_turn(history: Sequence[str]) -> str:
     return perhaps
 
 
-_JOINT: Final = re.compile(
+_JOINT: Final = LazyPattern(
     r"(?P<end>(?<=[.!?;])[\"')\]]*\s+(?=\S)|\s*\n\s*)"
     r"|\s*(?P<comma>[,;])?\s*\b(?P<word>and then|and also|and finally|and after that|and afterwards|but also|while also"
     r"|as well as|along with|after that|after which|then also|then|also|plus|and|but)\b[\s,]+"
@@ -197,31 +198,31 @@ _JOINT: Final = re.compile(
 _LINKS: Final = frozenset(
     ["and then", "and also", "and finally", "and after that", "and afterwards", "then also", "after that", "but also"]
 )
-_BETWEEN: Final = re.compile(r"\b(?:between|both|either)\b(?:(?!\b(?:and|or|between)\b)[^,;.!?]){1,40}$", re.I)
-_QUESTION: Final = re.compile(
+_BETWEEN: Final = LazyPattern(r"\b(?:between|both|either)\b(?:(?!\b(?:and|or|between)\b)[^,;.!?]){1,40}$", re.I)
+_QUESTION: Final = LazyPattern(
     r"(?:what|which|who|whom|whose|where|when|why|how|is|are|was|were|do|does|did|has|have|should|can|could|would|will|may)\b",
     re.I,
 )
-_VERB: Final = re.compile(
+_VERB: Final = LazyPattern(
     r"(?:set|change|make|switch|commit|stage|stash|push|pull|merge|rebase|revert|undo|drop|alter|rename|describe|define"
     r"|use|give|let|put|play|turn|tell|show|list|ask|help|need|want|please)\b",
     re.I,
 )
-_STATEMENT: Final = re.compile(
+_STATEMENT: Final = LazyPattern(
     r"(?:i|i've|i'm|we|we've|my|our|it|it's|its|the|this|that|there|there's|they|he|she|you|your|a|an|some|someone)\b",
     re.I,
 )
-_CONDITION: Final = re.compile(r"(?:if|when|since|because|as|after|before|while|once|in case|for|so|although)\b", re.I)
-_POINTER: Final = re.compile(
+_CONDITION: Final = LazyPattern(r"(?:if|when|since|because|as|after|before|while|once|in case|for|so|although)\b", re.I)
+_POINTER: Final = LazyPattern(
     r"\b(?:it|its|this|that|that's|them|their|these|those|they|one|ones|there|so|same|result|results)\b", re.I
 )
-_BARE: Final = re.compile(
+_BARE: Final = LazyPattern(
     r"(?:please|(?:(?:please )?(?:tell me|show me|explain|i want to know) )?(?:why|how|how so|when|where)"
     r"|(?:please |can you |could you )?help(?: me)?(?: please)?|do you know|any idea|let me know|or both|or not)$",
     re.I,
 )
-_REPORT: Final = re.compile(r"(?:please )?(?:tell|show|let|give|explain|send|make|put|do|use|check|see|say)\b", re.I)
-_WORD: Final = re.compile(r"\w+(?:['\u2019]\w+)?")
+_REPORT: Final = LazyPattern(r"(?:please )?(?:tell|show|let|give|explain|send|make|put|do|use|check|see|say)\b", re.I)
+_WORD: Final = LazyPattern(r"\w+(?:['\u2019]\w+)?")
 _MARKS: Final = " .!?,;"
 _BEHIND: Final = 60
 _READ: Final = 300
