@@ -77,6 +77,15 @@ def _recall(found: Results, name: str) -> str:
     return " | ".join(cells)
 
 
+def _delivered(found: Results, name: str) -> str:
+    """The cells of one set: needed tools at 150 and 300 tokens; at 300 signatures, confusion and cost."""
+    small, usual = (value(found, f"quality.{name}.delivered.{budget}") for budget in (150, 300))
+    needed = usual["needed"]
+    cells = [f"**{small['needed']['mean']:.3f}**", f"**{needed['mean']:.3f}** {_interval(needed['interval'])}"]
+    cells += [f"{usual[figure]['mean']:.3f}" for figure in ("signature", "confusion")]
+    return " | ".join([*cells, f"{usual['tokens']:.0f}"])
+
+
 def _growth(found: Results, size: str) -> str:
     """The cells of one size of the catalogue."""
     row = value(found, f"speed.in_process.{size}")
@@ -177,6 +186,7 @@ def _scripted_span(found: Results, figure: str) -> str:
 
 
 PIECES: Mapping[str, Callable[[Results, str], str]] = {
+    "delivered": _delivered,
     "recall": _recall,
     "growth": _growth,
     "eras": _eras,

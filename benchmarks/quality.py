@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,26 +10,31 @@ import numpy as np
 from benchmarks import data, machine, product
 from benchmarks.baselines import DEPTH, Ranker, fastmcp_bm25, interleaved, plain_dense
 from benchmarks.data import BenchSet, Case
-from benchmarks.scores import Scores, graded_ndcg, lead, precision, recall, summary
+from benchmarks.scores import Scores, graded_ndcg, lead, recall, summary
 from thresher.core import Caller
 from thresher.evaluation.metrics import auc
-from thresher.knowledge.tools import FindResult
+from thresher.knowledge.tools import MOST_BUDGET, FindResult
 from thresher.services import Services
 
+BUDGETS = (150, 300, 600)
+"""Tokens of an answer; 300 is the usual one."""
 SETS = (data.livemcpbench, data.metatool_multi, data.metatool_single, data.bfcl, data.mcpproxy)
 Rank = Callable[[Case], Awaitable[list[str]]]
 
 
-def _thresher(services: Services, caller: Caller, *, split: bool, cut: bool) -> Rank:
-    """Rank through `find_tools`: uncut for ranking figures, as shipped for the cut's."""
+def _thresher(services: Services, caller: Caller, *, split: bool) -> Rank:
+    """Rank through `find_tools`, whatever the answer has room for."""
 
     async def rank(case: Case) -> list[str]:
-        asked: dict[str, Any] = {"queries": list(case.queries)} if split else {"message": case.message}
-        limits: dict[str, Any] = {} if cut else {"limit": DEPTH, "threshold": 0.0}
-        result = await services.tools.find_tools(caller, include_core_tools=False, **asked, **limits)
-        return [found.tool.key for found in result.tools]
+        found = await _answer(services, caller, case, split=split, budget=MOST_BUDGET, limit=DEPTH, threshold=0.0)
+        return [tool.tool.key for tool in found.tools]
 
     return rank
+
+
+async def _answer(services: Services, caller: Caller, case: Case, *, split: bool, **more: Any) -> FindResult:
+    asked: dict[str, Any] = {"queries": list(case.queries)} if split else {"message": case.message}
+    return await services.tools.find_tools(caller, include_core_tools=False, **asked, **more)
 
 
 def _baseline(ranker: Ranker, *, split: bool) -> Rank:
@@ -51,7 +56,7 @@ async def _ranking(services: Services, caller: Caller, bench: BenchSet, *, split
     """Recall of the three rankers on one set, with paired differences."""
     cases = [case for case in bench.cases if case.relevant and (case.queries or not split)]
     rankers = {
-        "thresher": _thresher(services, caller, split=split, cut=False),
+        "thresher": _thresher(services, caller, split=split),
         "fastmcp_bm25": _baseline(await fastmcp_bm25(bench.tools), split=split),
         "bge_small": _baseline(await plain_dense(bench.tools, services.encoder), split=split),
     }
@@ -67,20 +72,38 @@ async def _ranking(services: Services, caller: Caller, bench: BenchSet, *, split
     return figures
 
 
-async def _cut(services: Services, caller: Caller, bench: BenchSet) -> dict[str, Any]:
-    """What the adaptive cut returns, against a fixed top 5 of the same ranking."""
-    kept = await _each(_thresher(services, caller, split=False, cut=True), bench.cases)
-    uncut = await _each(_thresher(services, caller, split=False, cut=False), bench.cases)
-    ours = np.array([precision(keys, case) for keys, case in zip(kept, bench.cases, strict=True)])
-    fixed = np.array([precision(keys, case, 5) for keys, case in zip(uncut, bench.cases, strict=True)])
-    return {
-        "precision_returned": summary(ours),
-        "precision_fixed_5": summary(fixed),
-        "recall_returned": summary(_recalls(kept, bench.cases, DEPTH)),
-        "recall_fixed_5": summary(_recalls(uncut, bench.cases)),
-        "returned_mean": round(float(np.mean([len(keys) for keys in kept])), 2),
-        "nothing_returned": round(float(np.mean([not keys for keys in kept])), 4),
-    }
+async def _delivered(services: Services, caller: Caller, bench: BenchSet, *, split: bool) -> dict[str, Any]:
+    """What the answers hold as a model gets them, by budget."""
+    cases = [case for case in bench.cases if case.relevant and (case.queries or not split)]
+    names = {tool.name: tool.tool.key for tool in await services.tools.list_tools(caller)}
+    figures: dict[str, Any] = {}
+    for budget in BUDGETS:
+        answers = [await _answer(services, caller, case, split=split, budget=budget) for case in cases]
+        full = [_keys(answer, names, "full") for answer in answers]
+        every = [[*keys, *_keys(answer, names, "name")] for keys, answer in zip(full, answers, strict=True)]
+        figures[str(budget)] = {
+            "needed": summary(_recalls(every, cases, len(bench.tools))),
+            "signature": summary(_recalls(full, cases, len(bench.tools))),
+            "confusion": summary(np.array([_confused(keys, case) for keys, case in zip(full, cases, strict=True)])),
+            "tokens": round(float(np.mean([answer.tokens_sent for answer in answers])), 1),
+            "in_full": round(float(np.mean([len(keys) for keys in full])), 2),
+            "by_name": round(float(np.mean([len(keys) for keys in every]) - np.mean([len(keys) for keys in full])), 2),
+            "abstained": round(float(np.mean([answer.abstained for answer in answers])), 4),
+        }
+    return figures
+
+
+def _keys(answer: FindResult, names: Mapping[str, str], form: str) -> list[str]:
+    """The tools in one form, and the copies beside them."""
+    return [names[name] for tool in answer.tools if tool.form == form for name in (tool.name, *tool.also)]
+
+
+def _confused(full: Sequence[str], case: Case) -> float:
+    """1 if a sibling of a needed tool stands in full and that tool does not, else 0."""
+    missing = [keys for keys in case.relevant if not keys & set(full)]
+    servers = {key.partition("/")[0] for keys in missing for key in keys}
+    others = set(full).difference(*case.relevant)
+    return float(any(key.partition("/")[0] in servers for key in others))
 
 
 async def _abstention(services: Services, caller: Caller, bench: BenchSet) -> dict[str, Any]:
@@ -124,18 +147,21 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
+async def _figures(services: Services, caller: Caller, bench: BenchSet, *, split: bool) -> dict[str, Any]:
+    ranking = await _ranking(services, caller, bench, split=split)
+    return {"delivered": await _delivered(services, caller, bench, split=split)} | ranking
+
+
 async def run() -> dict[str, Any]:
-    """Measure the rankings of every set, and the cut, and save the figures."""
+    """Measure what the answers to every set hold, and the rankings alone, and save the figures."""
     figures: dict[str, Any] = {}
-    async with product.running(query_cache_size=0) as services:
+    async with product.running() as services:
         for read in SETS:
             bench = read()
             async with product.pool(services, bench.name, bench.tools, bench.descriptions) as caller:
-                figures[bench.name] = await _ranking(services, caller, bench, split=False)
+                figures[bench.name] = await _figures(services, caller, bench, split=False)
                 if any(case.queries for case in bench.cases):
-                    figures[f"{bench.name}_steps"] = await _ranking(services, caller, bench, split=True)
-                if bench.name == "metatool_multi":
-                    figures["adaptive_cut"] = await _cut(services, caller, bench)
+                    figures[f"{bench.name}_steps"] = await _figures(services, caller, bench, split=True)
             print(bench.name, figures[bench.name], flush=True)
             machine.save("quality", figures)
     return figures

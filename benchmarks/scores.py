@@ -21,13 +21,6 @@ def recall(ranked: Sequence[str], case: Case, depth: int = 5) -> float:
     return sum(bool(first & keys) for keys in case.relevant) / len(case.relevant)
 
 
-def precision(returned: Sequence[str], case: Case, depth: int | None = None) -> float:
-    """The share of returned tools that are needed; 0 when nothing was returned."""
-    first = returned[:depth]
-    wanted = frozenset[str]().union(*case.relevant)
-    return sum(key in wanted for key in first) / len(first) if first else 0.0
-
-
 def graded_ndcg(ranked: Sequence[str], case: Case, depth: int = 10) -> float:
     """NDCG with gains 2^grade - 1, as the golden set's publisher computes it."""
     gains = [2 ** case.grades.get(key, 0) - 1 for key in ranked[:depth]]
