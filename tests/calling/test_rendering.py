@@ -54,7 +54,7 @@ def test_structure_holds_the_tools_in_their_form_and_the_reasons() -> None:
                 "query": 1,
                 "also": ["hub_log"],
             },
-            {"name": "git_add", "score": 0.4, "gist": "files staging", "write": True},
+            {"name": "git_add", "gist": "files staging", "write": True},
         ],
         "searched": 40,
         "abstained": False,

@@ -40,7 +40,7 @@ def test_what_is_probable_stands_in_full_and_what_is_possible_by_name() -> None:
 
     does = "Does one of the many things that are done with repositories"
     assert answer.text.splitlines() == [
-        f"git_log(repo_path, count?: int) - {does} = hub_log",
+        f"git_log = hub_log(repo_path, count?: int) - {does}",
         f"!git_commit(repo_path, count?: int) - {does}",
         HEADING,
         "git_{!add (one thing), show (one thing)}",
@@ -94,7 +94,7 @@ def test_the_budget_holds_for_any_text(
 
     answer = compose(made, notes, budget)
 
-    assert count_tokens(answer.text) <= max(budget, count_tokens("\n".join(notes)))
+    assert count_tokens(answer.text) <= max(budget, count_tokens("\n".join(notes[:1])))
     assert answer.text.count("\n") <= len(notes) + len(tools) + 1
 
 
@@ -138,3 +138,28 @@ def test_a_line_of_several_lines_stays_one() -> None:
 
     assert "\n" not in made.full
     assert "\n" not in made.brief
+
+
+def test_of_many_names_for_one_tool_three_stand_there() -> None:
+    """Forty servers may offer the same."""
+    many = Candidate(candidate("send", 0.9).line, 0.9, True, tuple(f"s{n}_send" for n in range(40)))
+
+    assert "!git_send = s0_send = s1_send = s2_send = 37 more(repo_path" in compose([many], [], 300).text
+
+
+def test_a_dash_in_a_signature_ends_it_not() -> None:
+    """The values of a parameter are other people's text."""
+    made = tool_line("git_book", "git", '(size: "S - small"|"L - large", who: string) - Books a room.', "")
+
+    assert made.full == '(size: "S - small"|"L - large", who) - Books a room'
+
+
+def test_notes_leave_half_of_a_budget_to_the_tools() -> None:
+    """The last one gives way first."""
+    notes = ["(limited search: words only)", "Held back: " + ", ".join(f"tool_{n}" for n in range(40))]
+
+    answer = compose([candidate("log", 0.9)], notes, 80)
+
+    assert answer.text.startswith(notes[0])
+    assert "Held back" not in answer.text
+    assert forms(answer)[0] == "full"

@@ -14,7 +14,7 @@ from thresher.core import Caller, Settings, StoreUnavailable, Tenant, Why
 from thresher.embedding import Encoder, open_encoder
 from thresher.knowledge.tools import queries as sql
 from thresher.knowledge.tools.catalogue import CatalogueCache, ToolCatalogue, snapshot
-from thresher.knowledge.tools.finder import choose, fall_back, tool_query
+from thresher.knowledge.tools.choice import choose, fallback_hits
 from thresher.knowledge.tools.queries import NameRow, ServerRow
 from thresher.search import MAX_QUERIES, Hit
 from thresher.services import Services
@@ -61,8 +61,8 @@ def chosen(
     text: str = "do it",
 ) -> list[int]:
     """The ids of the chosen tools."""
-    question = tool_query(None, text, (), 300, limit)
-    return [choice.tool.row.id for choice in choose(catalogue, hits(*ids), question, scope=scope, core=core)]
+    found = choose(catalogue, hits(*ids), [text], limit=limit, scope=scope, core=core)
+    return [choice.tool.row.id for choice in found]
 
 
 def test_core_tools_take_places_from_the_worst_hits() -> None:
@@ -104,8 +104,8 @@ def test_what_is_unknown_disabled_or_outside_the_filter_is_never_chosen() -> Non
 
     assert chosen(catalogue, 99, 2, 3, 1) == [3, 1]
     assert chosen(catalogue, 99, 2, 3, 1, scope={1}) == [1]
-    assert [c.tool.row.id for c in fall_back(catalogue, scope=None, core=True)] == [3, 1]
-    assert [c.tool.row.id for c in fall_back(catalogue, scope={1}, core=True)] == [1]
+    assert [hit.id for hit in fallback_hits(catalogue, None, core=True)] == [3, 1]
+    assert [hit.id for hit in fallback_hits(catalogue, {1}, core=True)] == [1]
 
 
 def test_twins_are_shown_once_and_named() -> None:
@@ -113,19 +113,57 @@ def test_twins_are_shown_once_and_named() -> None:
     rows = [row(1, digest=b"x"), row(2, digest=b"x", server_id=2), row(3)]
     catalogue = snapshot(1, [server(1), server(2)], rows)
 
-    choices = choose(catalogue, hits(2, 1, 3), tool_query(None, "do", (), 300), scope=None, core=True)
+    choices = choose(catalogue, hits(2, 1, 3), ["do"], limit=None, scope=None, core=True)
 
     assert [(choice.tool.name, choice.also) for choice in choices] == [("s2_twin", ("s1_twin",)), ("s1_t3", ())]
 
 
 def test_another_name_for_the_same_tool_of_a_server_takes_no_place_of_its_own() -> None:
-    """The same definition but for the name; on another server it may do something else."""
-    bodies = [replace(row(n, server_id=s), body=b"same") for n, s in ((1, 1), (2, 1), (3, 2))]
-    catalogue = snapshot(1, [server(1), server(2)], bodies)
+    """The same definition but for a longer name; whatever has no description, or shares one, may do something else."""
 
-    choices = choose(catalogue, hits(1, 2, 3), tool_query(None, "do", (), 300), scope=None, core=True)
+    def tool(number: int, name: str, *, server_id: int = 1, line: str = "() - Searches.") -> NameRow:
+        return replace(row(number, server_id=server_id), name=name, line=line, body=b"same")
 
-    assert [(choice.tool.name, choice.also) for choice in choices] == [("s1_t1", ("s1_t2",)), ("s2_t3", ())]
+    rows = [tool(1, "search"), tool(2, "wiki_search"), tool(3, "delete"), tool(4, "search", server_id=2)]
+    bare = [tool(5, "play", line="()"), tool(6, "now_play", line="()")]
+    catalogue = snapshot(1, [server(1), server(2)], [*rows, *bare])
+
+    choices = choose(catalogue, hits(1, 2, 3, 4, 5, 6), ["do"], limit=None, scope=None, core=True)
+
+    assert [(choice.tool.row.id, choice.also) for choice in choices] == [
+        (1, ("s1_wiki_search",)), (3, ()), (4, ()), (5, ()), (6, ())
+    ]  # fmt: skip
+
+
+def test_copies_that_differ_in_what_may_be_relied_on_stand_apart() -> None:
+    """One may be called as a tool that reads, the other not."""
+    rows = [replace(row(1, digest=b"x"), reads=True), replace(row(2, digest=b"x", server_id=2), reads=True)]
+    catalogue = snapshot(1, [replace(server(1), trusted=True), server(2)], rows)
+
+    choices = choose(catalogue, hits(1, 2), ["do"], limit=None, scope=None, core=True)
+
+    assert [(choice.tool.name, choice.also) for choice in choices] == [("s1_twin", ()), ("s2_twin", ())]
+
+
+def test_a_copy_that_is_always_there_keeps_its_better_one_there() -> None:
+    """Under the name of that, and once."""
+    rows = [row(1, digest=b"x"), row(2, digest=b"x", server_id=2, core=True)]
+    catalogue = snapshot(1, [server(1), server(2)], rows)
+
+    found = [Hit(1, 0.9, Why("hybrid"), 0.6), Hit(2, 0.9, Why("hybrid"), 0.5)]
+    choices = choose(catalogue, found, ["do"], limit=1, scope=None, core=True)
+
+    assert [(choice.tool.name, choice.also, choice.kept) for choice in choices] == [("s1_twin", ("s2_twin",), True)]
+
+
+def test_an_exact_name_comes_before_other_spellings_and_before_servers_own_names() -> None:
+    """Nobody takes a name over by calling a tool by another server's exposed name."""
+    rows = [replace(row(n, server_id=s), name=name) for n, s, name in ((1, 1, "s2_go"), (2, 2, "go"), (3, 2, "g_o"))]
+    catalogue = snapshot(1, [server(1), server(2)], rows)
+
+    assert chosen(catalogue, text="run s2_go") == [2]
+    assert chosen(catalogue, text="run S2-GO") == [2, 3]
+    assert chosen(catalogue, text="login to s2go, backup and to do") == []
 
 
 @pytest.mark.parametrize("word", ["s1_read_file", "S1-Read-File", "read_file", "readFile", "READ-FILE", "`read.file`"])

@@ -127,8 +127,10 @@ class OfferedTool(BaseModel):
     name: str = Field(description="The name to call it by.")
     signature: str | None = Field(None, description="Parameters and what it does; absent for one given by name.")
     gist: str | None = Field(None, description="A few words on one that is given by name.")
-    score: float = Field(description="Probability that it fits; 0 for one that a pack names and no search returned.")
-    why: str
+    score: float | None = Field(
+        None, description="Probability that it fits; 0 for one that a pack names and no search returned."
+    )
+    why: str | None = Field(None, description="What the score is based on.")
     write: bool = Field(False, description="It may change something: call it with `call_tool_write`.")
 
 

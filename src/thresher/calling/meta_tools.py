@@ -100,7 +100,7 @@ FIND_OUTPUT: dict[str, Any] = {
                     "query": {"type": "integer"},
                     "also": _STRINGS,
                 },
-                "required": ["name", "score"],
+                "required": ["name"],
             },
         },
         "searched": {"type": "integer"},

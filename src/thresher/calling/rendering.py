@@ -48,9 +48,10 @@ def empty_search(overview: Mapping[str, int], trace: str) -> tuple[str, dict[str
 
 
 def _tool(tool: FoundTool, *, several: bool) -> dict[str, Any]:
-    content: dict[str, Any] = {"name": tool.name, "score": round(tool.score, 2)}
+    content: dict[str, Any] = {"name": tool.name}
     if tool.form == "full":
-        content |= {"signature": tool.line.removeprefix(tool.name), "why": why_text(tool.why)}
+        content["signature"] = tool.line.removeprefix(tool.name)
+        content |= {"score": round(tool.score, 2), "why": why_text(tool.why)}
         if several and tool.why.source not in ("core", "fallback", "written"):
             content["query"] = tool.why.query
     elif tool.gist:

@@ -159,9 +159,9 @@ def tool_data(tool: FoundTool) -> dict[str, Any]:
     data: dict[str, Any] = {"name": tool.name}
     if tool.form == "full":
         data["signature"] = tool.line.removeprefix(tool.name)
+        data |= {"score": round(tool.score, 2), "why": why_text(tool.why)}
     elif tool.gist:
         data["gist"] = tool.gist
-    data |= {"score": round(tool.score, 2), "why": why_text(tool.why)}
     return {**data, "write": True} if tool.write else data
 
 

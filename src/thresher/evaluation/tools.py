@@ -375,8 +375,12 @@ async def _timed(
 
 
 def _forms(found: Sequence[FoundTool], keys: Mapping[str, str]) -> dict[str, Form]:
-    """The form of each tool of an answer, a copy's being that of the one it is beside."""
-    return {keys.get(name, name): tool.form for tool in found for name in (*tool.also, tool.name)}
+    """The form of each tool of an answer; a copy is there where it stands beside a tool in full."""
+    return {
+        keys.get(name, name): tool.form
+        for tool in found
+        for name in (tool.name, *(tool.also if tool.form == "full" else ()))
+    }
 
 
 def _keys(found: Sequence[FoundTool], keys: Mapping[str, str], relevant: frozenset[str]) -> tuple[str, ...]:

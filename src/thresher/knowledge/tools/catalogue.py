@@ -74,7 +74,8 @@ class ToolCatalogue:
             plain name, too.
         shadowed: Whether the index contains tools that this caller must not find: held ones, or those of a server that
             the caller's own server of the same name hides.
-        spelled: Enabled tools by their names without case, dashes, dots and underscores, if a name has any of these.
+        spelled: Enabled tools by their names without case, dashes, dots and underscores: exposed names, and own names
+            that are no spelling of an exposed one.
         lines: How tools are written in an answer; a bounded cache.
         definitions: Definitions read at this version; a bounded cache.
         described: The same as clients are shown them.
@@ -93,7 +94,7 @@ class ToolCatalogue:
     filters: Mapping[str, Sequence[ServerRow]]
     shadowed: bool
     aliases: Mapping[str, str] = field(default_factory=dict[str, str])
-    spelled: Mapping[str, NamedTool] = field(default_factory=dict[str, NamedTool])
+    spelled: Mapping[str, Sequence[NamedTool]] = field(default_factory=dict[str, Sequence[NamedTool]])
     lines: LRUCache[int, ToolLine] = field(default_factory=lambda: LRUCache(_DEFINITIONS))
     definitions: LRUCache[int, StoredTool] = field(default_factory=lambda: LRUCache(_DEFINITIONS))
     described: LRUCache[int, Definition] = field(default_factory=lambda: LRUCache(_DEFINITIONS))
@@ -118,13 +119,20 @@ class ToolCatalogue:
         return tool.row.reads and is_trusted(self.servers[tool.row.server])
 
     def written_in(self, texts: Iterable[str]) -> dict[int, NamedTool]:
-        """Return the tools whose names some texts contain, in whatever spelling, by id; at most `_WRITTEN`."""
+        """Return the tools whose names some texts contain, by id; at most `_WRITTEN`.
+
+        The exact name comes before other spellings of it, and both before servers' own names for their tools.
+        """
         found: dict[int, NamedTool] = {}
         for text in texts:
-            for word in _IDENTIFIER.findall(text):
-                tool = self.spelled.get(_plain_spelling(word))
-                if tool is not None and len(found) < _WRITTEN:
+            for match in _IDENTIFIER.finditer(text):
+                word = match[0]
+                if (tool := self.find(word)) is not None:
                     found[tool.row.id] = tool
+                elif _PARTS.search(word):  # a single word is a word of everyday language, too
+                    found |= {tool.row.id: tool for tool in self.spelled.get(_plain_spelling(word), ())}
+                if len(found) >= _WRITTEN:
+                    return dict(list(found.items())[:_WRITTEN])
         return found
 
     def find(self, name: str) -> NamedTool | None:
@@ -222,14 +230,13 @@ def snapshot(
     )
 
 
-def _spelled(tools: Iterable[NamedTool]) -> dict[str, NamedTool]:
-    """Tools by the plain spelling of their exposed and own names; of several with one spelling the first."""
-    spelled: dict[str, NamedTool] = {}
+def _spelled(tools: Iterable[NamedTool]) -> dict[str, Sequence[NamedTool]]:
+    exposed: defaultdict[str, list[NamedTool]] = defaultdict(list)
+    own: defaultdict[str, list[NamedTool]] = defaultdict(list)
     for tool in tools:
-        for name in (tool.name, tool.row.name):
-            if _PARTS.search(name):  # a single word is a word of everyday language, too
-                spelled.setdefault(_plain_spelling(name), tool)
-    return spelled
+        exposed[_plain_spelling(tool.name)].append(tool)
+        own[_plain_spelling(tool.row.name)].append(tool)
+    return {**own, **exposed}
 
 
 def _plain_spelling(name: str) -> str:

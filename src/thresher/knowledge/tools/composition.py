@@ -10,7 +10,6 @@ Invariant: pure. The text exceeds its budget only if the notes alone do; other p
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -23,13 +22,18 @@ Form: TypeAlias = Literal["full", "name"]
 NAMED: Final = 0.86
 """What a tool is worth by name alone, where one with its signature is worth 1: the rest pays for a second call."""
 FLOOR: Final = 0.0003
-"""The gain in probability below which no token is spent, whatever the budget has left."""
-HEADING: Final = "More by name (schemas: describe_tools):"
+"""The gain in probability below which no token is spent, even if the budget has some left."""
+HEADING: Final = "More, as prefix_{name (gist)}; schemas: describe_tools:"
 _SUMMARY: Final = 72
 """Characters of what a tool does in a full line; the definition has the rest."""
 _GIST_WORDS: Final = 4
+_ALSO: Final = 3
+"""Other names of a tool that stand beside it; of more the number does."""
+_NOTES: Final = 2
+"""Notes may take one part in so many of a budget; of those that exceed it the last are left out."""
 _PLAIN: Final = re.compile(r": string(?=[,)])")
 """The type of most parameters, which is left out."""
+_WORD: Final = re.compile(r"[^\W_][\w'-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +43,10 @@ class ToolLine:
     Attributes:
         name: The name to call it by.
         prefix: What its name shares with those of its server, such as `git_`; empty if nothing.
-        full: Name, signature and what it does.
+        full: Signature and what it does; the name stands before it.
         gist: A few words that tell it from others; may be empty.
         brief: The rest of its name, and the gist.
-        full_tokens: The cost of `full` on a line of its own.
+        full_tokens: The cost of name and `full` on a line of their own.
         brief_tokens: The cost of `brief` in the list of its server.
         prefix_tokens: The cost of beginning that list.
     """
@@ -67,12 +71,13 @@ def tool_line(name: str, server: str, line: str, gist: str) -> ToolLine:
         gist: A few words; if empty, the first ones of that sentence.
     """
     prefix = f"{server}_" if name.startswith(f"{server}_") else ""
-    signature, _, sentence = line.partition(" - ")
+    signature, bracket, sentence = line.partition(") - ")
+    signature = _PLAIN.sub("", f"{signature})" if bracket else line)
     summary = shortened(sentence, _SUMMARY).rstrip(".")
-    full = f"{name}{_PLAIN.sub('', signature)}{f' - {summary}' if summary else ''}"
-    words = one_line(gist or " ".join(sentence.split()[:_GIST_WORDS]))
+    full = f"{signature}{f' - {summary}' if summary else ''}"
+    words = one_line(gist) or " ".join(_WORD.findall(sentence)[:_GIST_WORDS])
     brief = f"{name.removeprefix(prefix)}{f' ({words})' if words else ''}"
-    tokens = count_tokens(f"{full}\n"), count_tokens(f" {brief},"), count_tokens(f"{prefix}{{}}\n")
+    tokens = count_tokens(f"!{name}{full}\n"), count_tokens(f" !{brief},"), count_tokens(f"{prefix}{{}}\n")
     return ToolLine(name, prefix, full, words, brief, *tokens)
 
 
@@ -103,25 +108,31 @@ class Answer:
     forms: Mapping[int, Form]
 
 
-def compose(candidates: Sequence[Candidate], notes: Sequence[str], budget: int) -> Answer:
+def compose(candidates: Sequence[Candidate], notes: Sequence[str], budget: int, *, floor: float = FLOOR) -> Answer:
     """Write an answer.
 
     Args:
         candidates: The tools, best first.
-        notes: What stands above them, a line each.
+        notes: What stands above them, a line each, the most important one first.
         budget: The most tokens of the text.
+        floor: The gain in probability below which no token is spent.
     """
-    room = budget - sum(count_tokens(f"{note}\n") for note in notes)
+    notes = list(notes)
+    while len(notes) > 1 and count_tokens("\n".join(notes)) > budget // _NOTES:
+        notes.pop()
+    room = budget - (count_tokens("\n".join(notes)) + 1 if notes else 0)
     least = room - count_tokens(f"{HEADING}\n")
-    steps = max(
-        _chosen(_steps(candidates, named=False), room), _chosen(_steps(candidates, named=True), least), key=_worth
-    )
+    in_full = _chosen(_steps(candidates, named=False), room, floor)
+    by_name = _chosen(_steps(candidates, named=True), least, floor)
+    steps = max(in_full, by_name, key=lambda steps: sum(step.kept + step.gain - floor * step.cost for step in steps))
     while True:
         forms: dict[int, Form] = {step.candidate: step.form for step in steps}
         text = "\n".join([*notes, *_written(candidates, forms)])
-        if not steps or count_tokens(text) <= budget:
+        over = count_tokens(text) - budget
+        if not steps or over <= 0:
             return Answer(text, forms)
-        steps.pop()
+        while steps and over > 0:
+            over -= max(int(steps.pop().cost), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,27 +161,28 @@ class _Step:
 
 def _steps(candidates: Sequence[Candidate], *, named: bool) -> Iterable[_Step]:
     """The steps that are worth a thought, the second of a candidate at a lower rate than the first."""
-    together = Counter(candidate.line.prefix for candidate in candidates)
+    opened: set[str] = set()
     for place, candidate in enumerate(candidates):
         line, need = candidate.line, candidate.need
         full = line.full_tokens + (count_tokens(_also(candidate)) if candidate.also else 0)
-        brief = line.brief_tokens + line.prefix_tokens / together[line.prefix]
+        brief = line.brief_tokens + (0 if line.prefix in opened else line.prefix_tokens)
         at_once = _Step(place, "full", need, full, candidate.kept)
         by_name = _Step(place, "name", NAMED * need, brief, candidate.kept)
         if named and by_name.rate > at_once.rate:
+            opened.add(line.prefix)
             yield by_name
             yield _Step(place, "full", (1 - NAMED) * need, full - brief)
         else:
             yield at_once
 
 
-def _chosen(steps: Iterable[_Step], room: int) -> list[_Step]:
-    """The steps that fit, by their rates."""
+def _chosen(steps: Iterable[_Step], room: int, floor: float) -> list[_Step]:
+    """The steps that fit, by their rates; the first one whatever it brings."""
     chosen: list[_Step] = []
     left = float(room)
     passed: set[int] = set()
     for step in sorted(steps, key=lambda step: (not step.kept, -step.rate)):
-        if step.rate < FLOOR and not step.kept:
+        if chosen and step.rate < floor and not step.kept:
             break
         if step.cost > left or step.candidate in passed:
             passed.add(step.candidate)  # nor does its second step follow
@@ -180,30 +192,23 @@ def _chosen(steps: Iterable[_Step], room: int) -> list[_Step]:
     return chosen
 
 
-def _worth(steps: Sequence[_Step]) -> float:
-    return sum(step.kept + step.gain - FLOOR * step.cost for step in steps)
-
-
 def _written(candidates: Sequence[Candidate], forms: Mapping[int, Form]) -> list[str]:
     """The lines of an answer: in full, then by name, each server's together."""
-    full = [
-        f"{_mark(candidate)}{candidate.line.full}{_also(candidate)}"
-        for place, candidate in enumerate(candidates)
-        if forms.get(place) == "full"
-    ]
+    full: list[str] = []
     servers: dict[str, list[str]] = {}
     for place, candidate in enumerate(candidates):
-        if forms.get(place) == "name":
-            servers.setdefault(candidate.line.prefix, []).append(f"{_mark(candidate)}{candidate.line.brief}")
+        mark, line = "!" if candidate.write else "", candidate.line
+        if forms.get(place) == "full":
+            full.append(f"{mark}{line.name}{_also(candidate)}{line.full}")
+        elif place in forms:
+            servers.setdefault(line.prefix, []).append(f"{mark}{line.brief}")
     if not servers:
         return full
     lists = [f"{prefix}{{{', '.join(briefs)}}}" if prefix else ", ".join(briefs) for prefix, briefs in servers.items()]
     return [*full, HEADING, *lists]
 
 
-def _mark(candidate: Candidate) -> str:
-    return "!" if candidate.write else ""
-
-
 def _also(candidate: Candidate) -> str:
-    return f" = {', '.join(map(one_line, candidate.also))}" if candidate.also else ""
+    """Other names of a tool, right behind its own: what follows is other people's text, and might imitate them."""
+    names, more = candidate.also[:_ALSO], len(candidate.also) - _ALSO
+    return "".join(f" = {name}" for name in names) + (f" = {more} more" if more > 0 else "")

@@ -88,9 +88,10 @@ def line(name: str, tool: Tool) -> str:
 
 def found_line(tool: FoundTool) -> str:
     """Return a found tool on a line of its own for a model: marked by `!` if it may change something."""
-    also = f" = {', '.join(map(one_line, tool.also))}" if tool.also else ""
-    named = f"{tool.name}: {tool.gist}" if tool.gist else tool.name
-    return f"{'!' if tool.write else ''}{tool.line if tool.form == 'full' else named}{also}"
+    also = "".join(f" = {name}" for name in tool.also)
+    named = f"{tool.name}{also}: {tool.gist}" if tool.gist else f"{tool.name}{also}"
+    full = f"{tool.name}{also}{tool.line.removeprefix(tool.name)}"
+    return f"{'!' if tool.write else ''}{full if tool.form == 'full' else named}"
 
 
 def why_text(why: Why) -> str:

@@ -12,7 +12,7 @@ import logging
 import math
 import re
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from thresher.core import (
@@ -29,8 +29,13 @@ from thresher.core import (
     traced,
 )
 from thresher.embedding import count_tokens
-from thresher.knowledge.tools.catalogue import CatalogueCache, NamedTool, ToolCatalogue, facets_of
-from thresher.knowledge.tools.composition import Candidate, Form, compose
+from thresher.knowledge.tools.catalogue import (
+    CatalogueCache,
+    ToolCatalogue,
+    facets_of,
+)
+from thresher.knowledge.tools.choice import ChosenTool, choose, fallback_hits
+from thresher.knowledge.tools.composition import FLOOR, Candidate, Form, compose
 from thresher.knowledge.tools.log import ToolLog, now
 from thresher.knowledge.tools.models import (
     KIND,
@@ -52,31 +57,10 @@ _OFF = "Selection is off (THRESHER_SELECTION): nothing was searched; tools/list 
 _POOL = 60
 """Tools among which the answer is composed, and one more for each `_TOKENS_EACH` of a large budget."""
 _TOKENS_EACH = 5
-_CORE_NEED, _WRITTEN_NEED = 0.25, 0.9
-"""How probably a core tool is needed at least, and one whose name the message contains."""
+_NOTE = 200
+"""Characters of what a note quotes."""
 _HELD_NAMED = 3
 """Held tools that an answer names at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenTool:
-    """A tool that may be part of an answer, and the names of its copies.
-
-    Attributes:
-        tool: The tool.
-        score: The probability that it fits.
-        need: The probability that it is needed.
-        why: The reasons.
-        also: Names of copies, which are left out.
-        kept: Whether it is always part of the answer.
-    """
-
-    tool: NamedTool
-    score: float
-    need: float
-    why: Why
-    also: tuple[str, ...] = ()
-    kept: bool = False
 
 
 class Finder:
@@ -93,6 +77,7 @@ class Finder:
         caller: Caller,
         question: ToolQuery,
         servers: Sequence[str] | None,
+        missing: str,
         *,
         core: bool,
         unchosen: bool = False,
@@ -104,6 +89,7 @@ class Finder:
             caller: The tenant and user whose tools are searched.
             question: The request.
             servers: Only tools of these servers.
+            missing: Which tools cannot be found yet; empty if all can.
             core: Whether core tools are always part of the answer.
             unchosen: Whether the answer includes the tools that were not chosen, if clients see all tools.
             prefetched: What `prefetch` returned for the same request.
@@ -121,14 +107,19 @@ class Finder:
                 search: SearchResult | str = _OFF
             else:
                 search = await self._search(caller, catalogue, question, scope, prefetched)
-            if isinstance(search, str):
-                chosen = fall_back(catalogue, scope=scope, core=core) if selection != "off" else []
-            else:
-                chosen = choose(catalogue, search.hits, question, scope=scope, core=core)
+            hits: Sequence[Hit] = ()
+            if not isinstance(search, str):
+                hits = search.hits
+            elif selection != "off":
+                hits = fallback_hits(catalogue, scope, core=core)
+            chosen: Sequence[ChosenTool] = ()
+            if selection != "off":
+                texts = (*question.texts, question.message)
+                chosen = choose(catalogue, hits, texts, limit=question.limit, scope=scope, core=core)
             held: tuple[str, ...] = ()
             if catalogue.held and selection != "off":
                 held = await held_back_names(self._index, caller, catalogue, question, scope, chosen)
-            result = _result(catalogue, question, scope, search, chosen, held, trace, selection)
+            result = _result(catalogue, question, scope, search, chosen, held, missing, trace, selection)
             if unchosen and selection != "on":
                 result = _with_unchosen(result, catalogue, scope)
             result = replace(result, duration_ms=(time.perf_counter() - started) * 1000)
@@ -168,12 +159,7 @@ class Finder:
 
     def _note(self, caller: Caller, catalogue: ToolCatalogue, question: ToolQuery, result: FindResult) -> None:
         """Log an answer."""
-        sources = {tool.why.source for tool in result.tools} - {"core"}
-        source = "core" if result.tools else "none"
-        if result.fallback:
-            source = "fallback"
-        elif sources:
-            source = sources.pop() if len(sources) == 1 else "hybrid"
+        source = "fallback" if result.fallback else result.tools[0].why.source if result.tools else "none"
         if result.selection != "off":
             row = Discovery(
                 at=now(),
@@ -219,6 +205,7 @@ def _result(
     search: SearchResult | str,
     chosen: Sequence[ChosenTool],
     held: Sequence[str],
+    missing: str,
     trace: str,
     selection: str,
 ) -> FindResult:
@@ -229,14 +216,18 @@ def _result(
         searched = 0 if selection == "off" else len(catalogue.inside(scope))
         search = SearchResult((), False, 0.0, search, searched, question.texts, 0.0, 0.0)
     abstained = search.abstained and all(one.why.source != "written" for one in chosen)
+    degraded = "; ".join(filter(None, (search.degraded, missing)))
     notes: list[str] = []
     if fallback:
-        notes.append(f"Search did not run ({one_line(search.degraded)}). Unranked:")
-    elif abstained:
-        none = f"No tool fits (p={search.probability:.2f})."
-        notes.append(f"{none} Try other action phrases, or answer without a tool.")
-    elif search.degraded:
-        notes.append(f"(limited search: {one_line(search.degraded)})")
+        notes.append(f"Search did not run ({one_line(degraded, _NOTE)}). Unranked:")
+    elif selection == "off":
+        notes.append(degraded)
+    else:
+        if abstained:
+            none = f"No tool fits (p={search.probability:.2f})."
+            notes.append(f"{none} Try other action phrases, or answer without a tool.")
+        if degraded:
+            notes.append(f"(limited search: {one_line(degraded, _NOTE)})")
     if held:
         names = ", ".join(map(one_line, held))
         notes.append(f"Held back until a person approves (thresher tools held): {names}")
@@ -244,7 +235,9 @@ def _result(
         Candidate(catalogue.line_of(one.tool), one.need, not catalogue.reads(one.tool), one.also, one.kept)
         for one in chosen
     ]
-    answer = compose(candidates, notes, question.budget)
+    # A threshold says what is wanted, however little it brings.
+    floor = FLOOR if question.threshold is None else 0.0
+    answer = compose(candidates, notes, question.budget, floor=floor)
     # The search puts the message before the caller's own queries, by which its reasons are numbered.
     shift = 1 if question.message else 0
     tools = tuple(
@@ -258,7 +251,7 @@ def _result(
         total_searched=search.searched,
         abstained=abstained,
         probability=search.probability,
-        degraded=search.degraded,
+        degraded=degraded,
         fallback=fallback,
         clauses=search.clauses,
         embedding_ms=search.embedding_ms,
@@ -289,7 +282,9 @@ def _found(one: ChosenTool, candidate: Candidate, form: Form = "full", shift: in
     why = replace(one.why, query=max(one.why.query - shift, 0)) if shift else one.why
     tokens = line.full_tokens if form == "full" else line.brief_tokens
     scored = Scored(Tool(row.server, row.name), one.score, why)
-    return FoundTool(one.tool.name, scored, line.full, tokens, form, line.gist, candidate.write, one.also)
+    return FoundTool(
+        one.tool.name, scored, f"{line.name}{line.full}", tokens, form, line.gist, candidate.write, one.also
+    )
 
 
 MAX_QUERY_CHARACTERS = 2_000
@@ -384,60 +379,6 @@ def _message(message: str, history: Sequence[str]) -> str:
     if turns and len(_WORD.findall(text)) < _SHORT_MESSAGE_WORDS:
         return f"{turns[-1][-_CONTEXT_CHARACTERS:]} {text}"
     return text
-
-
-def choose(
-    catalogue: ToolCatalogue,
-    hits: Iterable[Hit],
-    question: ToolQuery,
-    *,
-    scope: Collection[int] | None,
-    core: bool,
-) -> list[ChosenTool]:
-    """Return the tools that may be part of the answer, best first, copies folded into the better one.
-
-    Always part of it are core tools inside the server filter, and tools whose name the question contains; they take
-    places of a limit first.
-    """
-    written = catalogue.written_in((*question.texts, question.message))
-    found: list[ChosenTool] = []
-    places: dict[tuple[object, bytes], int] = {}
-    for hit in hits:
-        tool = catalogue.by_id.get(hit.id)
-        if tool is None or (scope is not None and tool.row.server_id not in scope):
-            continue
-        if core and tool.row.core and hit.need < _CORE_NEED and tool.row.id not in written:
-            continue  # it comes with the other core tools
-        # A copy has the same definition on another server, or all but the name of it on its own.
-        copies = ((tool.row.name, tool.row.digest), (tool.row.server_id, tool.row.body or tool.row.digest))
-        place = next((places[key] for key in copies if key in places), None)
-        if place is None:
-            places.update(dict.fromkeys(copies, len(found)))
-            kept = tool.row.id in written or (core and tool.row.core)
-            need = max(hit.need, _WRITTEN_NEED) if tool.row.id in written else hit.need
-            found.append(ChosenTool(tool, hit.score, need, hit.why, kept=kept))
-        else:
-            found[place] = replace(found[place], also=(*found[place].also, tool.name))
-    seen = {one.tool.row.id for one in found}
-    inside = [tool for tool in written.values() if scope is None or tool.row.server_id in scope]
-    first = [
-        ChosenTool(tool, 0.0, _WRITTEN_NEED, Why("written"), kept=True) for tool in inside if tool.row.id not in seen
-    ]
-    seen |= written.keys()
-    always = [tool for tool in catalogue.core if core and (scope is None or tool.row.server_id in scope)]
-    last = [ChosenTool(tool, 0.0, _CORE_NEED, Why("core"), kept=True) for tool in always if tool.row.id not in seen]
-    every = [*first, *found, *last]
-    if question.limit is None:
-        return every
-    free = question.limit - sum(one.kept for one in every)
-    others = [one for one in every if not one.kept][: max(free, 0)]
-    return [one for one in every if one.kept or one in others][:LIMIT_CAP]
-
-
-def fall_back(catalogue: ToolCatalogue, *, scope: Collection[int] | None, core: bool) -> list[ChosenTool]:
-    """Return the first enabled tools inside the server filter, core ones first."""
-    ordered = sorted(catalogue.inside(scope), key=lambda tool: not (core and tool.row.core))
-    return [ChosenTool(tool, 0.0, _CORE_NEED, Why("fallback")) for tool in ordered[:_POOL]]
 
 
 async def held_back_names(

@@ -202,14 +202,16 @@ def _entry(stored: StoredTool, description: str, *, held: bool) -> Entry:
     )
 
 
-def write_of(tool: Tool, server_description: str, peers: PeerTools | None = ALONE, gist: str = "") -> ToolWrite:
+def write_of(
+    tool: Tool, server_description: str, peers: PeerTools | None = ALONE, gist: str | None = None
+) -> ToolWrite:
     """Return what is stored of a tool: the enriched text, the hashes, the cost, its gist and the findings.
 
     Args:
         tool: A cleaned tool.
         server_description: What its server is for.
         peers: The tools of other servers with which the scanner compares; None to skip the scan.
-        gist: A few words that tell it from its server's other tools; only a whole listing gives them.
+        gist: A few words that tell it from its server's other tools; None to take them from the tool alone.
     """
     text = enrich(tool, server_description)
     enriched = "\n".join((*text.texts, text.lexical))
@@ -220,7 +222,7 @@ def write_of(tool: Tool, server_description: str, peers: PeerTools | None = ALON
         definition_hash=definition_hash(tool),
         tokens=count_tokens(definition_text(tool.name, tool)),
         line=line("", tool),
-        gist=gist,
+        gist=gists([tool])[tool.name] if gist is None else gist,
         body_hash=definition_hash(replace(tool, name="")),
         findings=() if peers is None else scan(tool, peers),
     )

@@ -9,6 +9,7 @@ sweep independently) only share the work.
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
@@ -19,6 +20,7 @@ from cachetools import LRUCache
 from thresher.core import Caller, Settings, Tenant
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.catalogue import CatalogueCache, NamedTool, ToolCatalogue
+from thresher.knowledge.tools.choice import copy_keys, is_copy
 from thresher.knowledge.tools.models import FoundTool
 from thresher.knowledge.tools.queries import Discovery, Invocation
 from thresher.knowledge.tools.queries.log import (
@@ -307,7 +309,7 @@ def statistics(
     lost_rows: int,
 ) -> Statistics:
     """Compute the figures from the counts."""
-    offered = _offered(catalogue, chosen)
+    offered = _Offered(catalogue, chosen)
     called, asked = sum(tool.calls for tool in calls), sum(tool.asked for tool in calls)
     met = sum(tool.chosen for tool in calls)
     return Statistics(
@@ -330,7 +332,7 @@ def statistics(
         shadow_chosen_share=_share(sum(tool.shadow_chosen for tool in calls), sum(tool.shadow_asked for tool in calls)),
         mean_rank=_share(sum(tool.ranks for tool in calls), met),
         tools=len(catalogue.by_id),
-        never_chosen=sorted(tool.name for tool in catalogue.by_id.values() if _definition(tool) not in offered),
+        never_chosen=sorted(tool.name for tool in catalogue.by_id.values() if tool not in offered),
         most_chosen=_most_chosen(catalogue, chosen),
         called_unchosen=_called_unchosen(catalogue, calls, offered),
         lost_rows=lost_rows,
@@ -344,14 +346,18 @@ def _share(part: float, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def _definition(tool: NamedTool) -> tuple[str, bytes]:
-    """What exact duplicates on several servers share: an answer shows one of them and names the others."""
-    return tool.row.name, tool.row.digest
+class _Offered:
+    """The tools that answers have held; a copy beside one of them counts as held, too."""
 
+    def __init__(self, catalogue: ToolCatalogue, chosen: Mapping[int, int]) -> None:
+        self._by_key: defaultdict[tuple[object, ...], list[NamedTool]] = defaultdict(list)
+        for tool in catalogue.tools:
+            if tool.row.id in chosen:
+                for key in copy_keys(tool):
+                    self._by_key[key].append(tool)
 
-def _offered(catalogue: ToolCatalogue, chosen: Iterable[int]) -> set[tuple[str, bytes]]:
-    ids = set(chosen)
-    return {_definition(tool) for tool in catalogue.tools if tool.row.id in ids}
+    def __contains__(self, tool: NamedTool) -> bool:
+        return any(is_copy(one, tool) for key in copy_keys(tool) for one in self._by_key.get(key, ()))
 
 
 def _most_chosen(catalogue: ToolCatalogue, chosen: Mapping[int, int]) -> list[ToolCount]:
@@ -359,13 +365,11 @@ def _most_chosen(catalogue: ToolCatalogue, chosen: Mapping[int, int]) -> list[To
     return list(starmap(ToolCount, sorted(named, key=lambda entry: (-entry[1], entry[0]))[:_MOST_CHOSEN]))
 
 
-def _called_unchosen(
-    catalogue: ToolCatalogue, calls: Iterable[CallCounts], offered: set[tuple[str, bytes]]
-) -> list[ToolCount]:
+def _called_unchosen(catalogue: ToolCatalogue, calls: Iterable[CallCounts], offered: _Offered) -> list[ToolCount]:
     known = {tool.row.id: tool for tool in catalogue.tools}
     missed = [
         ToolCount(known[call.tool_id].name, call.calls)
         for call in calls
-        if call.tool_id in known and _definition(known[call.tool_id]) not in offered
+        if call.tool_id in known and known[call.tool_id] not in offered
     ]
     return sorted(missed, key=lambda entry: (-entry.count, entry.name))

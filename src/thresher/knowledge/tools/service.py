@@ -95,7 +95,7 @@ class ToolService:
             history: The last turns, oldest first; used only if the message alone is too short to search.
             servers: Only tools of these servers.
             budget: The most tokens of the answer's text, 50 to 4,000; by default that of the setting `find_budget`.
-            limit: The maximum number of tools, core tools included, 1 to 50; by default as many as the budget holds.
+            limit: The maximum number of tools, 1 to 50, which only core tools and named ones may exceed.
             threshold: The minimum probability, 0 to 1, that anything fits; by default the fitted one.
             include_core_tools: Whether core tools are always part of the answer.
             include_unchosen: Whether the answer includes the tools that were not chosen, if clients see all tools.
@@ -108,10 +108,10 @@ class ToolService:
         budget = self._settings.find_budget if budget is None else budget
         question = tool_query(queries, message, history, budget, limit, threshold)
         missing = await self.ready(caller, searching=True)
-        found = await self._finder.find(
-            caller, question, servers, core=include_core_tools, unchosen=include_unchosen, prefetched=prefetched
+        core, unchosen = include_core_tools, include_unchosen
+        return await self._finder.find(
+            caller, question, servers, missing, core=core, unchosen=unchosen, prefetched=prefetched
         )
-        return replace(found, degraded="; ".join(filter(None, (found.degraded, missing)))) if missing else found
 
     def prefetch(
         self,

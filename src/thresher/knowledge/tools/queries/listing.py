@@ -155,8 +155,9 @@ _UPSERT = text(
         content_hash = excluded.content_hash, definition_hash = excluded.definition_hash, tokens = excluded.tokens,
         line = excluded.line, gist = excluded.gist, body_hash = excluded.body_hash, held = excluded.held,
         pending = excluded.pending, findings = excluded.findings, updated_at = now()
-    WHERE (t.content_hash, t.definition_hash, t.gist, t.held, t.findings) IS DISTINCT FROM
-          (excluded.content_hash, excluded.definition_hash, excluded.gist, excluded.held, excluded.findings)
+    WHERE (t.content_hash, t.definition_hash, t.gist, t.body_hash, t.held, t.findings) IS DISTINCT FROM
+          (excluded.content_hash, excluded.definition_hash, excluded.gist, excluded.body_hash, excluded.held,
+           excluded.findings)
        OR t.pending ->> 'hash' IS DISTINCT FROM excluded.pending ->> 'hash'
     """
 ).bindparams(*(bindparam(name, type_=ARRAY(LargeBinary)) for name in ("hashes", "digests", "bodies")))

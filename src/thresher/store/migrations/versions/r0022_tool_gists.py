@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Tools that exist get both at their next listing, which no server's stored one may stand for."""
+    """Tools that exist get both when their server is listed again; until then the first words stand in for a gist."""
     op.add_column("tool", sa.Column("gist", sa.Text(), server_default="", nullable=False))
     op.add_column("tool", sa.Column("body_hash", sa.LargeBinary(), server_default="", nullable=False))
     # By the policies a migration sees no tenant's rows but for those of the tenant that it sets.
