@@ -4,7 +4,8 @@ Usage: many_server.py TOOLS [KEY=VALUE ...]; over HTTP it prints its port. Optio
 `heard=FILE` appends the revision and method of each request, `era=both|session|stateless` refuses the other era as
 servers do that do not know it.
 
-`echo` answers with its text; `place` has an argument that is repeated as a header; `ask` asks its caller.
+`echo` answers with its text; `place` has an argument that is repeated as a header; `log` logs its text and
+reports progress; `ask` asks its caller.
 """
 
 import json
@@ -45,6 +46,14 @@ def place(region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Regio
 
 
 @server.tool
+async def log(text: str, ctx: Context) -> str:
+    """Log the text, and report progress."""
+    await ctx.debug(text)
+    await ctx.report_progress(1, 1)
+    return text
+
+
+@server.tool
 async def ask(user: str, ctx: Context) -> str:
     """Ask the caller for a name."""
     answer = await ctx.elicit(f"Who is {user}?", response_type=Person)
@@ -56,7 +65,7 @@ def file_of(path: str, query: str = "", limit: int = 10, tags: list[str] | None 
     return {"path": path}
 
 
-for number in range(int(sys.argv[1]) - 3):
+for number in range(int(sys.argv[1]) - 4):
     server.tool(file_of, name=f"file_{number}")
 
 

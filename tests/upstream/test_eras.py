@@ -105,7 +105,10 @@ async def test_measuring_calls_no_tool(upstreams: Upstreams, many: Begin) -> Non
 
     heard = {line.partition(" ")[2] for line in server.heard.read_text(encoding="utf-8").splitlines()}
     assert len(server.requests("ping")) == 3
-    assert heard <= {"server/discover", "initialize", "ping", "subscriptions/listen", "tools/call"} | LISTS
+    assert (
+        heard
+        <= {"server/discover", "initialize", "logging/setLevel", "ping", "subscriptions/listen", "tools/call"} | LISTS
+    )
 
 
 async def test_the_choice_outlives_a_lost_session(upstreams: Upstreams, many: Begin) -> None:
@@ -161,18 +164,32 @@ async def test_the_rest_of_an_interrupted_call_is_sent_in_its_revision(upstreams
     assert server.requests("tools/call")[-1] == NEWEST
 
 
-async def test_a_call_with_a_log_level_of_its_own_is_sent_in_the_newest_revision(
-    upstreams: Upstreams, many: Begin
-) -> None:
-    """A session has one level for all of its calls."""
+async def test_what_a_call_logs_reaches_its_client_over_the_session_too(upstreams: Upstreams, many: Begin) -> None:
+    """Each client's own call, also with a log level that only the newest revision has."""
+    server = many()
+    await choose(upstreams, server)
+    ann, bob = Client("ann"), Client("bob")
+    ann.rounds, ann.level = {}, "debug"
+
+    for client in (ann, bob):
+        await upstreams.call_tool(server.server.config, "log", {"text": f"for {client.id}"}, peer=client)
+
+    assert [message["msg"] for message in ann.logged] == ["for ann"]
+    assert [message["msg"] for message in bob.logged] == ["for bob"]
+    assert server.requests("tools/call")[-2:] == [SESSION] * 2
+
+
+async def test_progress_of_a_call_reaches_its_client_over_the_session_too(upstreams: Upstreams, many: Begin) -> None:
+    """As in the newest revision."""
     server = many()
     await choose(upstreams, server)
     ann = Client("ann")
-    ann.rounds, ann.level = {}, "error"
+    ann.rounds = {}
 
-    await echo(upstreams, server.server.config, "x", peer=ann)
+    await upstreams.call_tool(server.server.config, "log", {"text": "x"}, peer=ann)
 
-    assert server.requests("tools/call")[-1] == NEWEST
+    assert [progress for progress, _, _ in ann.seen] == [1]
+    assert server.requests("tools/call")[-1] == SESSION
 
 
 async def test_arguments_that_are_repeated_as_headers_still_are(upstreams: Upstreams, many: Begin) -> None:

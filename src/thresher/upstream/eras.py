@@ -42,15 +42,12 @@ for each call: one that does takes .6 to 1.2 of it, one that does not .0 to .1."
 
 
 def is_plain(peer: Peer | None) -> bool:
-    """Whether a call for this peer needs nothing that only 2026-07-28 offers.
+    """Whether a call for this peer needs nothing that only 2026-07-28 offers: questions, and the rest of a call.
 
-    Questions, the rest of an interrupted call and a log level of the call's own need that revision.
+    Progress, logs and cancelling belong to both. A session has no log level for each call, so it sends all messages of
+    the call, and the peer takes those of its level.
     """
-    if peer is None:
-        return True
-    if can_be_asked(peer) or peer.rounds:
-        return False
-    return peer.rounds is None or peer.level is None
+    return peer is None or not (can_be_asked(peer) or peer.rounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +106,7 @@ class CheaperEra:
         self._session: bool | None = None
         self._fastest, self._calls, self._until, self._measurements = inf, 0, _CALLS, 0
         self._version = ""
+        self._logged: ServerConnection | None = None
         self._measuring: asyncio.Task[None] | None = None
         self._resting: asyncio.Task[None] | None = None
 
@@ -123,10 +121,15 @@ class CheaperEra:
         if not self._session:
             return None
         try:
-            await self._link.connection()
+            connection = await self._link.connection()
         except UpstreamError:
             self.forget()
             return None
+        if self._logged is not connection and connection.agreement.offers("logging"):
+            self._logged = connection
+            with suppress(UpstreamError):
+                seconds = self._context.settings.upstream_call_seconds
+                await connection.request("logging/setLevel", {"level": "debug"}, seconds=seconds)
         return self._link
 
     def listed(self, listing: Listing) -> None:
