@@ -63,6 +63,7 @@ BENCHMARKS = {
     "multi_intent": multi_intent.run,
     "solution_intents": solution_intents.run,
     "gateway": gateway.run,
+    "upstream_tools": gateway.run_upstream_tools,
     "leaks": leaks.run,
     "starts": starts.run,
     "hook": hook.run,

@@ -1,7 +1,8 @@
 """The servers that the gateway's benchmarks talk to, each a process of its own: `python -m benchmarks.endpoints WHAT`.
 
-`upstream` is a streamable-HTTP server with one tool; `proxy URL` is FastMCP's own proxy of it; `plain URL` is the least
-that a gateway can be: one warm client and no check. `hung` accepts connections and never answers.
+`upstream [TOOLS]` is a streamable-HTTP server with one tool, or with so many; `proxy URL` is FastMCP's own proxy of it;
+`plain URL` is the least that a gateway can be: one warm client and no check. `hung` accepts connections and never
+answers.
 
 Invariant: each prints its address as its first line, and listens on loopback alone.
 """
@@ -23,14 +24,20 @@ from mcp import Client
 from benchmarks.processes import Process, starting, until
 
 
-def upstream() -> FastMCP[Any]:
-    """A server whose one tool answers with what it was given."""
+def upstream(tools: str = "1") -> FastMCP[Any]:
+    """A server with a tool that answers with what it was given, and others that are only listed."""
     server: FastMCP[Any] = FastMCP("upstream")
 
     @server.tool(annotations={"readOnlyHint": True})
     def echo(text: str) -> str:
         return text
 
+    def find_file(path: str, query: str = "", limit: int = 10, tags: list[str] | None = None) -> dict[str, Any]:
+        return {"path": path, "query": query, "limit": limit, "tags": tags}
+
+    for number in range(1, int(tools)):
+        described = f"Find file number {number} by its path, a query and its tags."
+        server.tool(find_file, name=f"find_file_{number}", description=described)
     return server
 
 

@@ -33,6 +33,9 @@ FEW = 10
 ROUNDS = 150
 WARMING = 20
 CALLERS = 50
+SESSIONS = 10
+MANY = 201
+"""Tools of one server, from which a call of 2026-07-28 at FastMCP costs several times that of a session."""
 CALLS_EACH = 5
 WINDOWS = 3
 EMBEDDED = 100
@@ -121,12 +124,12 @@ async def in_turn(contenders: Mapping[str, Contender], mode: Any, rounds: int = 
     return taken
 
 
-async def at_once(contenders: Mapping[str, Contender], mode: Any) -> dict[str, float]:
-    """Calls a second of 50 callers, each with a client of its own; the contenders by turns, the median window."""
+async def at_once(contenders: Mapping[str, Contender], mode: Any, callers: int = CALLERS) -> dict[str, float]:
+    """Calls a second of callers with a client each; the contenders by turns, the median window."""
     rates: dict[str, list[float]] = {name: [] for name in contenders}
     async with AsyncExitStack() as stack:
         clients = {
-            name: [await stack.enter_async_context(Client(one.url, mode=mode)) for _ in range(CALLERS)]
+            name: [await stack.enter_async_context(Client(one.url, mode=mode)) for _ in range(callers)]
             for name, one in contenders.items()
         }
         for number in range(WINDOWS + 1):
@@ -158,6 +161,43 @@ def _times(taken: Mapping[str, Sequence[float]], base: str) -> dict[str, Any]:
             "times": round(median(values) / median(taken[base]), 2),
         }
         for name, values in taken.items()
+    }
+
+
+async def run_upstream_tools() -> dict[str, Any]:
+    """Calls of one tool of a server, by the number of the server's tools; measure and save.
+
+    Each era's clients are measured against direct calls in both, for the gateway may use the other one.
+    """
+    figures: dict[str, Any] = {"rounds": ROUNDS, "sessions": SESSIONS}
+    for tools in (1, MANY):
+        async with AsyncExitStack() as stack:
+            folder = stack.enter_context(product.folder())
+            upstream = await stack.enter_async_context(endpoint("upstream", str(tools)))
+            contenders = {
+                "direct": Contender(upstream.url, direct),
+                "thresher": await stack.enter_async_context(gateway(folder, upstream.url, FEW)),
+            }
+            found = {era: await _by_era(contenders, mode) for era, mode in ERAS.items()}
+            cheaper = min(found.values(), key=lambda one: one["call"]["direct"]["p50_ms"])
+            for one in found.values():
+                for percentile in ("p50_ms", "p95_ms"):
+                    ratio = one["call"]["thresher"][percentile] / cheaper["call"]["direct"][percentile]
+                    one[f"of_cheaper_{percentile.removesuffix('_ms')}"] = round(ratio, 2)
+            figures[str(tools)] = found
+            print(tools, json.dumps(found, indent=1), flush=True)
+    figures["load"] = round(psutil.getloadavg()[0], 2)
+    machine.save("upstream_tools", figures)
+    return figures
+
+
+async def _by_era(contenders: Mapping[str, Contender], mode: Any) -> dict[str, Any]:
+    calls = await in_turn(contenders, mode)
+    rates = await at_once(contenders, mode, SESSIONS)
+    return {
+        "call": _times(calls, "direct"),
+        "calls_a_second": {name: round(rate, 1) for name, rate in rates.items()},
+        "throughput": round(rates["thresher"] / rates["direct"], 3),
     }
 
 

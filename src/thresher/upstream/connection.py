@@ -20,14 +20,14 @@ from pydantic import ValidationError
 from thresher.core import Settings, event
 from thresher.upstream.config import ServerConfig
 from thresher.upstream.failures import Failures, NotCarriedOut, SessionLost
-from thresher.upstream.handshake import Agreement, Era, declared, envelope, routing, shake_hands
+from thresher.upstream.handshake import NO_SESSION_STATUS, Agreement, Era, declared, envelope, routing, shake_hands
 from thresher.upstream.masking import ServerLog
 from thresher.upstream.oauth import Credentials, auth_for
 from thresher.upstream.peer import Peer, can_be_asked, question_capabilities
 from thresher.upstream.questions import answer_question, pass_log, pass_progress, refused_by
 from thresher.upstream.records import Changed, UpstreamLimits
 from thresher.upstream.transport.channel import Channel, PendingCall
-from thresher.upstream.transport.errors import SessionExpired, TransportError
+from thresher.upstream.transport.errors import ErrorStatus, SessionExpired, TransportError
 from thresher.upstream.transport.http import HttpChannel, exchange_of, reachable
 from thresher.upstream.transport.messages import Message, too_large
 from thresher.upstream.transport.process import EXIT_SECONDS, TERMINATE_SECONDS
@@ -218,7 +218,9 @@ class ServerConnection:
             answer = await channel.request(method, params, seconds=seconds, headers=headers, call=PendingCall(peer))
         except (MCPError, TransportError) as error:
             failure = self._context.failures.of_request(method, error, seconds or 0.0)
-            if isinstance(failure, NotCarriedOut | SessionLost):
+            # A bare status may be that of another program at the address, which speaks the other era.
+            elsewhere = isinstance(error, ErrorStatus) and error.status in NO_SESSION_STATUS
+            if elsewhere or isinstance(failure, NotCarriedOut | SessionLost):
                 # Not closed at once: other requests may still get their answers.
                 self._usable = False
             raise failure from None

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import Any
 
 from mcp.shared.exceptions import MCPError
-from mcp_types import HEADER_MISMATCH
+from mcp_types import HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION
 from pydantic import ValidationError
 
 from thresher.core import UpstreamError, UpstreamRefused, UpstreamTimeout, first_problem
@@ -87,6 +87,11 @@ class Failures:
         message = self._redact(str(error))[:_MESSAGE_CHARS]
         if isinstance(error, TransportError):
             return self._below_protocol(error, message, f"{method} failed")
+        if error.code == UNSUPPORTED_PROTOCOL_VERSION:
+            return NotCarriedOut(
+                f"Server '{self._config.name}' no longer supports the revision agreed on: {message}.",
+                hint="The next use agrees on one again.",
+            )
         kind = StaleListing if error.code == HEADER_MISMATCH else RequestRefused
         return kind(
             f"Server '{self._config.name}' refused {method}: {message} (code {error.code}).",

@@ -52,7 +52,8 @@ Era: TypeAlias = Literal["", "session", "stateless"]
 """The remembered kind of protocol of a server; empty if unknown."""
 _NO_SESSIONS = frozenset({UNSUPPORTED_PROTOCOL_VERSION, METHOD_NOT_FOUND, INVALID_REQUEST, INVALID_PARAMS})
 """Errors with which servers that support only the newest revision answer the older handshake."""
-_NO_SESSION_STATUS = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED})
+NO_SESSION_STATUS = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED})
+"""Statuses, without an error of the protocol, of servers that do not speak an era."""
 CLIENT: Mapping[str, str] = {"name": "thresher", "version": version("thresher")}
 
 
@@ -166,7 +167,7 @@ def _has_no_sessions(error: Exception) -> bool:
     """Whether this answer to the older handshake may mean that the server supports only the newest revision."""
     if isinstance(error, MCPError):
         return error.code in _NO_SESSIONS
-    return isinstance(error, ErrorStatus) and error.status in _NO_SESSION_STATUS
+    return isinstance(error, ErrorStatus) and error.status in NO_SESSION_STATUS
 
 
 async def _discover(channel: Channel, offered: Mapping[str, Any]) -> Message:

@@ -37,8 +37,8 @@ class ServerMemory:
         breaker: Counts failures in a row.
     """
 
-    def __init__(self, breaker: Breaker) -> None:
-        self.era: Era = ""
+    def __init__(self, breaker: Breaker, era: Era = "") -> None:
+        self.era: Era = era
         self.sessions: bool | None = None
         self.breaker = breaker
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from time import monotonic
+from time import monotonic, perf_counter
 from typing import Any, TypeVar
 
 from mcp.shared.inbound import find_invalid_x_mcp_header, mcp_param_headers, x_mcp_header_map
@@ -26,6 +26,7 @@ from pydantic import BaseModel, ValidationError
 from thresher.core import JSON, Breaker, Pauses, Settings, UpstreamError, UpstreamTimeout
 from thresher.upstream.config import ServerConfig
 from thresher.upstream.connection import ServerConnection, ServerContext
+from thresher.upstream.eras import CheaperEra, is_plain
 from thresher.upstream.failures import Failures, NotCarriedOut, SessionLost, StaleListing
 from thresher.upstream.link import Leases, ServerLink, ServerMemory
 from thresher.upstream.listing import read_listing
@@ -64,8 +65,10 @@ class ServerSession:
         self._context = ServerContext(
             config, settings, limits, self._log, self._failures, self._has_changed, credentials
         )
-        self._memory = ServerMemory(Breaker(Pauses(limits.failures, limits.pause, limits.longest_pause)))
+        pauses = Pauses(limits.failures, limits.pause, limits.longest_pause)
+        self._memory = ServerMemory(Breaker(pauses))
         self._shared = ServerLink(self._context, self._memory, None, self._opened)
+        self._cheaper = CheaperEra(self._context, ServerMemory(Breaker(pauses), "session"))
         self._leases = Leases(config.name, self._lease, limits.leases, limits.lease_wait)
         self._subscriptions = ChangeSubscriptions(settings.upstream_call_seconds)
         self._headers: dict[str, dict[tuple[str, ...], str]] = {}
@@ -115,6 +118,7 @@ class ServerSession:
                 f"Server '{self.config.name}' did not list its tools within {seconds:g} s.",
                 hint="For a slow server raise THRESHER_UPSTREAM_CALL_SECONDS.",
             ) from None
+        self._cheaper.listed(listing)
         if connection.agreement.stateless:
             self._headers = {
                 tool.name: x_mcp_header_map(tool.input_schema)
@@ -148,19 +152,25 @@ class ServerSession:
         """
         params = {"name": name, "arguments": dict(arguments), **({"_meta": dict(meta)} if meta else {})}
 
+        async def send(connection: ServerConnection) -> Message:
+            return await self._sent(connection, "tools/call", params, peer, timeout, self._repeated(name, arguments))
+
         async def call(connection: ServerConnection) -> Message:
+            started = perf_counter()
             try:
-                return await self._sent(
-                    connection, "tools/call", params, peer, timeout, self._repeated(name, arguments)
-                )
+                answer = await send(connection)
             except StaleListing:
                 # As the specification says: list again to learn the arguments' headers, and send once more.
                 await self._read_listing(connection)
-                return await self._sent(
-                    connection, "tools/call", params, peer, timeout, self._repeated(name, arguments)
-                )
+                return await send(connection)
+            if arguments:  # without arguments there are no headers to compare
+                self._cheaper.called(connection, perf_counter() - started)
+            return answer
 
-        raw = await self._use(call, peer, repeat=(NotCarriedOut,))
+        # Whoever routes by headers that repeat arguments relies on them.
+        plain = is_plain(peer) and not self._headers.get(name)
+        session = await self._cheaper.session() if plain else None
+        raw = await self._use(call, peer, repeat=(NotCarriedOut,), shared=session)
         if _asks(raw, peer):
             return CallOutcome(content=[], structured=None, is_error=False, raw=raw, asks=True)
         answer = self._parsed("tools/call", raw if "content" in raw else {**raw, "content": []}, CallToolResult)
@@ -246,12 +256,13 @@ class ServerSession:
         peer: Peer | None,
         *,
         repeat: tuple[type[UpstreamError], ...],
+        shared: ServerLink | None = None,
     ) -> Value:
         self.used_at = monotonic()
         if peer is not None and can_be_asked(peer) and await self._is_leased(peer):
             async with self._leases.of(peer) as link:
                 return await self._over(link, work, repeat)
-        return await self._over(self._shared, work, repeat)
+        return await self._over(shared or self._shared, work, repeat)
 
     async def stateless(self) -> bool:
         """Whether the server supports the newest kind; the first call connects to find out."""
@@ -299,6 +310,8 @@ class ServerSession:
     def _has_changed(self, change: Changed) -> None:
         if change.what == "resource":
             self._subscriptions.updated(change.uri)
+        elif change.what == "tools":
+            self._cheaper.forget()
         self._changed(self.config, change)
 
     async def subscribe(self, uri: str, on_update: OnUpdate) -> None:
@@ -316,14 +329,15 @@ class ServerSession:
 
     @property
     def busy(self) -> bool:
-        """Whether the shared session has requests under way or subscriptions."""
+        """Whether a shared session has requests under way or subscriptions."""
         current = self._shared.current
-        return bool(self._subscriptions) or (current is not None and current.busy)
+        return bool(self._subscriptions) or self._cheaper.busy or (current is not None and current.busy)
 
     def tend(self) -> None:
         """Close sessions that were idle for too long, and ping idle ones."""
         self._leases.rest(self._limits.lease_idle)
         connection, now = self._shared.current, monotonic()
+        self._cheaper.rest(self._limits.lease_idle)
         if connection is None or self.busy or (self._pinging is not None and not self._pinging.done()):
             return
         # Idle time starts with the opening: connecting may take longer than a session may be idle.
@@ -341,14 +355,16 @@ class ServerSession:
 
     async def retire(self) -> None:
         """Wait for requests under way, then close; the session accepts no new ones."""
-        await self._shared.retire()
+        await asyncio.gather(self._shared.retire(), self._cheaper.retire())
         await self.close()
 
     async def close(self) -> None:
         """End all sessions and processes at once; no further requests are accepted."""
         if self._pinging is not None and not self._pinging.done():
             self._pinging.cancel()
-        await asyncio.gather(self._subscriptions.close(), self._leases.close(), self._shared.close())
+        await asyncio.gather(
+            self._subscriptions.close(), self._leases.close(), self._cheaper.close(), self._shared.close()
+        )
 
 
 def _asks(raw: Message, peer: Peer | None) -> bool:

@@ -157,6 +157,8 @@ class HttpChannel(Channel):
         forgotten = status == HTTPStatus.BAD_REQUEST and b"session id" in body.lower()
         if self._session and (status == HTTPStatus.NOT_FOUND or forgotten):
             return SessionExpired("the session has expired")
+        if forgotten and self.version in MODERN_PROTOCOL_VERSIONS:
+            return SessionExpired("it was restarted as a server with sessions")
         if status < HTTPStatus.BAD_REQUEST:
             return Unusable(f"HTTP status {status} {answer.reason} in place of an answer")
         message = decoded(body) or decoded(b'{"jsonrpc":"2.0",' + body.lstrip().removeprefix(b"{"))
