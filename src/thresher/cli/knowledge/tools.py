@@ -20,7 +20,7 @@ from thresher.cli.client import ask, for_each, without_none
 from thresher.cli.command_table import new_group
 from thresher.cli.commands import writes
 from thresher.cli.knowledge.servers import UPSTREAM_FAILED, refreshed
-from thresher.cli.output import AsJson, confirm, shortened, show
+from thresher.cli.output import AsJson, confirm, progress_bar, shortened, show
 from thresher.cli.views import Row, changed, figure_table, milliseconds, percent, plain_table
 from thresher.daemon import DaemonFailure
 
@@ -159,6 +159,37 @@ def consent_list(answer: Sequence[Row]) -> RenderableType:
 def forgotten(answer: Row) -> RenderableType:
     """The tools whose consent was removed."""
     return Text(f"You will be asked again before a call of {', '.join(answer['forgotten'])}.")
+
+
+_HEADINGS = {
+    "not-found": "nobody would find",
+    "confused": "confused with a sibling",
+    "no-description": "without a description",
+    "short-description": "descriptions that are too short",
+    "vague-description": "descriptions that do not say what the tool does",
+    "no-verb": "descriptions without a verb",
+    "same-name": "one name on several servers",
+    "same-description": "one description on several servers",
+    "parameters-without-words": "parameters without words",
+}
+
+
+def health_report(answer: Row) -> RenderableType:
+    """The findings by rule, then how many queries were answered with their tool."""
+    lines: list[RenderableType] = []
+    for rule, heading in _HEADINGS.items():
+        found = [one for one in answer["findings"] if one["rule"] == rule]
+        if found:
+            lines.append(Text(f"{heading}: {len(found):,}", style="bold"))
+            lines += [Text(f"  {one['tool']}").append(f"  {one['message']}", "dim") for one in found[:_SHOWN]]
+        if len(found) > _SHOWN:
+            lines.append(Text(f"  and {len(found) - _SHOWN:,} more (--json has all)", style="dim"))
+    if answer["degraded"]:
+        lines.append(Text(f"degraded: {answer['degraded']}", style="yellow"))
+    if answer["left_out"]:
+        lines.append(Text(f"{answer['left_out']:,} tools were not searched: name a server (-s).", style="yellow"))
+    share = f"{percent(answer['found'])} of {answer['queries']:,} queries find their tool"
+    return Group(*lines, Text(f"{answer['tools']:,} tools, {share}", style="dim"))
 
 
 _SHOWN = 20
@@ -407,6 +438,17 @@ def _confirm(verb: str, tools: list[Held], *, as_json: bool) -> None:
         )
     show(tools, as_json, held_list)
     confirm(f"{verb.capitalize()} {len(tools)} as shown?")
+
+
+@tools.command("health")
+def health(
+    server: Annotated[str | None, typer.Option("--server", "-s", help="Only tools of this server.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search every tool by what its own definition says; print the tools that nobody would find, and why."""
+    with progress_bar("Searching", as_json) as follow:
+        answer = ask("tool_health", without_none({"server": server}), progress=follow)
+    show(answer, as_json, health_report)
 
 
 Tenant = Annotated[str | None, typer.Option("--tenant", help="The tenant; `local` by default.")]

@@ -10,6 +10,7 @@ from thresher.knowledge.tools.components import SCHEME, Component, Components, O
 from thresher.knowledge.tools.composition import Form
 from thresher.knowledge.tools.definitions import compact, definition_text, found_line, line, why_text
 from thresher.knowledge.tools.dropins import DropInReport, DropIns, thread_meta
+from thresher.knowledge.tools.findability import HealthFinding, ToolHealth, measure_health
 from thresher.knowledge.tools.finder import WANTED
 from thresher.knowledge.tools.log import Purged, Statistics, purge_logs
 from thresher.knowledge.tools.models import (
@@ -56,6 +57,7 @@ __all__ = [
     "FindResult",
     "Form",
     "FoundTool",
+    "HealthFinding",
     "HeldTool",
     "LocalServer",
     "Offered",
@@ -64,11 +66,13 @@ __all__ = [
     "Resolved",
     "ServerInfo",
     "Statistics",
+    "ToolHealth",
     "ToolService",
     "compact",
     "definition_text",
     "found_line",
     "line",
+    "measure_health",
     "plain_name",
     "purge_logs",
     "thread_meta",

@@ -80,13 +80,17 @@ class ChosenTool:
 
 
 class Finder:
-    """Finds tools in the catalogue of a caller."""
+    """Finds tools in the catalogue of a caller; answers go to the log, if there is one."""
 
-    def __init__(self, index: SearchIndex, catalogues: CatalogueCache, log: ToolLog, settings: Settings) -> None:
+    def __init__(self, index: SearchIndex, catalogues: CatalogueCache, log: ToolLog | None, settings: Settings) -> None:
         self._index = index
         self._catalogues = catalogues
         self._log = log
         self._settings = settings
+
+    def unlogged(self) -> Finder:
+        """Return the same finder without a log."""
+        return Finder(self._index, self._catalogues, None, self._settings)
 
     async def find(
         self,
@@ -168,6 +172,8 @@ class Finder:
 
     def _note(self, caller: Caller, catalogue: ToolCatalogue, question: ToolQuery, result: FindResult) -> None:
         """Log an answer."""
+        if self._log is None:
+            return
         sources = {tool.why.source for tool in result.tools} - {"core"}
         source = "core" if result.tools else "none"
         if result.fallback:
