@@ -9,18 +9,22 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from thresher import __version__
+from thresher.cli.arguments import path_option
 from thresher.cli.client import ask, for_each, without_none
 from thresher.cli.command_table import new_group
 from thresher.cli.commands import writes
+from thresher.cli.knowledge.findability import health_report, improvement_report, sarif_log
 from thresher.cli.knowledge.servers import UPSTREAM_FAILED, refreshed
-from thresher.cli.output import AsJson, confirm, progress_bar, shortened, show
+from thresher.cli.output import AsJson, confirm, export, progress_bar, shortened, show
 from thresher.cli.views import Row, changed, figure_table, milliseconds, percent, plain_table
 from thresher.daemon import DaemonFailure
 
@@ -159,37 +163,6 @@ def consent_list(answer: Sequence[Row]) -> RenderableType:
 def forgotten(answer: Row) -> RenderableType:
     """The tools whose consent was removed."""
     return Text(f"You will be asked again before a call of {', '.join(answer['forgotten'])}.")
-
-
-_HEADINGS = {
-    "not-found": "nobody would find",
-    "confused": "confused with a sibling",
-    "no-description": "without a description",
-    "short-description": "descriptions that are too short",
-    "vague-description": "descriptions that do not say what the tool does",
-    "no-verb": "descriptions without a verb",
-    "same-name": "one name on several servers",
-    "same-description": "one description on several servers",
-    "parameters-without-words": "parameters without words",
-}
-
-
-def health_report(answer: Row) -> RenderableType:
-    """The findings by rule, then how many queries were answered with their tool."""
-    lines: list[RenderableType] = []
-    for rule, heading in _HEADINGS.items():
-        found = [one for one in answer["findings"] if one["rule"] == rule]
-        if found:
-            lines.append(Text(f"{heading}: {len(found):,}", style="bold"))
-            lines += [Text(f"  {one['tool']}").append(f"  {one['message']}", "dim") for one in found[:_SHOWN]]
-        if len(found) > _SHOWN:
-            lines.append(Text(f"  and {len(found) - _SHOWN:,} more (--json has all)", style="dim"))
-    if answer["degraded"]:
-        lines.append(Text(f"degraded: {answer['degraded']}", style="yellow"))
-    if answer["left_out"]:
-        lines.append(Text(f"{answer['left_out']:,} tools were not searched: name a server (-s).", style="yellow"))
-    share = f"{percent(answer['found'])} of {answer['queries']:,} queries find their tool"
-    return Group(*lines, Text(f"{answer['tools']:,} tools, {share}", style="dim"))
 
 
 _SHOWN = 20
@@ -449,6 +422,36 @@ def health(
     with progress_bar("Searching", as_json) as follow:
         answer = ask("tool_health", without_none({"server": server}), progress=follow)
     show(answer, as_json, health_report)
+
+
+@tools.command("improve")
+def improve(
+    server: Annotated[str | None, typer.Argument(help="A server; may be left out if a file has only one.")] = None,
+    definitions: Annotated[
+        Path | None,
+        path_option(
+            'Of a server that is being written: JSON list of {"server", "name", "description", "inputSchema"}.'
+        ),
+    ] = None,
+    min_score: Annotated[int, typer.Option(min=0, max=100, help="End with 1 if the score is lower.")] = 0,
+    form: Annotated[
+        Literal["text", "json", "sarif"], typer.Option("--format", "-f", help="json as --json; sarif: SARIF 2.1.0.")
+    ] = "text",
+    as_json: AsJson = False,
+) -> None:
+    """Print how well a server's tools are found, and better descriptions with their measured effect."""
+    if server is None and definitions is None:
+        raise typer.BadParameter("Give the name of a server, or --definitions FILE.")
+    for_programs = as_json or form != "text"
+    path = None if definitions is None else str(definitions.absolute())
+    with progress_bar("Searching", for_programs) as follow:
+        answer = ask("improve_tools", without_none({"server": server, "definitions": path}), progress=follow)
+    if form == "sarif" and not as_json:
+        export(sarif_log(answer, __version__, definitions))
+    else:
+        show(answer, for_programs, improvement_report)
+    if answer["score"] < min_score:
+        raise typer.Exit(1)
 
 
 Tenant = Annotated[str | None, typer.Option("--tenant", help="The tenant; `local` by default.")]

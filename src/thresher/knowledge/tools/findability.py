@@ -62,6 +62,14 @@ Rule: TypeAlias = Literal[
 """What is found, the gravest first."""
 
 
+_DESCRIPTIONS: Final[Mapping[Rule, str]] = {
+    "no-description": "It has no description.",
+    "short-description": 'Its description is too short: "{}".',
+    "vague-description": 'Its description does not say what it does: "{}".',
+    "no-verb": 'Its description has no verb: "{}".',
+}
+
+
 @dataclass(frozen=True, slots=True)
 class HealthFinding:
     """What stands in the way of a tool's being found.
@@ -141,24 +149,28 @@ def findings_of_trials(definition: Definition, trials: Sequence[Trial]) -> Itera
 
 def findings_of_definition(definition: Definition) -> Iterator[HealthFinding]:
     """The findings of what one definition says."""
-    description = definition.tool.description.strip()
-    sentence = first_sentence(description)
-    words = _WORD.findall(sentence)
-    unspaced = not words or not sentence.isascii()
-    if not description:
-        yield _finding("no-description", definition, (), "It has no description.")
-    elif len(words) < _FEWEST_WORDS and sentence.isascii():
-        yield _finding("short-description", definition, (), f'Its description is too short: "{one_line(sentence)}".')
-    elif not unspaced and len({*terms(description)} - _EMPTY) < _FEWEST_TERMS:
-        text = f'Its description does not say what it does: "{one_line(sentence)}".'
-        yield _finding("vague-description", definition, (), text)
-    elif not unspaced and _is_english(words) and not has_verb(sentence):
-        text = f'Its description has no verb: "{one_line(sentence)}".'
-        yield _finding("no-verb", definition, (), text)
+    if (rule := description_rule(definition.tool.description)) is not None:
+        text = _DESCRIPTIONS[rule].format(one_line(first_sentence(definition.tool.description)))
+        yield _finding(rule, definition, (), text)
     if bare := parameters_without_words(definition.tool):
         names = ", ".join(map(one_line, bare[:_NAMED])) + (" ..." if len(bare) > _NAMED else "")
         text = f"{len(bare)} of its parameters have no description: {names}."
         yield _finding("parameters-without-words", definition, bare, text)
+
+
+def description_rule(description: str) -> Rule | None:
+    """Return the rule that a description breaks, the gravest; None if it breaks none."""
+    sentence = first_sentence(description)
+    words = _WORD.findall(sentence)
+    if not description.strip():
+        return "no-description"
+    if not words or not sentence.isascii():
+        return None
+    if len(words) < _FEWEST_WORDS:
+        return "short-description"
+    if len({*terms(description)} - _EMPTY) < _FEWEST_TERMS:
+        return "vague-description"
+    return "no-verb" if _is_english(words) and not has_verb(sentence) else None
 
 
 def has_verb(sentence: str) -> bool:

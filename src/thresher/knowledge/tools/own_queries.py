@@ -291,6 +291,8 @@ def action_of(tool: Tool) -> Action:
     place = next((place for place in places if own and verb_of(own[place])), None)
     verb = "" if place is None else verb_of(own[place])
     others = [word for number, word in enumerate(own) if number != place]
+    if verb and others[0:1] and others[0] in ("to", "in", "into", "on") and len(others) > 1:
+        others = others[1:]  # `write_to_sheet`
     return Action(verb, " ".join(others), " ".join(words))
 
 
@@ -333,7 +335,7 @@ def own_queries(tool: Tool) -> tuple[str, ...]:
     others = [*verb_synonyms(verb), "", ""]
     after = request.partition(" ")[2] if verb_of(request.partition(" ")[0]) else ""
     parameters = " and ".join(parameter_words(tool.input_schema)[:_QUERY_PARAMETERS])
-    return _distinct(
+    return distinct(
         (
             action.words,
             request,
@@ -344,8 +346,8 @@ def own_queries(tool: Tool) -> tuple[str, ...]:
     )
 
 
-def _distinct(queries: Iterable[str]) -> tuple[str, ...]:
-    """Queries without repeats; single words, which fit many tools, only if there is nothing else."""
+def distinct(queries: Iterable[str]) -> tuple[str, ...]:
+    """Return queries without repeats; single words, which fit many tools, only if there is nothing else."""
     texts = dict.fromkeys(" ".join(query.split()) for query in queries)
     longer = tuple(text for text in texts if " " in text)
     return (longer or tuple(text for text in texts if len(text) > 1))[:MOST_QUERIES]
