@@ -235,6 +235,8 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         ("post", "/v1/tools/find", {"queries": ["show the commit history"]}),
         ("post", "/v1/tools/find", {"limit": 99}),
         ("post", "/v1/tools/find", {"queries": ["x"], "servers": ["nobody"]}),
+        ("get", "/v1/tools/health", None),
+        ("get", "/v1/tools/health?server=nobody", None),
         ("post", "/v1/tools/refresh", {}),
         ("post", "/v1/tools/refresh", {"tool": "nothing"}),
         ("get", "/v1/intents", None),
@@ -286,7 +288,15 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
     documents = {"/v1/retrieve_document", "/v1/search_documents", "/v1/read_document", "/v1/repositories"}
     documents |= {f"/v1/repositories/{{name}}{verb}" for verb in ("", "/skipped", "/refresh", "/guide")}
     jobs = {"/v1/jobs", "/v1/jobs/{job}", "/v1/jobs/{job}/cancel"}
-    told = {"/v1/intents", "/v1/intents/stats", "/v1/audit", "/v1/audit/verification", "/healthz", "/readyz"}
+    told = {
+        "/v1/intents",
+        "/v1/intents/stats",
+        "/v1/audit",
+        "/v1/audit/verification",
+        "/healthz",
+        "/readyz",
+        "/v1/tools/health",
+    }
     databases = {
         "/v1/connections",
         *(f"/v1/connections/{{name}}{verb}" for verb in ("", "/test", "/refresh", "/schema")),

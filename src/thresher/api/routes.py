@@ -39,6 +39,7 @@ _ROUTES: Mapping[Kind, Sequence[Route]] = {
     ),
     TOOLS: (
         Route("find_tools", "POST", "/v1/tools/find", needs_body=True, view=found_answer, answer=FindResponse),
+        Route("tool_health", "GET", "/v1/tools/health"),
         Route("refresh", "POST", "/v1/tools/refresh", needs_body=True),
         Route("list_consents", "GET", "/v1/tools/consents", key="consents"),
         Route("forget_consent", "DELETE", "/v1/tools/consents/{tool}", HTTPStatus.NO_CONTENT),

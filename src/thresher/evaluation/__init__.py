@@ -46,6 +46,7 @@ from thresher.evaluation.documents import (
     evaluate_documents,
     read_document_questions,
 )
+from thresher.evaluation.improvement import ImprovedTool, Improvement, improve_tools
 from thresher.evaluation.intents import (
     IntentFigures,
     IntentLine,
@@ -82,6 +83,8 @@ __all__ = [
     "DocumentResult",
     "DocumentTrial",
     "EvaluatedSchema",
+    "ImprovedTool",
+    "Improvement",
     "IntentFigures",
     "IntentLine",
     "IntentResult",
@@ -109,6 +112,7 @@ __all__ = [
     "figures_of",
     "figures_of_apis",
     "figures_of_chat",
+    "improve_tools",
     "judge_answers",
     "judge_statements",
     "open_judge",

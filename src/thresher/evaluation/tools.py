@@ -304,7 +304,7 @@ async def evaluate_tools(
         progress: Called with the progress.
     """
     async with temporary_tenant(database, "evaluation") as caller:
-        return await _run(caller, tools.without_local(), pool, questions, progress)
+        return await _run(caller, tools.for_measuring(local=False), pool, questions, progress)
 
 
 async def _run(

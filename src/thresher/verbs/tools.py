@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Refreshed,
         ServerInfo,
         Statistics,
+        ToolHealth,
     )
     from thresher.verbs.request import Request
 
@@ -92,6 +93,23 @@ async def list_tools(
         NotFound: There is no such server.
     """
     return await request.services.tools.list_tools(request.caller, server, whole=whole)
+
+
+@TOOLS.verb("read")
+async def tool_health(
+    request: Request, server: Annotated[str | None, Doc("Only tools of this server, beside all others")] = None
+) -> ToolHealth:
+    """Which tools nobody would find, which are confused, and what in their definitions stands in the way.
+
+    Raises:
+        NotFound: There is no such server.
+    """
+
+    def follow(done: int, total: int) -> None:
+        request.progress({"stage": "Searching", "done": done, "total": total})
+
+    measure = TOOLS.imported("measure_health")
+    return await measure(request.services.tools, request.caller, server, follow)
 
 
 @TOOLS.verb("admin", idempotent=True)

@@ -23,7 +23,7 @@ from thresher.daemon.server.conversation_verbs import conversing_verbs
 from thresher.daemon.server.evaluation_verbs import measuring_chat_verbs, measuring_verbs
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.trust_verbs import signing_verbs
-from thresher.evaluation import evaluate_tools, read_pool, read_questions
+from thresher.evaluation import evaluate_tools, improve_tools, read_pool, read_questions
 from thresher.verbs import KEYS, KINDS, TOOLS, Kind, Request, checked
 from thresher.verbs import Verb as DeclaredVerb
 
@@ -73,7 +73,14 @@ def build_verbs(
         is_rehearsal=app.rehearsal,
     )
     verbs = _Verbs(app, presence, facts, request)
-    own = (verbs.find_tools, verbs.evaluate_tools, verbs.status, verbs.measure_encoder, verbs.add_key)
+    own = (
+        verbs.find_tools,
+        verbs.evaluate_tools,
+        verbs.improve_tools,
+        verbs.status,
+        verbs.measure_encoder,
+        verbs.add_key,
+    )
     mine: dict[str, Verb] = {**declared_verbs(request)}  # first: what only commands do replaces some of them
     mine |= {verb.__name__: verb for verb in own}
     mine |= {**signing_verbs(app, request.caller, is_owner=request.is_owner), **conversing_verbs(app, request.caller)}
@@ -145,6 +152,20 @@ class _Verbs:
             tell({"stage": stage, "done": done, "total": total})
 
         return asdict(await evaluate_tools(self._services.database, self._tools, pool, questions, follow))
+
+    async def improve_tools(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
+        """Measure a server of the catalogue beside all others, or one of a file beside the others of the file."""
+        if path := arguments.get("definitions"):
+            pool = read_pool(Path(path))
+        else:
+            await self._tools.ready(self._caller)
+            pool = [one.tool for one in await self._tools.all_tools(self._caller)]
+
+        def follow(stage: str, done: int, total: int) -> None:
+            tell({"stage": stage, "done": done, "total": total})
+
+        server = arguments.get("server")
+        return asdict(await improve_tools(self._services.database, self._tools, pool, server, follow))
 
     async def status(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:
         states = Counter(state.state for state in self._services.upstreams.states())

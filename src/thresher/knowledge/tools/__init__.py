@@ -8,8 +8,19 @@ Uses: components, core, embedding, scanner, search, store, upstream.
 from thresher.knowledge.tools.approval import Consents
 from thresher.knowledge.tools.components import SCHEME, Component, Components, Offered
 from thresher.knowledge.tools.composition import Form
-from thresher.knowledge.tools.definitions import compact, definition_text, found_line, line, why_text
+from thresher.knowledge.tools.definitions import compact, definition_text, found_line, line, slots_of, why_text
 from thresher.knowledge.tools.dropins import DropInReport, DropIns, thread_meta
+from thresher.knowledge.tools.findability import (
+    HealthFinding,
+    ToolHealth,
+    Trial,
+    description_rule,
+    findings_of_definition,
+    findings_of_trials,
+    measure_health,
+    parameters_without_words,
+    try_tool,
+)
 from thresher.knowledge.tools.finder import WANTED
 from thresher.knowledge.tools.log import Purged, Statistics, purge_logs
 from thresher.knowledge.tools.models import (
@@ -31,6 +42,7 @@ from thresher.knowledge.tools.models import (
     ServerInfo,
     plain_name,
 )
+from thresher.knowledge.tools.proposals import propose, trial_queries
 from thresher.knowledge.tools.refresh import total_of
 from thresher.knowledge.tools.servers import CredentialStore
 from thresher.knowledge.tools.service import ToolService
@@ -56,6 +68,7 @@ __all__ = [
     "FindResult",
     "Form",
     "FoundTool",
+    "HealthFinding",
     "HeldTool",
     "LocalServer",
     "Offered",
@@ -64,14 +77,25 @@ __all__ = [
     "Resolved",
     "ServerInfo",
     "Statistics",
+    "ToolHealth",
     "ToolService",
+    "Trial",
     "compact",
     "definition_text",
+    "description_rule",
+    "findings_of_definition",
+    "findings_of_trials",
     "found_line",
     "line",
+    "measure_health",
+    "parameters_without_words",
     "plain_name",
+    "propose",
     "purge_logs",
+    "slots_of",
     "thread_meta",
     "total_of",
+    "trial_queries",
+    "try_tool",
     "why_text",
 ]

@@ -64,13 +64,17 @@ _HELD_NAMED = 3
 
 
 class Finder:
-    """Finds tools in the catalogue of a caller."""
+    """Finds tools in the catalogue of a caller; answers go to the log, if there is one."""
 
-    def __init__(self, index: SearchIndex, catalogues: CatalogueCache, log: ToolLog, settings: Settings) -> None:
+    def __init__(self, index: SearchIndex, catalogues: CatalogueCache, log: ToolLog | None, settings: Settings) -> None:
         self._index = index
         self._catalogues = catalogues
         self._log = log
         self._settings = settings
+
+    def unlogged(self) -> Finder:
+        """Return the same finder without a log."""
+        return Finder(self._index, self._catalogues, None, self._settings)
 
     async def find(
         self,
@@ -159,6 +163,8 @@ class Finder:
 
     def _note(self, caller: Caller, catalogue: ToolCatalogue, question: ToolQuery, result: FindResult) -> None:
         """Log an answer."""
+        if self._log is None:
+            return
         source = "fallback" if result.fallback else result.tools[0].why.source if result.tools else "none"
         if result.selection != "off":
             row = Discovery(

@@ -155,10 +155,12 @@ class ToolService:
         """
         return await self._local.ready(caller, searching=searching)
 
-    def without_local(self) -> ToolService:
-        """Return the same service without the servers inside this process, to measure a pool of tools by itself."""
+    def for_measuring(self, *, local: bool = True) -> ToolService:
+        """Return the same service, whose searches are not logged, with or without the servers inside this process."""
         other = copy.copy(self)
-        other._local = LocalServers(self._database, self._indexer, self._catalogues)
+        other._finder = self._finder.unlogged()
+        if not local:
+            other._local = LocalServers(self._database, self._indexer, self._catalogues)
         return other
 
     def follow(self, callback: Callable[[], None]) -> Callable[[], None]:
