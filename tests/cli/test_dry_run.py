@@ -44,12 +44,13 @@ LOOKING = {
     *("prompts list", "prompts show", "prompts versions", "servers list", "settings show", "solutions backups"),
     *("solutions check", "solutions context", "solutions list", "solutions relations", "solutions show"),
     *("solutions value-lists", "status", "threads list", "threads show", "tools find", "tools held", "tools list"),
-    *("tools show", "tools stats", "tools consents"),
+    *("tools show", "tools stats", "tools consents", "tools health"),
 }
 """Commands that change nothing."""
 RUNNING = {
     *("ask", "chat", "demo", "hook", "serve", "stdio", "stop"),
     *("eval apis", "eval chat", "eval documents", "eval intents", "eval relations", "eval sql", "eval tools"),
+    "tools improve",
 }
 """Commands that start or end a process, converse or measure: nobody could say what they would do without doing it."""
 ASKING = {"refresh", "login_server", "logout_server"}
