@@ -83,13 +83,13 @@ async def test_calls_go_over_a_session_where_the_newest_revision_is_slow(upstrea
     """One session, and none of the requests that lead to it is a call."""
     server = many()
     await choose(upstreams, server)
-    before = server.requests("tools/call")
+    before, opened = server.requests("tools/call"), server.requests("initialize")
 
     answers = [await echo(upstreams, server.server.config, str(number)) for number in range(5)]
 
     assert answers == ["0", "1", "2", "3", "4"]
     assert server.requests("tools/call") == [*before, *[SESSION] * 5]
-    assert len(server.requests("initialize")) == 1
+    assert server.requests("initialize") == opened
     assert before[:3] == [NEWEST] * 3
 
 
@@ -115,12 +115,13 @@ async def test_the_choice_outlives_a_lost_session(upstreams: Upstreams, many: Be
     """A server that was restarted unchanged is not measured again."""
     server = many()
     await choose(upstreams, server)
+    pings = len(server.requests("ping"))
     server.restart()
 
     assert await echo(upstreams, server.server.config, "after") == "after"
 
     assert server.requests("tools/call")[-1] == SESSION
-    assert len(server.requests("ping")) == 3
+    assert len(server.requests("ping")) == pings
 
 
 async def test_a_client_that_can_be_asked_in_rounds_is_served_in_the_newest_revision(

@@ -10,11 +10,13 @@ nothing of the newest revision go over the session.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from math import inf
 from time import monotonic, perf_counter
 from typing import Any
@@ -162,16 +164,14 @@ class CheaperEra:
     async def _measure(self, connection: ServerConnection) -> None:
         costs = EraCosts(call=self._fastest)
         self._measurements += 1
-        final = True
         with suppress(UpstreamError, TimeoutError):
             async with asyncio.timeout(self._context.settings.upstream_call_seconds):
                 costs = await self._costs_at(connection, costs)
-                final = self._measurements >= _MEASUREMENTS or costs.settled
         event(_logger, "upstream_era", server=self._context.config.name, **costs.fields())
         if costs.session:
             self._session = True
             return
-        self._session = False if final else None
+        self._session = False if costs.settled or self._measurements >= _MEASUREMENTS else None
         self._until *= _PATIENCE
         await self._link.rest()
         self._memory.era = "session"
@@ -218,18 +218,20 @@ class CheaperEra:
         await self._link.close()
 
 
-async def _list_tools(connection: ServerConnection) -> tuple[list[Any], float]:
-    """All pages of the list of tools as the server sent them, and the seconds that they took."""
-    pages: list[Any] = []
+async def _list_tools(connection: ServerConnection) -> tuple[bytes, float]:
+    """A digest of all pages of the list of tools, and the seconds that they took."""
+    digest = sha256()
     cursor: Mapping[str, Any] = {}
-    started = perf_counter()
-    while len(pages) < MAX_PAGES:
+    taken = 0.0
+    for _ in range(MAX_PAGES):
+        started = perf_counter()
         page = await connection.request("tools/list", cursor, seconds=None)
-        pages.append(page.get("tools"))
+        taken += perf_counter() - started
+        digest.update(json.dumps(page.get("tools"), sort_keys=True).encode())
         if not page.get("nextCursor"):
             break
         cursor = {"cursor": page["nextCursor"]}
-    return pages, perf_counter() - started
+    return digest.digest(), taken
 
 
 async def _time_ping(connection: ServerConnection) -> float:
