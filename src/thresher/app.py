@@ -100,7 +100,7 @@ async def open_app(
         preparing = work.begin(_prepare(services, services.caller))
         work.begin(_catch_up(services, services.caller))
         work.begin(_connect(services))
-        work.begin(_provide(services, services.caller))
+        work.begin(_provide(services, services.caller), at_once=True)  # it ends what a killed process had begun
         work.begin(services.components.follow())
         work.begin(services.keys.patrol())
         workers = Supervisor(services.database, settings, TASKS)
@@ -151,7 +151,7 @@ class _Work:
             self.begin(_refresh(self._services, caller))
             self.begin(_prepare(self._services, caller))
             self.begin(_catch_up(self._services, caller))
-            self.begin(_provide(self._services, caller))
+            self.begin(_provide(self._services, caller), at_once=True)
 
     async def _run(self, work: Coroutine[Any, Any, object], at_once: bool) -> None:
         if self._served is not None and not at_once:

@@ -83,7 +83,7 @@ COMMANDS: Final[tuple[tuple[str, ...], ...]] = (
     ("tools", "show", NAME), ("tools", "enable", NAME), ("tools", "disable", NAME), ("tools", "core", NAME),
     ("tools", "held"), ("tools", "approve", NAME, "--yes"), ("tools", "reject", NAME, "--yes"),
     ("tools", "consents"), ("tools", "forget", NAME), ("settings", "floor"), ("settings", "floor", NAME),
-    ("tools", "stats"), ("tools", "refresh", "staff"),
+    ("tools", "stats"), ("tools", "refresh", "staff"), ("tools", "health"), ("tools", "improve", "staff"),
     ("servers", "list"), ("servers", "login", NAME), ("servers", "logout", NAME), ("servers", "remove", NAME),
     ("servers", "enable", NAME), ("servers", "disable", NAME), ("servers", "refresh"),
     ("servers", "set", NAME, "--auto-approve"),

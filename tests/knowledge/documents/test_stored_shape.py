@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cachetools import LRUCache
 from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher.core import NotFound
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.answers.pages import within
-from thresher.knowledge.documents.cache import WeightedCache, chunks_of_documents
+from thresher.knowledge.documents.cache import chunks_of_documents, keep
 from thresher.knowledge.documents.indexing.preparation import (
     BATCH_BYTES,
     BATCH_FILES,
@@ -171,14 +172,14 @@ def test_a_file_is_prepared_whole() -> None:
 
 def test_the_least_recently_used_value_is_dropped_first() -> None:
     """A value that exceeds the limit by itself is not kept."""
-    memory: WeightedCache[str, str] = WeightedCache(6, len)
-    memory.put("a", "xx")
-    memory.put("b", "xx")
-    memory.put("c", "xx")
+    memory: LRUCache[str, str] = LRUCache(6, len)
+    keep(memory, "a", "xx")
+    keep(memory, "b", "xx")
+    keep(memory, "c", "xx")
     memory.get("a")
 
-    memory.put("d", "xx")
-    memory.put("e", "x" * 7)
-    memory.put("a", "yyyy")
+    keep(memory, "d", "xx")
+    keep(memory, "e", "x" * 7)
+    keep(memory, "a", "yyyy")
 
     assert [memory.get(key) for key in "abcde"] == ["yyyy", None, None, "xx", None]

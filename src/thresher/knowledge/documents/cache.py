@@ -151,7 +151,7 @@ class DocumentCache:
             sum(one.chunks for one in documents),
             {short: [long] for short, long in acronyms.items()},
         )
-        _put(self._holdings, key, found)
+        keep(self._holdings, key, found)
         return found
 
     async def guide(self, tenant: Tenant, repository: int) -> str:
@@ -182,7 +182,7 @@ class DocumentCache:
         if missing := [one for one in keys if one not in found]:
             for number, packed in (await queries.layouts(self._database, tenant, missing)).items():
                 found[number] = DocumentLayout.unpacked(packed)
-                _put(self._layouts, number, found[number])
+                keep(self._layouts, number, found[number])
         return found
 
     async def texts(self, tenant: Tenant, document: int, ordinals: Sequence[int]) -> dict[int, str]:
@@ -202,7 +202,7 @@ class DocumentCache:
         if missing := [key for key in keys if key not in found]:
             read = await self._read(tenant, missing)
             for key, text in read.items():
-                _put(self._texts, key, text)
+                keep(self._texts, key, text)
             found |= {key: read[key] for key in missing if key in read}
         return found
 
@@ -215,7 +215,7 @@ class DocumentCache:
         return await queries.read_texts(self._database, tenant, keys)
 
 
-def _put(cache: LRUCache[K, V], key: K, value: V) -> None:
+def keep(cache: LRUCache[K, V], key: K, value: V) -> None:
     """Cache a value, unless it is larger than the whole cache."""
     with suppress(ValueError):
         cache[key] = value

@@ -93,8 +93,6 @@ tool = tenant_table(
     Column("definition_hash", LargeBinary, nullable=False),
     Column("tokens", Integer, nullable=False, server_default="0"),
     Column("line", Text, nullable=False, server_default=""),
-    Column("gist", Text, nullable=False, server_default=""),
-    Column("body_hash", LargeBinary, nullable=False, server_default=""),
     Column("enabled", Boolean, nullable=False, server_default=true()),
     Column("core", Boolean, nullable=False, server_default="false"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
@@ -103,6 +101,8 @@ tool = tenant_table(
     Column("pending", JSON, nullable=True),
     Column("findings", JSONB, nullable=False, server_default="[]"),
     Column("approved_hash", LargeBinary, nullable=True),
+    Column("gist", Text, nullable=False, server_default=""),
+    Column("body_hash", LargeBinary, nullable=False, server_default=""),
     UniqueConstraint("tenant_id", "server_id", "name"),
     ForeignKeyConstraint(["tenant_id", "server_id"], ["server.tenant_id", "server.id"], ondelete="CASCADE"),
 )
