@@ -72,8 +72,8 @@ def test_what_is_always_there_comes_first_however_improbable() -> None:
     """As long as the budget has room for it."""
     core = Candidate(candidate("core", 0.0).line, 0.0, False, kept=True)
 
-    assert forms(compose([candidate("log", 0.9), core], [], 300))[:2] == ["full", "full"]
-    assert forms(compose([candidate("log", 0.9), core], [], 30))[:2] == [None, "full"]
+    assert forms(compose([candidate("log", 0.9), core], [], 300))[:2] == ["full", "name"]
+    assert forms(compose([candidate("log", 0.9), core], [], 24))[:2] == [None, "name"]
 
 
 @given(

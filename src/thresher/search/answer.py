@@ -88,6 +88,7 @@ def answer(
     items: int,
     limit: int,
     threshold: float | None,
+    need: float,
 ) -> RankedHits:
     """Rank and explain.
 
@@ -101,6 +102,7 @@ def answer(
         items: The size of the whole collection.
         limit: The maximum number of hits.
         threshold: The minimum probability of a hit, 0 to 1; None for the fitted decision whether anything fits.
+        need: The minimum probability, 0 to 1, that a hit is needed; the best one is returned whatever its own.
     """
     if not len(scores.columns):
         return RankedHits((), True, 0.0)
@@ -127,7 +129,8 @@ def answer(
     best, least = float(chances.max()), constants.threshold if threshold is None else threshold
     if best < least:
         return RankedHits((), True, best)
-    places = np.arange(len(chances)) if threshold is None else np.flatnonzero(chances >= threshold)
+    fitting = np.ones(len(chances), np.bool_) if threshold is None else chances >= threshold
+    places = np.flatnonzero(fitting & ((needed >= need) | (np.arange(len(chances)) == 0)))
     hits = tuple(_hit(plan, postings, scores, ranking, chances, needed, place) for place in places[:limit].tolist())
     return RankedHits(hits, False, best)
 

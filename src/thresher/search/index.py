@@ -276,6 +276,7 @@ class SearchIndex:
         limit: int,
         filter: Filter = NO_FILTER,  # noqa: A002 - the public name of the concept
         threshold: float | None = None,
+        need: float = 0.0,
         split: bool = True,
         message: str = "",
         prefetched: Prefetch | None = None,
@@ -289,6 +290,7 @@ class SearchIndex:
             limit: The maximum number of hits.
             filter: Which items may be returned.
             threshold: The minimum probability of a hit, 0 to 1; None for the fitted decision.
+            need: The minimum probability, 0 to 1, that a hit is needed; the best one is returned whatever its own.
             split: Whether a single query is a message that may contain several tasks.
             message: The message for which the calling model wrote the phrases; it adds context.
             prefetched: What `prefetch` returned for the same caller, kind, queries, split and message.
@@ -319,6 +321,7 @@ class SearchIndex:
             items=reading.items,
             limit=limit,
             threshold=threshold,
+            need=need,
         )
         total = (time.perf_counter() - started) * 1000
         return SearchResult(

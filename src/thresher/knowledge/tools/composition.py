@@ -10,9 +10,9 @@ Invariant: pure. The text exceeds its budget only if the notes alone do; other p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from thresher.core import one_line, shortened
 from thresher.embedding import count_tokens
@@ -135,53 +135,50 @@ def compose(candidates: Sequence[Candidate], notes: Sequence[str], budget: int, 
             over -= max(int(steps.pop().cost), 1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(NamedTuple):
     """Writing a candidate, or writing it in full in place of its name.
 
     Attributes:
+        kept: Whether it is taken before all others.
+        rate: The gain per token.
         candidate: Its place.
         form: Its form afterwards.
         gain: The probability that the step adds.
         cost: The tokens that it adds.
-        kept: Whether it is taken before all others.
     """
 
+    kept: bool
+    rate: float
     candidate: int
     form: Form
     gain: float
     cost: float
-    kept: bool = False
-
-    @property
-    def rate(self) -> float:
-        """The gain per token."""
-        return self.gain / max(self.cost, 1.0)
 
 
-def _steps(candidates: Sequence[Candidate], *, named: bool) -> Iterable[_Step]:
-    """The steps that are worth a thought, the second of a candidate at a lower rate than the first."""
+def _steps(candidates: Sequence[Candidate], *, named: bool) -> list[_Step]:
+    """The steps that are worth a thought, the second of a candidate at a lower rate than the first, by their rates."""
     opened: set[str] = set()
+    steps: list[_Step] = []
     for place, candidate in enumerate(candidates):
-        line, need = candidate.line, candidate.need
+        line, need, kept = candidate.line, candidate.need, candidate.kept
         full = line.full_tokens + (count_tokens(_also(candidate)) if candidate.also else 0)
         brief = line.brief_tokens + (0 if line.prefix in opened else line.prefix_tokens)
-        at_once = _Step(place, "full", need, full, candidate.kept)
-        by_name = _Step(place, "name", NAMED * need, brief, candidate.kept)
-        if named and by_name.rate > at_once.rate:
+        if named and NAMED * full > brief:
             opened.add(line.prefix)
-            yield by_name
-            yield _Step(place, "full", (1 - NAMED) * need, full - brief)
+            steps.append(_Step(kept, NAMED * need / brief, place, "name", NAMED * need, brief))
+            more, cost = (1 - NAMED) * need, max(full - brief, 1)
+            steps.append(_Step(False, more / cost, place, "full", more, cost))
         else:
-            yield at_once
+            steps.append(_Step(kept, need / full, place, "full", need, full))
+    return sorted(steps, key=lambda step: (not step.kept, -step.rate))
 
 
-def _chosen(steps: Iterable[_Step], room: int, floor: float) -> list[_Step]:
-    """The steps that fit, by their rates; the first one whatever it brings."""
+def _chosen(steps: Sequence[_Step], room: int, floor: float) -> list[_Step]:
+    """The steps that fit; the first one whatever it brings."""
     chosen: list[_Step] = []
     left = float(room)
     passed: set[int] = set()
-    for step in sorted(steps, key=lambda step: (not step.kept, -step.rate)):
+    for step in steps:
         if chosen and step.rate < floor and not step.kept:
             break
         if step.cost > left or step.candidate in passed:

@@ -57,6 +57,8 @@ _OFF = "Selection is off (THRESHER_SELECTION): nothing was searched; tools/list 
 _POOL = 60
 """Tools among which the answer is composed, and one more for each `_TOKENS_EACH` of a large budget."""
 _TOKENS_EACH = 5
+_LEAST_TOKENS = 4
+"""What a tool costs in an answer at least: one that is needed less probably than that is worth stands in none."""
 _NOTE = 200
 """Characters of what a note quotes."""
 _HELD_NAMED = 3
@@ -153,6 +155,7 @@ class Finder:
                 limit=max(_POOL, question.budget // _TOKENS_EACH),
                 filter=Filter(facets=catalogue.facets(scope)),
                 threshold=question.threshold,
+                need=FLOOR * _LEAST_TOKENS if question.threshold is None else 0.0,
                 split=question.split,
                 message=question.message,
                 prefetched=prefetched,
