@@ -187,8 +187,7 @@ async def _asked(services: Services, caller: Caller, text: str, budget: int) -> 
 
 def _seen(message: Message, result: FindResult, keys: dict[str, str]) -> Seen:
     full = frozenset(keys[name] for tool in result.tools if tool.form == "full" for name in (tool.name, *tool.also))
-    every = frozenset(keys[name] for tool in result.tools for name in (tool.name, *tool.also))
-    return Seen(message, full, every, result)
+    return Seen(message, full, full.union(keys[tool.name] for tool in result.tools), result)
 
 
 def _share(needed: Sequence[str], there: frozenset[str]) -> float:

@@ -94,8 +94,13 @@ async def _delivered(services: Services, caller: Caller, bench: BenchSet, *, spl
 
 
 def _keys(answer: FindResult, names: Mapping[str, str], form: str) -> list[str]:
-    """The tools in one form, and the copies beside them."""
-    return [names[name] for tool in answer.tools if tool.form == form for name in (tool.name, *tool.also)]
+    """The tools in one form; copies stand beside a tool in full alone."""
+    return [
+        names[name]
+        for tool in answer.tools
+        if tool.form == form
+        for name in (tool.name, *(tool.also if form == "full" else ()))
+    ]
 
 
 def _confused(full: Sequence[str], case: Case) -> float:
