@@ -30,6 +30,8 @@ from thresher.knowledge.tools.queries.catalogue import (
     visible,
 )
 from thresher.knowledge.tools.queries.learning import (
+    MOST_EACH,
+    MOST_USES,
     LearningRow,
     decide_learning,
     forget_uses,
@@ -59,6 +61,8 @@ from thresher.knowledge.tools.queries.servers import (
 )
 
 __all__ = [
+    "MOST_EACH",
+    "MOST_USES",
     "ClaimRow",
     "ConsentRow",
     "Discovery",
