@@ -30,10 +30,10 @@ USERS: Final = 10
 CALLS: Final = 500
 WRONG: Final = 0.1
 UNUSED: Final = 0.2
-WORLDS: Final = 1
-ASKED: Final = 120
+WORLDS: Final = 5
+ASKED: Final = 250
 """Messages of each kind that are asked in a world."""
-ATTACKS: Final = 40
+ATTACKS: Final = 250
 WRONG_TOOLS: Final = 3
 """Searches of the hostile key, and the wrong tools that it calls after each."""
 HOSTILE: Final = USERS - 1
@@ -236,20 +236,28 @@ async def run() -> dict[str, Any]:
         name: []
         for name in ("work", "replay", "seen", "clean", "poisoned", *(f"{k} {w}" for k in KINDS for w in _WHEN))
     }
+    figures: dict[str, Any] = {}
     async with product.running(learning="shadow", query_cache_size=20_000, query_cache_seconds=100_000) as services:
         for seed in range(WORLDS):
             started = time.perf_counter()
             await _one_world(services, texts, seed, collected)
-            print(f"world {seed}: {time.perf_counter() - started:.0f} s", flush=True)
+            figures = _figures(collected)
+            print(f"world {seed}: {time.perf_counter() - started:.0f} s", figures, flush=True)
+            machine.save("learning", figures)
+    return figures
+
+
+def _figures(collected: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """The figures of all worlds so far."""
     columns = {name: np.concatenate(collected[name]) for name in collected if " " in name}
     seen = np.array(collected["seen"])
     clean, poisoned = np.concatenate(collected["clean"]), np.concatenate(collected["poisoned"])
     replays = collected["replay"]
-    figures: dict[str, Any] = {
-        "worlds": WORLDS,
+    return {
+        "worlds": len(replays),
         "users": USERS,
         "calls": CALLS,
-        "asked_of_each_kind": WORLDS * ASKED,
+        "asked_of_each_kind": len(seen),
         "messages_mean": round(float(np.mean([one["messages"] for one in collected["work"]])), 1),
         "asked_again_mean": round(float(np.mean([one["asked_again"] for one in collected["work"]])), 1),
         "repeated_share": round(float(seen.mean()), 4),
@@ -263,6 +271,3 @@ async def run() -> dict[str, Any]:
             "helps": sum(one.helps for one in replays),
         },
     }
-    print(figures, flush=True)
-    machine.save("learning", figures)
-    return figures
