@@ -60,6 +60,7 @@ BENCHMARKS = {
     "quality": quality.run,
     "everyday": everyday.run,
     "learning": learning.run,
+    "learning_speed": learning.run_speed,
     "abstention": quality.run_abstention,
     "intents": intents.run,
     "multi_intent": multi_intent.run,

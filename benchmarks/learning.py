@@ -12,6 +12,7 @@ whose SHA-256 begins with an even byte; these figures are of the others.
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,9 @@ from benchmarks import data, machine, product
 from benchmarks.scores import lead
 from thresher.core import Caller
 from thresher.knowledge.tools import FindResult
+from thresher.knowledge.tools.learning.evidence import evidence_of, learned_scores
+from thresher.knowledge.tools.models import Use
+from thresher.knowledge.tools.queries import MOST_USES
 from thresher.services import Services
 
 USERS: Final = 10
@@ -37,6 +41,10 @@ ATTACKS: Final = 250
 WRONG_TOOLS: Final = 3
 """Searches of the hostile key, and the wrong tools that it calls after each."""
 HOSTILE: Final = USERS - 1
+DIMENSION: Final = 384
+NEAR: Final = 40
+"""Uses that are like the text, of those in the measurement of speed."""
+RUNS: Final = 500
 KINDS: Final = ("next", "new", "unseen")
 _WHEN: Final = ("before", "after")
 MEASURES: Final = ("delivered", "first_five", "first")
@@ -52,16 +60,22 @@ class Asked:
 
 
 def messages(*, even: bool) -> dict[str, list[str]]:
-    """MetaTool's messages by tool, each once: of one half of them."""
+    """MetaTool's messages by tool, each once: of one half of them. What is asked of several tools is left out."""
     known = {tool.name for tool in data.metatool_multi().tools}
-    found: dict[str, dict[str, str]] = {}
+    texts: dict[str, str] = {}
+    tools: dict[str, set[str]] = {}
     path = data.folder() / "metatool" / "all_clean_data.csv"
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            key = row["Query"].strip().lower()
+            key = " ".join(row["Query"].lower().split())
             if row["Tool"] in known and (hashlib.sha256(key.encode()).digest()[0] % 2 == 0) == even:
-                found.setdefault(row["Tool"], {}).setdefault(key, row["Query"])
-    return {tool: list(texts.values()) for tool, texts in found.items()}
+                texts.setdefault(key, row["Query"])
+                tools.setdefault(key, set()).add(row["Tool"])
+    found: dict[str, list[str]] = {}
+    for key, owners in tools.items():
+        if len(owners) == 1:
+            found.setdefault(next(iter(owners)), []).append(texts[key])
+    return found
 
 
 class World:
@@ -132,13 +146,16 @@ class Simulation:
     def _caller(self, user: int) -> Caller:
         return Caller(self._owner.tenant, f"user{user}", f"client{user}")
 
-    async def _find(self, asked: Asked, *, learned: bool = True) -> list[str]:
-        """The tools of an answer at the usual budget, best first, by their own names."""
+    async def _find(self, asked: Asked) -> list[str]:
+        return (await self._answer(asked))[0]
+
+    async def _answer(self, asked: Asked, *, learned: bool = True) -> tuple[list[str], bool]:
+        """The tools of an answer at the usual budget, best first, by their own names; whether use has changed scores."""
         tools = self._services.tools if learned else self._plain
         found: FindResult = await tools.find_tools(
             self._caller(asked.user), message=asked.message, include_core_tools=False
         )
-        return [tool.tool.name for tool in found.tools]
+        return [tool.tool.name for tool in found.tools], any(tool.why.learned for tool in found.tools)
 
     def _call(self, user: int, tool: str) -> None:
         self._services.tools.calls.add(
@@ -180,11 +197,11 @@ class Simulation:
         await self._services.tools.settle()
 
     async def measure(self, asked: Sequence[Asked], *, learned: bool = True) -> np.ndarray[Any, Any]:
-        """(messages, 3): whether the needed tool was delivered, among the first five, and first."""
-        rows: list[tuple[bool, bool, bool]] = []
+        """(messages, 4): whether the needed tool was delivered, among the first five, first; whether use counted."""
+        rows: list[tuple[bool, bool, bool, bool]] = []
         for one in asked:
-            found = await self._find(one, learned=learned)
-            rows.append((one.tool in found, one.tool in found[:5], one.tool in found[:1]))
+            found, changed = await self._answer(one, learned=learned)
+            rows.append((one.tool in found, one.tool in found[:5], one.tool in found[:1], changed))
         return np.array(rows, np.float64)
 
 
@@ -251,6 +268,7 @@ def _figures(collected: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """The figures of all worlds so far."""
     columns = {name: np.concatenate(collected[name]) for name in collected if " " in name}
     seen = np.array(collected["seen"])
+    like = columns["unseen after"][:, 3] > 0
     clean, poisoned = np.concatenate(collected["clean"]), np.concatenate(collected["poisoned"])
     replays = collected["replay"]
     return {
@@ -264,6 +282,8 @@ def _figures(collected: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         **{kind: _compared(columns[f"{kind} before"], columns[f"{kind} after"]) for kind in KINDS},
         "repeated": _compared(columns["next before"][seen], columns["next after"][seen]),
         "not_repeated": _compared(columns["next before"][~seen], columns["next after"][~seen]),
+        "unseen_like_share": round(float(like.mean()), 4),
+        "unseen_like_none": _compared(columns["unseen before"][~like], columns["unseen after"][~like]),
         "poisoned": _compared(clean, poisoned),
         "replay": {
             "gain_mean": round(float(np.mean([one.gain for one in replays])), 4),
@@ -271,3 +291,51 @@ def _figures(collected: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
             "helps": sum(one.helps for one in replays),
         },
     }
+
+
+async def run_speed() -> dict[str, Any]:
+    """Measure what learning adds to a search when as many uses as count are known, and save the figures."""
+    random = np.random.default_rng(0)
+    vectors = random.normal(size=(MOST_USES, DIMENSION)).astype(np.float32)
+    vectors[:NEAR] = vectors[0] + 0.5 * vectors[:NEAR]
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    now = dt.datetime.now(dt.UTC)
+    uses = [
+        Use(
+            at=now,
+            owner=None,
+            voter=f"user:{number % USERS}",
+            trace_id="",
+            model="",
+            vector=vectors[number].astype(np.float16).tobytes(),
+            tool_id=number % 200,
+            weight=1.0,
+            passed=(number % 200 + 1, number % 200 + 2),
+            failed=(),
+            offered=(),
+            standings=(),
+            message=None,
+        )
+        for number in range(MOST_USES)
+    ]
+    started = time.perf_counter()
+    evidence = evidence_of(uses)
+    built = time.perf_counter() - started
+    figures: dict[str, Any] = {"uses": MOST_USES, "near": NEAR, "columns_ms": round(built * 1000, 2)}
+    for name, text in (
+        ("like_some", vectors[:1]),
+        ("like_none", random.normal(size=(1, DIMENSION)).astype(np.float32)),
+    ):
+        texts = text / np.linalg.norm(text)
+        times: list[float] = []
+        for _ in range(RUNS):
+            started = time.perf_counter()
+            learned_scores(texts, evidence, "user:0", now.timestamp(), 30.0)
+            times.append((time.perf_counter() - started) * 1000)
+        figures[name] = {
+            "p50_ms": round(float(np.median(times)), 3),
+            "p95_ms": round(float(np.quantile(times, 0.95)), 3),
+        }
+    print(figures, flush=True)
+    machine.save("learning_speed", figures)
+    return figures
