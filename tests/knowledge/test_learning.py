@@ -12,7 +12,7 @@ from tests.support import eventually
 from tests.support.product import CATALOGUE, opened
 from thresher.core import Caller, NotAllowed, Settings, Tenant
 from thresher.embedding import Encoder
-from thresher.knowledge.tools import FindResult
+from thresher.knowledge.tools import FindResult, purge_logs
 from thresher.knowledge.tools.learning.evidence import OTHERS
 from thresher.services import Services
 from thresher.store import Database
@@ -250,6 +250,30 @@ async def test_a_purge_erases_uses_by_their_age(services: Services) -> None:
     await services.tools.purge(services.caller, 0)
     assert await rows(services, "id") == []
     assert names(await search(services, ann)) == names(before)
+
+
+async def test_the_daily_sweep_removes_old_uses(services: Services) -> None:
+    """With the other logs, of all tenants."""
+    await use(services, "ann", "mail_send_email")
+    await use(services, "bob", "mail_send_email")
+    async with services.database.transaction(services.caller.tenant) as connection:
+        await connection.exec_driver_sql("update tool_use set at = now() - interval '2 days' where owner = 'ann'")
+
+    await purge_logs(services.database, 1)
+
+    assert await rows(services, "owner") == [("bob",)]
+
+
+async def test_one_voter_cannot_crowd_out_the_others(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only so many of the newest uses of each count."""
+    monkeypatch.setattr("thresher.knowledge.tools.queries.learning.MOST_USES", 4)
+    monkeypatch.setattr("thresher.knowledge.tools.queries.learning.MOST_EACH", 2)
+    for user in ("ann", "bob", *["mallory"] * 5):
+        await use(services, user, "mail_send_email")
+
+    state = await services.tools.learning.state(services.caller)
+
+    assert (state.uses, state.tools[0].voters) == (4, 3)
 
 
 async def test_a_person_switches_learning_and_a_user_may_not(

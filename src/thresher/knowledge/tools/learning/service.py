@@ -37,7 +37,8 @@ BY_REPLAY: Final = "replay"
 """Who decided, if nobody did."""
 _REPLAY_EACH: Final = 100
 """New uses after which a replay may decide."""
-_TENANTS: Final = 64
+_ROOM: Final = 40_000
+"""Uses of all tenants in this process, some 2.5 kB each; a tenant without any takes the room of one."""
 _AGAIN_SECONDS: Final = 5.0
 """How long a tenant counts as without uses after they could not be read."""
 _OVERLAP: Final = 200
@@ -119,7 +120,7 @@ class Learning:
         self._database = database
         self._catalogues = catalogues
         self._settings = settings
-        self._known: LRUCache[int, _Known] = LRUCache(_TENANTS)
+        self._known: LRUCache[int, _Known] = LRUCache(_ROOM, getsizeof=lambda known: 1 + len(known.uses))
         self._tracker = UseTracker()
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[None]] = set()
