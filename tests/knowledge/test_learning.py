@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import eventually
+from tests.support import Databases, eventually
 from tests.support.product import CATALOGUE, opened
 from thresher.core import Caller, NotAllowed, Settings, Tenant
 from thresher.embedding import Encoder
@@ -315,6 +315,32 @@ async def test_what_another_process_learns_is_known_here(
         return names(found)[0] == third
 
     await eventually(ranked)
+
+
+async def test_while_the_database_is_away_what_is_known_still_ranks(
+    databases: Databases, settings: Settings, encoder: Encoder
+) -> None:
+    """And where nothing is known, a search goes on without it."""
+    name = await databases.create()
+    database = await databases.open(name)
+    changed = settings.model_copy(update={"learning": "on"})
+    async with opened(database, await database.tenant("away"), changed, encoder) as services:
+        await services.tools.import_tools(services.caller, CATALOGUE)
+        before = names(await search(services, services.caller))
+        await use(services, None, before[2], times=2)
+        known = names(await search(services, services.caller))
+        await services.index.settle()
+        await databases.admin(f"alter database {name} connection limit 0")
+        await databases.admin(f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'")
+
+        during = names(await search(services, services.caller))
+        services.tools.learning.changed(services.caller.tenant)
+        without = [names(await search(services, services.caller)) for _ in range(2)]
+    await database.close()
+    await databases.drop(name)
+
+    assert during[0] == known[0] == before[2]
+    assert len(without[0]) == len(without[1]) == len(before)
 
 
 async def test_uses_are_recorded_once_each_when_many_call_at_once(services: Services) -> None:

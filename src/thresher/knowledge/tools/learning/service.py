@@ -39,6 +39,8 @@ _REPLAY_EACH: Final = 100
 """New uses after which a replay may decide."""
 _ROOM: Final = 40_000
 """Uses of all tenants in this process, some 2.5 kB each; a tenant without any takes the room of one."""
+_READ_SECONDS: Final = 5.0
+"""How long a search waits for the uses of a tenant that this process knows nothing of."""
 _AGAIN_SECONDS: Final = 5.0
 """How long a tenant counts as without uses after they could not be read."""
 _OVERLAP: Final = 200
@@ -251,12 +253,14 @@ class Learning:
             async with self._locks.setdefault(tenant.id, asyncio.Lock()):
                 if self._known.get(tenant.id) is known:
                     await self._renew(tenant)
+            if (known := self._known.get(tenant.id)) is not None:  # else something has changed meanwhile
+                return known
 
     async def _renew(self, tenant: Tenant) -> None:
         """Read what is new of a tenant; while that is not possible, what is known serves."""
         before, changes = self._known.get(tenant.id), self._changes[tenant.id]
         try:
-            async with self._database.transaction(tenant) as connection:
+            async with asyncio.timeout(_READ_SECONDS), self._database.transaction(tenant) as connection:
                 row = await queries.read_learning(connection, tenant)
                 uses: dict[int, Use] = {}
                 if self._mode(row) == "on":
@@ -265,9 +269,10 @@ class Learning:
                     # Numbers are drawn before a transaction ends, so one that is smaller may come later.
                     after = max(uses, default=_OVERLAP) - _OVERLAP
                     uses = uses | await queries.read_uses(connection, Caller(tenant), after=after - 1)
-        except ThresherError as error:
-            event(logger, "uses not read", level=logging.WARNING, tenant=tenant.id, reason=error.message)
-            if before is None:
+        except (ThresherError, TimeoutError) as error:
+            reason = error.message if isinstance(error, ThresherError) else "no answer in time"
+            event(logger, "uses not read", level=logging.WARNING, tenant=tenant.id, reason=reason)
+            if before is None or before.lasts == _AGAIN_SECONDS:
                 self._known[tenant.id] = _Known(queries.LearningRow(), lasts=_AGAIN_SECONDS)
             return
         uses = _newest(uses)
