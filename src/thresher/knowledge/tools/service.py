@@ -226,6 +226,7 @@ class ToolService:
         unknown = {name: catalogue.near(name) for name in wanted if catalogue.find(name) is None}
         if not known:
             catalogue.known(wanted[0], enabled=True)
+        self._log.describe(caller, [tool.name for tool in known])
         stored = await self._definitions(caller, catalogue, known)
         return Descriptions(_in_full(catalogue, known, stored), unknown)
 
