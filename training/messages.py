@@ -16,6 +16,8 @@ FOLDER = Path(__file__).parent
 MESSAGES = FOLDER / "messages"
 REQUESTS = FOLDER / "requests.jsonl"
 NO_TOOL = FOLDER / "no_tool.jsonl"
+PASSAGES = FOLDER / "passages.jsonl"
+INTENTS = FOLDER / "intents.jsonl"
 HELD_OUT = FOLDER / "heldout.txt"
 _WORDS = re.compile(r"[^\W_]+")
 
@@ -53,6 +55,36 @@ class Request:
     parts: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of an invented document, and what is asked of it.
+
+    Attributes:
+        document: The document's short name.
+        text: Title, heading and text, as the product embeds a chunk.
+        questions: Questions that this passage of the document answers, and no other.
+    """
+
+    document: str
+    text: str
+    questions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What somebody may want in one field, in several wordings.
+
+    Attributes:
+        domain: The field.
+        name: The intent's name in it.
+        lines: The wordings.
+    """
+
+    domain: str
+    name: str
+    lines: tuple[str, ...]
+
+
 def read_messages() -> list[Message]:
     """Every message for a tool, in the order of the files."""
     return [
@@ -71,6 +103,19 @@ def read_requests() -> list[Request]:
 def read_no_tool() -> list[str]:
     """Every message that needs no tool."""
     return [entry["message"] for entry in _lines(NO_TOOL)]
+
+
+def read_passages() -> list[Passage]:
+    """Every passage with its questions."""
+    return [
+        Passage(entry["document"], f"{entry['title']} > {entry['heading']}\n{entry['text']}", tuple(entry["questions"]))
+        for entry in _lines(PASSAGES)
+    ]
+
+
+def read_intents() -> list[Intent]:
+    """Every intent with its lines."""
+    return [Intent(entry["domain"], entry["intent"], tuple(entry["lines"])) for entry in _lines(INTENTS)]
 
 
 def held_out() -> frozenset[str]:

@@ -1,9 +1,10 @@
-"""Tunes the encoder: messages and tools are drawn together, away from the siblings of the tool that is meant.
+"""Tunes the encoder: messages and their targets are drawn together, away from the neighbours of the target.
 
-Each step takes messages for tools of a few servers, so that the other tools in a batch are mostly near neighbours. The
-loss is a cross-entropy over similarities in both directions; in that from tool to message, messages that need no tool
-compete as well. Each tool is read in one of the three texts that the product embeds (name, brief, full), drawn again
-for each step. The product's stored vector is their weighted sum.
+Each step takes messages for tools of a few servers, so that many of the other tools in a batch are near neighbours; in
+the same way passages of a few documents and intents of a few fields. The loss is a cross-entropy over similarities in
+both directions; in that from target to message, messages that need no tool compete as well. A tool is read in one of
+the three texts that the product embeds (name, brief, full), drawn again for each step. The product's stored vector is
+their weighted sum.
 
 Invariant: the result depends on the data, the arguments and the seed; the state after each `SAVE_EVERY` steps is on
 disk, and a run that was ended goes on from there.
@@ -25,13 +26,14 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import BertModel
 
-from training.messages import Message, Request
+from training.base import fetch_base
+from training.messages import Intent, Message, Passage, Request
 
 SAVE_EVERY = 100
 VIEWS = (0.3, 0.35, 0.35)
 """How often a tool is read by its name, its brief and its full text."""
-MAX_MESSAGE, MAX_TEXT = 96, 112
-"""Tokens that are read of a message and of a tool's text."""
+MAX_MESSAGE, MAX_TEXT = 96, 128
+"""Tokens that are read of a message and of a target's text."""
 _DIGITS = re.compile(r"\d")
 
 
@@ -41,8 +43,8 @@ class Recipe:
 
     Attributes:
         steps: Steps in all.
-        servers: Servers in a batch.
-        tools: Tools of each server in a batch.
+        groups: Servers, documents or fields in a batch.
+        targets: Tools, passages or intents of each of them in a batch.
         idle: Messages without a tool in a batch.
         rate: The highest learning rate.
         warm: The share of steps in which it rises.
@@ -51,8 +53,8 @@ class Recipe:
     """
 
     steps: int = 600
-    servers: int = 8
-    tools: int = 8
+    groups: int = 8
+    targets: int = 8
     idle: int = 8
     rate: float = 4e-5
     warm: float = 0.1
@@ -61,13 +63,65 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
+class Target:
+    """What is to be found: a tool, a passage, or an intent.
+
+    Attributes:
+        key: Its name among all.
+        group: Its server, document or field; the others of it are the wrong answers.
+        asked: What is asked for it.
+        read: The texts that stand for it; an intent is read in its other lines.
+        shares: How often each text is read; empty for equally often.
+    """
+
+    key: str
+    group: str
+    asked: tuple[str, ...]
+    read: tuple[str, ...]
+    shares: tuple[float, ...] = ()
+
+    def drawn(self, asked: str, dice: random.Random) -> str:
+        """One of the texts, but not what was asked."""
+        while True:
+            text = dice.choices(self.read, self.shares or None)[0]
+            if text != asked:
+                return text
+
+
+def targets_of(
+    messages: Sequence[Message],
+    texts: Mapping[str, Sequence[str]],
+    passages: Sequence[Passage],
+    intents: Sequence[Intent],
+) -> list[Target]:
+    """Everything to be found.
+
+    Args:
+        messages: Messages for tools.
+        texts: Name, brief and full text of each tool, by key.
+        passages: Passages with their questions.
+        intents: Intents with their lines.
+    """
+    asked: dict[str, list[str]] = defaultdict(list)
+    for message in messages:
+        asked[message.tool].append(message.text)
+    tools = [Target(key, key.partition("/")[0], tuple(each), tuple(texts[key]), VIEWS) for key, each in asked.items()]
+    read = [
+        Target(f"{one.document}#{number}", f"document {one.document}", one.questions, (one.text,))
+        for number, one in enumerate(passages)
+    ]
+    wanted = [Target(f"{one.domain}:{one.name}", f"field {one.domain}", one.lines, one.lines) for one in intents]
+    return [*tools, *read, *wanted]
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
-    """Messages with the texts of their tools.
+    """Messages with the texts of their targets.
 
     Attributes:
         messages: n + idle texts; the last ones need no tool.
-        texts: n texts of tools.
-        same: bool (n, n), whether a tool also serves the message of another row.
+        texts: n texts of targets.
+        same: bool (n, n), whether the target of another row also serves a message.
     """
 
     messages: list[str]
@@ -110,14 +164,13 @@ class Encoder(torch.nn.Module):
         return torch.nn.functional.normalize(mean, dim=-1)
 
 
-def train(
+def tune(
     base: Path,
     folder: Path,
     recipe: Recipe,
-    messages: Sequence[Message],
+    targets: Sequence[Target],
     requests: Sequence[Request],
     no_tool: Sequence[str],
-    texts: Mapping[str, Sequence[str]],
     report: Path | None = None,
 ) -> Encoder:
     """Run the recipe, and return the encoder with the weights of its last step.
@@ -126,10 +179,9 @@ def train(
         base: The folder of the model to start from.
         folder: Where states are written; a run goes on from the last of them.
         recipe: The numbers.
-        messages: Messages to train on.
-        requests: Requests to train on.
+        targets: What is to be found, with what is asked for it.
+        requests: Requests for several tools that are targets.
         no_tool: Messages that need no tool.
-        texts: The three texts of each tool, by its key.
         report: A file that gets a JSON line every ten steps.
     """
     torch.manual_seed(recipe.seed)
@@ -139,7 +191,7 @@ def train(
         [one for one in encoder.parameters() if one.requires_grad], lr=recipe.rate, weight_decay=0.01
     )
     begun = _resume(folder, recipe, encoder, optimizer)
-    drawn = batches(recipe, messages, requests, no_tool, texts)
+    drawn = batches(recipe, targets, requests, no_tool)
     since, losses = time.monotonic(), list[float]()
     for step, batch in zip(range(recipe.steps), drawn, strict=False):
         if step < begun:
@@ -175,46 +227,47 @@ def loss_of(encoder: Encoder, batch: Batch, scale: float) -> Tensor:
 
 
 def batches(
-    recipe: Recipe,
-    messages: Sequence[Message],
-    requests: Sequence[Request],
-    no_tool: Sequence[str],
-    texts: Mapping[str, Sequence[str]],
+    recipe: Recipe, targets: Sequence[Target], requests: Sequence[Request], no_tool: Sequence[str]
 ) -> Iterator[Batch]:
     """Batches without end: the same for the same seed."""
     dice = random.Random(recipe.seed)
-    pools: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for message in messages:
-        pools[message.server][message.tool].append(message.text)
+    groups: dict[str, list[Target]] = defaultdict(list)
+    for target in targets:
+        groups[target.group].append(target)
+    asked = {target.key: list(target.asked) for target in targets}
     serves: dict[str, set[str]] = defaultdict(set)
     for request in requests:
         for tool, part in zip(request.tools, request.parts, strict=True):
-            pools[tool.partition("/")[0]][tool] += [request.text, part]
+            asked[tool] += [request.text, part]
             serves[request.text] |= set(request.tools)
     unread: dict[str, list[str]] = defaultdict(list)
-    servers = list[str]()
+    turns = list[str]()
+    most = recipe.groups * recipe.targets
     while True:
-        rows: list[tuple[str, str]] = []
-        while len(rows) < recipe.servers * recipe.tools:
-            if not servers:
-                weights = {server: len(tools) for server, tools in sorted(pools.items())}
-                servers = [
-                    server for server, size in weights.items() for _ in range(max(1, round(size / recipe.tools)))
+        rows: list[tuple[str, Target]] = []
+        while len(rows) < most:
+            if not turns:
+                turns = [
+                    name
+                    for name, members in sorted(groups.items())
+                    for _ in range(max(1, round(len(members) / recipe.targets)))
                 ]
-                dice.shuffle(servers)
-            server = servers.pop()
-            for tool in dice.sample(sorted(pools[server]), min(recipe.tools, len(pools[server]))):
-                if not unread[tool]:
-                    unread[tool] = dice.sample(pools[server][tool], len(pools[server][tool]))
-                rows.append((unread[tool].pop(), tool))
-        rows = rows[: recipe.servers * recipe.tools]
-        same = [[a != b and (b in serves.get(text, ()) or a == b) for _, b in rows] for text, a in rows]
-        twice = [[i != j and a == b for j, (_, b) in enumerate(rows)] for i, (_, a) in enumerate(rows)]
+                dice.shuffle(turns)
+            members = groups[turns.pop()]
+            for target in dice.sample(members, min(recipe.targets, len(members))):
+                if not unread[target.key]:
+                    unread[target.key] = dice.sample(asked[target.key], len(asked[target.key]))
+                rows.append((unread[target.key].pop(), target))
+        rows = rows[:most]
+        same = [
+            [i != j and (b.key == a.key or b.key in serves.get(text, ())) for j, (_, b) in enumerate(rows)]
+            for i, (text, a) in enumerate(rows)
+        ]
         idle = dice.sample(no_tool, min(recipe.idle, len(no_tool)))
         yield Batch(
             [varied(text, dice) for text, _ in rows] + [varied(text, dice) for text in idle],
-            [dice.choices(texts[tool], VIEWS)[0] for _, tool in rows],
-            torch.tensor(same) | torch.tensor(twice),
+            [target.drawn(text, dice) for text, target in rows],
+            torch.tensor(same),
         )
 
 
@@ -232,6 +285,20 @@ def averaged(first: Mapping[str, Tensor], second: Mapping[str, Tensor], share: f
         name: torch.lerp(value, second[name], share) if value.is_floating_point() else value
         for name, value in first.items()
     }
+
+
+def load_encoder(work: Path, weights: Path | None, share: float = 1.0) -> Encoder:
+    """The base model, or one with tuned weights, averaged with it.
+
+    Args:
+        work: The folder with the base model.
+        weights: A file that `train` wrote; None for the base.
+        share: The share of the tuned weights.
+    """
+    encoder = Encoder(fetch_base(work / "base"))
+    if weights is not None:
+        encoder.load_state_dict(averaged(encoder.state_dict(), torch.load(weights, weights_only=True), share))
+    return encoder.eval()
 
 
 def _schedule(step: int, recipe: Recipe) -> float:
