@@ -44,7 +44,7 @@ LOOKING = {
     *("prompts list", "prompts show", "prompts versions", "servers list", "settings show", "solutions backups"),
     *("solutions check", "solutions context", "solutions list", "solutions relations", "solutions show"),
     *("solutions value-lists", "status", "threads list", "threads show", "tools find", "tools held", "tools list"),
-    *("tools show", "tools stats", "tools consents", "tools health"),
+    *("tools show", "tools stats", "tools consents", "tools health", "tools learned", "tools replay"),
 }
 """Commands that change nothing."""
 RUNNING = {
@@ -243,6 +243,8 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "tools enable": (("own_echo",), "nothing would change"),
         "tools refresh": (("own_echo",), "no server was started"),
         "tools forget": (("own_echo",), "- consent own_echo"),
+        "tools learning": (("on",), "mode: shadow -> on"),
+        "tools unlearn": (("--all",), "nothing would change"),
         "tools reject": (("--all", "--yes"), "~ tool that waits for approval chest_open"),
     }
 

@@ -48,6 +48,8 @@ class Reasons(BaseModel):
     lexical: ArmScore | None = Field(description="Null if the arm did not return the tool.")
     terms: list[str] = Field(description="Words of the query that the tool matched, strongest first.")
     query: int = Field(description="Which query or part of the message found it best; 0 is the first.")
+    learned: float = Field(description="What earlier use added to its score in the ranking; 0 without any.")
+    uses: int = Field(description="How often it was used after like messages.")
 
 
 class FoundTool(BaseModel):
@@ -260,7 +262,14 @@ def _tool(found: Found, definition: Tool | None) -> FoundTool:
         score=found.score,
         similarity=why.dense.score,
         source=why.source,  # pyright: ignore[reportArgumentType] - validated: one of those
-        why=Reasons(semantic=_arm(why.dense), lexical=_arm(why.lexical), terms=list(why.terms), query=why.query),
+        why=Reasons(
+            semantic=_arm(why.dense),
+            lexical=_arm(why.lexical),
+            terms=list(why.terms),
+            query=why.query,
+            learned=why.learned,
+            uses=why.uses,
+        ),
         form=found.form,
         line=found.line,
         gist=found.gist,

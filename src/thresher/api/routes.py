@@ -41,6 +41,8 @@ _ROUTES: Mapping[Kind, Sequence[Route]] = {
         Route("find_tools", "POST", "/v1/tools/find", needs_body=True, view=found_answer, answer=FindResponse),
         Route("tool_health", "GET", "/v1/tools/health"),
         Route("refresh", "POST", "/v1/tools/refresh", needs_body=True),
+        Route("learned_tools", "GET", "/v1/tools/learning"),
+        Route("replay_learning", "GET", "/v1/tools/learning/replay"),
         Route("list_consents", "GET", "/v1/tools/consents", key="consents"),
         Route("forget_consent", "DELETE", "/v1/tools/consents/{tool}", HTTPStatus.NO_CONTENT),
     ),

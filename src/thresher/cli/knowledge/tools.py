@@ -20,7 +20,7 @@ from rich.text import Text
 from thresher import __version__
 from thresher.cli.arguments import path_option
 from thresher.cli.client import ask, for_each, without_none
-from thresher.cli.command_table import new_group
+from thresher.cli.command_table import CommandEntry, new_group
 from thresher.cli.commands import writes
 from thresher.cli.knowledge.findability import health_report, improvement_report, sarif_log
 from thresher.cli.knowledge.servers import UPSTREAM_FAILED, refreshed
@@ -65,7 +65,8 @@ def _found_table(tools: Sequence[Row]) -> Table:
 
 def _reasons(why: Row) -> str:
     arms = [f"{arm} #{why[arm]['rank']}" for arm in ("dense", "lexical") if why[arm]["rank"] is not None]
-    return ", ".join([why["source"], *arms, *([" ".join(why["terms"][:5])] if why["terms"] else [])])
+    learned = [f"chosen {why['uses']} x"] if why.get("learned", 0) > 0 else []
+    return ", ".join([why["source"], *arms, *learned, *([" ".join(why["terms"][:5])] if why["terms"] else [])])
 
 
 def tool_list(answer: Sequence[Row]) -> RenderableType:
@@ -225,7 +226,22 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-tools = new_group()
+tools = new_group(
+    {
+        "learned": CommandEntry(
+            "knowledge.learning:learned", "Show what was learned from the use of tools, and whether it counts."
+        ),
+        "replay": CommandEntry(
+            "knowledge.learning:replay", "Compute from the log what learning from use would have changed."
+        ),
+        "learning": CommandEntry(
+            "knowledge.learning:learning", "Decide whether tools that were used after like messages rank higher."
+        ),
+        "unlearn": CommandEntry(
+            "knowledge.learning:unlearn", "Erase what was learned from the use of some tools, or of all."
+        ),
+    }
+)
 
 Names = Annotated[list[str], typer.Argument(help="Tools, as `tools list` names them.")]
 

@@ -55,6 +55,8 @@ WRITES: Final[Mapping[str, Shown | None]] = {
     **dict.fromkeys(("login_server", "logout_server"), _SERVERS),
     "set_tool": _TOOLS,
     **dict.fromkeys(("approve_tools", "reject_tools"), _HELD),
+    "unlearn_tools": Shown("tool", "learned_tools", ("tenant",)),
+    "set_learning": Shown("learning", "learned_tools", ("tenant",), frozenset({"tools", "decided_at"})),
     "forget_consent": Shown("consent", "list_consents"),
     **dict.fromkeys(("add_key", "revoke_key"), _KEYS),
     "cancel_job": Shown("job", "show_job", ("job",)),

@@ -29,6 +29,14 @@ from thresher.knowledge.tools.queries.catalogue import (
     version,
     visible,
 )
+from thresher.knowledge.tools.queries.learning import (
+    LearningRow,
+    decide_learning,
+    forget_uses,
+    note_removal,
+    read_learning,
+    read_uses,
+)
 from thresher.knowledge.tools.queries.listing import Judge, ListingResult, ListingWrite, ToolWrite, write_listing
 from thresher.knowledge.tools.queries.log import Discovery, Invocation, write_logs
 from thresher.knowledge.tools.queries.servers import (
@@ -57,6 +65,7 @@ __all__ = [
     "HeldRow",
     "Invocation",
     "Judge",
+    "LearningRow",
     "ListingResult",
     "ListingWrite",
     "Mark",
@@ -67,12 +76,14 @@ __all__ = [
     "approve",
     "claims",
     "consents",
+    "decide_learning",
     "delete_consent",
     "delete_credential",
     "delete_server",
     "end_consents",
     "exchange_credential",
     "findable",
+    "forget_uses",
     "held_tools",
     "lock_server",
     "mark",
@@ -80,11 +91,14 @@ __all__ = [
     "mark_listed",
     "marks",
     "names",
+    "note_removal",
     "put_consent",
     "put_credential",
     "put_server",
     "raise_version",
     "read_credential",
+    "read_learning",
+    "read_uses",
     "reject",
     "servers",
     "set_server",
