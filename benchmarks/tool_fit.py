@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 import thresher.search.index as search_index
 from benchmarks import data, everyday, product
@@ -32,7 +31,9 @@ from thresher.knowledge.tools.catalogue import ToolCatalogue
 from thresher.knowledge.tools.choice import choose
 from thresher.knowledge.tools.composition import FLOOR, Candidate, compose
 from thresher.search.answer import RankedHits, answer
-from thresher.search.ranking import EncoderCalibration
+from thresher.search.lexical.arguments import find_values, lacks_required, unpack_arguments
+from thresher.search.lexical.bm25 import score_texts
+from thresher.search.ranking import EncoderCalibration, LogisticHead, Weights, rank
 from thresher.services import Services
 from training.messages import read_messages, read_no_tool, read_requests
 from training.tools import catalogue_tools, invented_tools, vendor_tools
@@ -218,20 +219,20 @@ def worth(found: Mapping[str, Mapping[str, float]]) -> float:
     )
 
 
-def fitted_head(material: Material) -> NDArray[np.float64]:
-    """Bias, dense, lexical and lacking of the head that tells answerable questions from foreign ones."""
+def fitted_head(material: Material, weights: Weights) -> LogisticHead:
+    """The head that tells answerable questions from foreign ones, each set and side counting the same."""
     rows: list[list[float]] = []
     labels: list[float] = []
-    weights: list[float] = []
+    counted: list[float] = []
     for name, questions in material.answerable.items():
         if not material.foreign[name]:
             continue
         for group, label in ((questions, 1.0), (material.foreign[name], 0.0)):
-            rows += [_evidence(one) for one in group]
+            rows += [_evidence(one, weights) for one in group]
             labels += [label] * len(group)
-            weights += [1.0 / len(group)] * len(group)
+            counted += [1.0 / len(group)] * len(group)
     shown = np.array(rows)
-    target, weight = np.array(labels), np.array(weights) / np.sum(weights)
+    target, weight = np.array(labels), np.array(counted) / np.sum(counted)
     columns = np.column_stack([np.ones(len(shown)), shown])
     found = np.zeros(columns.shape[1])
     ridge = np.diag([0.0, 1e-5, 1e-4, 1e-4])
@@ -240,14 +241,27 @@ def fitted_head(material: Material) -> NDArray[np.float64]:
         slope = columns.T @ (weight * (target - chance)) - ridge @ found
         curve = (columns * (weight * chance * (1 - chance))[:, None]).T @ columns + ridge
         found += np.linalg.solve(curve, slope)
-    return found
+    return LogisticHead(*found.round(2).tolist())
 
 
-def _evidence(one: Asked) -> list[float]:
-    scores = one.given[2]
-    dense = scores.dense[:, scores.columns].max() if len(scores.columns) else 0.0
-    lexical = scores.lexical[:, scores.columns].max() if len(scores.columns) else 0.0
-    return [float(dense), float(np.log1p(max(lexical, 0.0))), 0.0]
+def _evidence(one: Asked, weights: Weights) -> list[float]:
+    """What the head looks at for the best candidate: inner product, ln(1 + BM25), and whether something is missing."""
+    plan, postings, scores, traits = one.given
+    if not len(scores.columns):
+        return [0.0, 0.0, 0.0]
+    dense, lexical = scores.dense[:, scores.columns], scores.lexical[:, scores.columns]
+    ranking = rank(dense, lexical, traits.groups, weights, whole=plan.whole)
+    background, items = one.options["background"], one.options["items"]
+    usual = score_texts(
+        plan.terms,
+        postings,
+        scores.ids[scores.columns],
+        lambda term, entry: background.idf(term, items, entry.documents),
+    )
+    best, row = int(ranking.candidates[0]), int(ranking.rows[0])
+    given = find_values(plan.phrases[0], plan.terms[0]) if plan.whole and any(traits.slots) else None
+    lacking = given is not None and lacks_required(unpack_arguments(traits.slots[best]), given)
+    return [float(dense[row, best]), float(np.log1p(max(float(usual[row, best]), 0.0))), float(lacking)]
 
 
 async def run(folder: Path | None, package: Path) -> None:
@@ -257,9 +271,11 @@ async def run(folder: Path | None, package: Path) -> None:
         kept = await material(services, package)
     constants = search_index.constants_for(services.encoder.model.id)
     constants = search_index.constants_for("bge-small-en-v1.5@") if constants.threshold == 0.0 else constants
+    print("in force", json.dumps(figures(kept, constants)), flush=True)
+    if folder is not None:  # another encoder has other similarities
+        constants = replace(constants, head=fitted_head(kept, constants.weights))
     best = worth(figures(kept, constants))
-    print("in force", round(best, 4), json.dumps(figures(kept, constants)), flush=True)
-    print("head", fitted_head(kept).round(2).tolist(), flush=True)
+    print("head", round(best, 4), fitted_head(kept, constants.weights), flush=True)
     for _ in range(2):
         for part, name in STEPS:
             for factor in FACTORS:
