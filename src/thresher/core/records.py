@@ -111,6 +111,7 @@ class Why:
         lexical: The lexical arm's rank and BM25 score.
         terms: Query terms that the item matched, strongest first.
         query: Index of the clause or query that found it best; 0 is the first.
+        own_words: Those of the terms that are among the words which the item's owner gave it.
     """
 
     source: str
@@ -118,6 +119,7 @@ class Why:
     lexical: Arm = Arm(None, None)
     terms: tuple[str, ...] = ()
     query: int = 0
+    own_words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

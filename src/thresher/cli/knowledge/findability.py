@@ -51,8 +51,13 @@ def health_report(answer: Row) -> RenderableType:
     return Group(*lines, Text(f"{answer['tools']:,} tools, {share}", style="dim"))
 
 
-def improvement_report(answer: Row) -> RenderableType:
-    """The score, then each tool with findings: its score, the findings, the proposal and its effect."""
+def improvement_report(answer: Row, *, is_installed: bool = False) -> RenderableType:
+    """The score, then each tool with findings: its score, the findings, the proposal and its effect.
+
+    Args:
+        answer: The improvement of a server.
+        is_installed: Whether the server is one of the catalogue, whose proposals can be applied.
+    """
     lines: list[RenderableType] = [Text(f"{answer['server']}: {answer['score']} of 100", style="bold")]
     listed = [tool for tool in answer["tools"] if tool["findings"] or tool["proposal"]]
     for tool in listed[:_SHOWN]:
@@ -70,7 +75,10 @@ def improvement_report(answer: Row) -> RenderableType:
         lines.append(Text(f"{answer['left_out']:,} further tools were not tried.", style="yellow"))
     found = f"{percent(answer['before'])} of {answer['queries']:,} queries find their tool"
     rivals = f"in competition with {answer['rivals']:,} tools of other servers"
-    return Group(*lines, Text(f"{found}, {percent(answer['after'])} with the proposals; {rivals}", style="dim"))
+    lines.append(Text(f"{found}, {percent(answer['after'])} with the proposals; {rivals}", style="dim"))
+    if is_installed and any(tool["proposal"] for tool in listed):
+        lines.append(Text("To search for a tool by its proposal: thresher tools rewrites apply NAME", style="dim"))
+    return Group(*lines)
 
 
 def sarif_log(answer: Row, version: str, definitions: Path | None) -> str:

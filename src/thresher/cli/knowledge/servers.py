@@ -72,12 +72,16 @@ def signed_out(answer: Row) -> RenderableType:
 
 
 def refreshed(answer: Row) -> RenderableType:
-    """What a refresh embedded, kept and removed; the servers that failed, and the tools that wait for approval."""
+    """What a refresh embedded, kept and removed; failed servers, tools that wait for approval, lapsed rewrites."""
     counts = ", ".join(f"{answer[name]} {name}" for name in ("embedded", "kept", "removed"))
     failures = [Text(f"{name}: {error}", style="red") for name, error in answer["failures"].items()]
     held = answer["held"]
     waiting = f"{len(held)} held back until you approve: {', '.join(held)}. See: thresher tools held."
-    return Group(Text(f"Tools: {counts}."), *failures, *([Text(waiting, style="yellow")] if held else []))
+    notes = [Text(waiting, style="yellow")] if held else []
+    if lapsed := answer["lapsed"]:
+        text = f"Rewrites that are not used, since the definitions have changed: {', '.join(lapsed)}."
+        notes.append(Text(f"{text} See: thresher tools rewrites list.", style="yellow"))
+    return Group(Text(f"Tools: {counts}."), *failures, *notes)
 
 
 def imported(answer: Row) -> RenderableType:

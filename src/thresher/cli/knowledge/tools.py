@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,7 +21,7 @@ from rich.text import Text
 from thresher import __version__
 from thresher.cli.arguments import path_option
 from thresher.cli.client import ask, for_each, without_none
-from thresher.cli.command_table import new_group
+from thresher.cli.command_table import CommandEntry, new_group
 from thresher.cli.commands import writes
 from thresher.cli.knowledge.findability import health_report, improvement_report, sarif_log
 from thresher.cli.knowledge.servers import UPSTREAM_FAILED, refreshed
@@ -65,7 +66,8 @@ def _found_table(tools: Sequence[Row]) -> Table:
 
 def _reasons(why: Row) -> str:
     arms = [f"{arm} #{why[arm]['rank']}" for arm in ("dense", "lexical") if why[arm]["rank"] is not None]
-    return ", ".join([why["source"], *arms, *([" ".join(why["terms"][:5])] if why["terms"] else [])])
+    own = [f"your words: {' '.join(why['own_words'][:5])}"] if why["own_words"] else []
+    return ", ".join([why["source"], *arms, *([" ".join(why["terms"][:5])] if why["terms"] else []), *own])
 
 
 def tool_list(answer: Sequence[Row]) -> RenderableType:
@@ -225,7 +227,14 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-tools = new_group()
+tools = new_group(
+    {
+        "words": CommandEntry("knowledge.search_texts:words", "Give tools words of your own, for the search alone."),
+        "rewrites": CommandEntry(
+            "knowledge.search_texts:rewrites", "Search for tools by better descriptions than their servers'."
+        ),
+    }
+)
 
 Names = Annotated[list[str], typer.Argument(help="Tools, as `tools list` names them.")]
 
@@ -449,7 +458,7 @@ def improve(
     if form == "sarif" and not as_json:
         export(sarif_log(answer, __version__, definitions))
     else:
-        show(answer, for_programs, improvement_report)
+        show(answer, for_programs, partial(improvement_report, is_installed=definitions is None))
     if answer["score"] < min_score:
         raise typer.Exit(1)
 

@@ -40,6 +40,8 @@ from thresher.knowledge.tools.models import (
     Refreshed,
     Resolved,
     ServerInfo,
+    ToolRewrite,
+    ToolWords,
     plain_name,
 )
 from thresher.knowledge.tools.proposals import propose, trial_queries
@@ -78,7 +80,9 @@ __all__ = [
     "ServerInfo",
     "Statistics",
     "ToolHealth",
+    "ToolRewrite",
     "ToolService",
+    "ToolWords",
     "Trial",
     "compact",
     "definition_text",

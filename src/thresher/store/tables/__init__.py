@@ -32,6 +32,7 @@ from thresher.store.tables.catalogue import (
     invocation,
     server,
     tool,
+    tool_text,
 )
 from thresher.store.tables.databases import APPEND_ONLY, audit_head, audit_link, connection, schema_snapshot
 from thresher.store.tables.index import collection, embedding, item, item_vector, posting, term_stat
@@ -96,5 +97,6 @@ __all__ = [
     "term_stat",
     "thread",
     "tool",
+    "tool_text",
     "workspace",
 ]
