@@ -48,6 +48,7 @@ class Reasons(BaseModel):
     lexical: ArmScore | None = Field(description="Null if the arm did not return the tool.")
     terms: list[str] = Field(description="Words of the query that the tool matched, strongest first.")
     query: int = Field(description="Which query or part of the message found it best; 0 is the first.")
+    own_words: list[str] = Field(description="Those of the terms that are among the owner's words for the tool.")
 
 
 class FoundTool(BaseModel):
@@ -260,7 +261,13 @@ def _tool(found: Found, definition: Tool | None) -> FoundTool:
         score=found.score,
         similarity=why.dense.score,
         source=why.source,  # pyright: ignore[reportArgumentType] - validated: one of those
-        why=Reasons(semantic=_arm(why.dense), lexical=_arm(why.lexical), terms=list(why.terms), query=why.query),
+        why=Reasons(
+            semantic=_arm(why.dense),
+            lexical=_arm(why.lexical),
+            terms=list(why.terms),
+            query=why.query,
+            own_words=list(why.own_words),
+        ),
         form=found.form,
         line=found.line,
         gist=found.gist,

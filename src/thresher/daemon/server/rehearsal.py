@@ -56,10 +56,7 @@ WRITES: Final[Mapping[str, Shown | None]] = {
     "set_tool": _TOOLS,
     **dict.fromkeys(("approve_tools", "reject_tools"), _HELD),
     **dict.fromkeys(("add_tool_words", "remove_tool_words"), Shown("words of", "list_tool_words")),
-    **dict.fromkeys(
-        ("apply_tool_rewrite", "remove_tool_rewrite"),
-        Shown("rewrite of", "list_tool_rewrites", without=frozenset({"since"})),
-    ),
+    **dict.fromkeys(("apply_tool_rewrite", "remove_tool_rewrite"), Shown("rewrite of", "list_tool_rewrites")),
     "forget_consent": Shown("consent", "list_consents"),
     **dict.fromkeys(("add_key", "revoke_key"), _KEYS),
     "cancel_job": Shown("job", "show_job", ("job",)),
