@@ -9,23 +9,18 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from thresher import __version__
-from thresher.cli.arguments import path_option
 from thresher.cli.client import ask, for_each, without_none
 from thresher.cli.command_table import CommandEntry, new_group
 from thresher.cli.commands import writes
-from thresher.cli.knowledge.findability import health_report, improvement_report, sarif_log
 from thresher.cli.knowledge.servers import UPSTREAM_FAILED, refreshed
-from thresher.cli.output import AsJson, confirm, export, progress_bar, shortened, show
+from thresher.cli.output import AsJson, confirm, shortened, show
 from thresher.cli.views import Row, changed, figure_table, milliseconds, percent, plain_table
 from thresher.daemon import DaemonFailure
 
@@ -229,6 +224,14 @@ def _names(names: Sequence[str]) -> str:
 
 tools = new_group(
     {
+        "health": CommandEntry(
+            "knowledge.findability:health",
+            "Search every tool by what its own definition says; print the tools that nobody would find, and why.",
+        ),
+        "improve": CommandEntry(
+            "knowledge.findability:improve",
+            "Print how well a server's tools are found, and better descriptions with their measured effect.",
+        ),
         "words": CommandEntry("knowledge.search_texts:words", "Give tools words of your own, for the search alone."),
         "rewrites": CommandEntry(
             "knowledge.search_texts:rewrites", "Search for tools by better descriptions than their servers'."
@@ -420,47 +423,6 @@ def _confirm(verb: str, tools: list[Held], *, as_json: bool) -> None:
         )
     show(tools, as_json, held_list)
     confirm(f"{verb.capitalize()} {len(tools)} as shown?")
-
-
-@tools.command("health")
-def health(
-    server: Annotated[str | None, typer.Option("--server", "-s", help="Only tools of this server.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Search every tool by what its own definition says; print the tools that nobody would find, and why."""
-    with progress_bar("Searching", as_json) as follow:
-        answer = ask("tool_health", without_none({"server": server}), progress=follow)
-    show(answer, as_json, health_report)
-
-
-@tools.command("improve")
-def improve(
-    server: Annotated[str | None, typer.Argument(help="A server; may be left out if a file has only one.")] = None,
-    definitions: Annotated[
-        Path | None,
-        path_option(
-            'Of a server that is being written: JSON list of {"server", "name", "description", "inputSchema"}.'
-        ),
-    ] = None,
-    min_score: Annotated[int, typer.Option(min=0, max=100, help="End with 1 if the score is lower.")] = 0,
-    form: Annotated[
-        Literal["text", "json", "sarif"], typer.Option("--format", "-f", help="json as --json; sarif: SARIF 2.1.0.")
-    ] = "text",
-    as_json: AsJson = False,
-) -> None:
-    """Print how well a server's tools are found, and better descriptions with their measured effect."""
-    if server is None and definitions is None:
-        raise typer.BadParameter("Give the name of a server, or --definitions FILE.")
-    for_programs = as_json or form != "text"
-    path = None if definitions is None else str(definitions.absolute())
-    with progress_bar("Searching", for_programs) as follow:
-        answer = ask("improve_tools", without_none({"server": server, "definitions": path}), progress=follow)
-    if form == "sarif" and not as_json:
-        export(sarif_log(answer, __version__, definitions))
-    else:
-        show(answer, for_programs, partial(improvement_report, is_installed=definitions is None))
-    if answer["score"] < min_score:
-        raise typer.Exit(1)
 
 
 Tenant = Annotated[str | None, typer.Option("--tenant", help="The tenant; `local` by default.")]
