@@ -68,6 +68,20 @@ def test_a_proposal_is_applied_dropped_and_removed(command: Command, chest: List
     assert command("servers", "remove", "chest").code == 0
 
 
+def test_an_approval_names_the_rewrite_that_it_drops(command: Command, chest: ListedServer) -> None:
+    """The person who approves the new definition reads it."""
+    command("tools", "rewrites", "apply", "chest_open")
+    chest.lists(listed("open", "Opens a chest with a key."), listed("close", "Handles things."))
+    command("servers", "refresh", "chest")
+    during = command("tools", "rewrites", "list").out
+    approved = command("tools", "approve", "--all", "--yes")
+
+    assert "not used" not in during
+    assert "Rewrites that are not used, since the definitions have changed: chest_open." in approved.out
+    command("tools", "rewrites", "remove", "chest_open")
+    assert command("servers", "remove", "chest").code == 0
+
+
 def test_words_of_a_server_that_is_gone_are_listed_as_such(command: Command, chest: ListedServer) -> None:
     """By server and tool, by which they can be removed."""
     command("tools", "words", "add", "chest_open", "ping")

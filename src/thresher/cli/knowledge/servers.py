@@ -78,10 +78,15 @@ def refreshed(answer: Row) -> RenderableType:
     held = answer["held"]
     waiting = f"{len(held)} held back until you approve: {', '.join(held)}. See: thresher tools held."
     notes = [Text(waiting, style="yellow")] if held else []
-    if lapsed := answer["lapsed"]:
-        text = f"Rewrites that are not used, since the definitions have changed: {', '.join(lapsed)}."
-        notes.append(Text(f"{text} See: thresher tools rewrites list.", style="yellow"))
+    if answer["lapsed"]:
+        notes.append(lapsed_rewrites(answer["lapsed"]))
     return Group(Text(f"Tools: {counts}."), *failures, *notes)
+
+
+def lapsed_rewrites(names: Sequence[str]) -> Text:
+    """The notice of rewrites that were approved for other definitions."""
+    text = f"Rewrites that are not used, since the definitions have changed: {', '.join(names)}."
+    return Text(f"{text} See: thresher tools rewrites list.", style="yellow")
 
 
 def imported(answer: Row) -> RenderableType:

@@ -19,7 +19,7 @@ from rich.text import Text
 from thresher.cli.client import ask, for_each, without_none
 from thresher.cli.command_table import CommandEntry, new_group
 from thresher.cli.commands import writes
-from thresher.cli.knowledge.servers import UPSTREAM_FAILED, refreshed
+from thresher.cli.knowledge.servers import UPSTREAM_FAILED, lapsed_rewrites, refreshed
 from thresher.cli.output import AsJson, confirm, shortened, show
 from thresher.cli.views import Row, changed, figure_table, milliseconds, percent, plain_table
 from thresher.daemon import DaemonFailure
@@ -137,12 +137,14 @@ def _compared(line: str) -> Text:
 
 
 def decided(answer: Row) -> RenderableType:
-    """The tools that were decided about, and those that were left out."""
+    """The tools that were decided about, those that were left out, and those whose rewrite is dropped."""
     word = {"approve": "Approved", "reject": "Rejected"}[answer["decision"]]
     lines = [Text(f"{word}: {', '.join(answer['tools'])}." if answer["tools"] else "Nothing was waiting.")]
     if answer["left"]:
         names = ", ".join(answer["left"])
         lines.append(Text(f"Left out because they look poisoned: {names}. Name them to approve them.", style="yellow"))
+    if answer["lapsed"]:
+        lines.append(lapsed_rewrites(answer["lapsed"]))
     return Group(*lines)
 
 
@@ -413,7 +415,10 @@ def _decide(verb: str, names: Sequence[str] | None, chosen: list[Held], *, yes: 
     definitions = {tool["name"]: tool["digest"] for tool in chosen}
     done: list[str] = ask(f"{verb}_tools", {"definitions": definitions}) if definitions else []
     left = [] if names else [tool["name"] for tool in ask("held_tools", {}) if tool["reason"] == "poisoned"]
-    show({"decision": verb, "tools": done, "left": left if verb == "approve" else []}, as_json, decided)
+    rewrites = ask("list_tool_rewrites", {})["tools"] if verb == "approve" else []
+    lapsed = [one["name"] for one in rewrites if one["name"] in done and not one["holds"]]
+    left = left if verb == "approve" else []
+    show({"decision": verb, "tools": done, "left": left, "lapsed": lapsed}, as_json, decided)
 
 
 def _confirm(verb: str, tools: list[Held], *, as_json: bool) -> None:

@@ -222,10 +222,8 @@ FULL_WEIGHT = 0.3
 on MetaTool's pairs. The brief helps if descriptions ramble, the full text if tools differ only in detail."""
 
 OWN_WEIGHT = 0.3
-"""Share of the owner's words, each a text of its own; the other three keep their proportions. With three messages for
-each of half of MetaTool's tools, the answers to 88 % of other messages have their tool in full, to 84 % if the words
-count in the lexical arm alone, and to 80 % without words; messages for the other half of the tools lose nothing. With
-ten messages each, the other half loses five points (seven, if the words count in the lexical arm alone)."""
+"""Share of the owner's words, each a text of its own; the other three keep their proportions. Measured on MetaTool's
+messages: `docs/decisions/0065-owners-words.md`."""
 
 _MAX_ENUM = 24
 _MAX_DEPTH = 3
