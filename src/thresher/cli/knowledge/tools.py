@@ -415,8 +415,8 @@ def _decide(verb: str, names: Sequence[str] | None, chosen: list[Held], *, yes: 
     definitions = {tool["name"]: tool["digest"] for tool in chosen}
     done: list[str] = ask(f"{verb}_tools", {"definitions": definitions}) if definitions else []
     left = [] if names else [tool["name"] for tool in ask("held_tools", {}) if tool["reason"] == "poisoned"]
-    rewrites = ask("list_tool_rewrites", {})["tools"] if verb == "approve" else []
-    lapsed = [one["name"] for one in rewrites if one["name"] in done and not one["holds"]]
+    rewrites: list[Row] = ask("list_tool_rewrites", {})["tools"] if verb == "approve" else []
+    lapsed: list[str] = [one["name"] for one in rewrites if one["name"] in done and not one["holds"]]
     left = left if verb == "approve" else []
     show({"decision": verb, "tools": done, "left": left, "lapsed": lapsed}, as_json, decided)
 
