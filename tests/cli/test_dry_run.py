@@ -45,6 +45,7 @@ LOOKING = {
     *("solutions check", "solutions context", "solutions list", "solutions relations", "solutions show"),
     *("solutions value-lists", "status", "threads list", "threads show", "tools find", "tools held", "tools list"),
     *("tools show", "tools stats", "tools consents", "tools health", "tools words list", "tools rewrites list"),
+    *("tools learned", "tools replay"),
 }
 """Commands that change nothing."""
 RUNNING = {
@@ -249,6 +250,8 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "tools rewrites remove": (("own_echo",), "- rewrite of own_echo"),
         "tools words add": (("own_echo", "repeat after me"), "~ words of own_echo"),
         "tools words remove": (("own_echo",), "- words of own_echo"),
+        "tools learning": (("on",), "mode: shadow -> on"),
+        "tools unlearn": (("--all",), "nothing would change"),
         "tools reject": (("--all", "--yes"), "~ tool that waits for approval chest_open"),
     }
 

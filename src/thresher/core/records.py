@@ -50,6 +50,7 @@ class Caller:
         keyed: Whether a key names the caller. What belongs to the machine's user and not to a tenant, such as the packs
             of the home folder, is for callers without one.
         expose: What `tools/list` shows to the client; None: what the setting says. It is no identity.
+        key: The number of the key that names the caller; None without one. It tells apart callers without a user.
     """
 
     tenant: Tenant
@@ -58,6 +59,7 @@ class Caller:
     project: str = field(default="", compare=False)
     keyed: bool = False
     expose: Expose | None = field(default=None, compare=False)
+    key: int | None = field(default=None, compare=False)
 
     @property
     def assisted(self) -> bool:
@@ -112,6 +114,8 @@ class Why:
         terms: Query terms that the item matched, strongest first.
         query: Index of the clause or query that found it best; 0 is the first.
         own_words: Those of the terms that are among the words which the item's owner gave it.
+        learned: What earlier use adds to its score in the ranking; 0 without any.
+        uses: How often it was used after like messages.
     """
 
     source: str
@@ -120,6 +124,8 @@ class Why:
     terms: tuple[str, ...] = ()
     query: int = 0
     own_words: tuple[str, ...] = ()
+    learned: float = 0.0
+    uses: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,6 +231,14 @@ class Settings(BaseSettings):
     these, and not run."""
     find_budget: int = Field(default=300, ge=50, le=4_000)
     """The most tokens of an answer about tools."""
+    learning: Literal["off", "shadow", "on"] = "shadow"
+    """Whether tools that were used after like messages rank higher. `off`: nothing is recorded. `shadow`: uses are
+    recorded, and `thresher tools replay` shows what they would have changed. `on`: they rank tools. A person may decide
+    otherwise for a tenant, unless it is `off`."""
+    learning_auto: Literal["off", "on"] = "off"
+    """Whether a replay may switch learning on, if the lower bound of its gain is above zero and nobody has decided."""
+    learning_days: float = Field(default=30.0, gt=0, le=3650)
+    """The age at which a use counts half."""
     document_mb: int = Field(default=20, ge=1, le=1024)
     """A larger file is not indexed."""
     repository_mb: int = Field(default=1024, ge=1)

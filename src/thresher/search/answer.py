@@ -25,7 +25,7 @@ from thresher.search.lexical.profiles import Background
 from thresher.search.plan import SearchPlan
 from thresher.search.ranking import EncoderCalibration, Ranking, needs, probabilities, rank
 from thresher.search.reading import CandidateTraits
-from thresher.search.records import Floats, Hit, Ids
+from thresher.search.records import Floats, Hit, Ids, LearnedScores
 
 CANDIDATES = 100
 """Best items of each arm and text that are fused; the constants were fitted with this number."""
@@ -62,19 +62,23 @@ class RankedHits:
     probability: float
 
 
-def scores_of(ids: Ids, dense: Floats | None, lexical: Floats) -> CandidateScores:
+def scores_of(ids: Ids, dense: Floats | None, lexical: Floats, learned: LearnedScores | None = None) -> CandidateScores:
     """Combine both arms and choose the candidates.
 
     Args:
         ids: int64 (n,), sorted, the items that may be returned.
         dense: float32 (texts, n), NaN for an item without vectors, at least one not NaN; None if the arm did not run.
         lexical: float32 (texts, n).
+        learned: What use has taught: its items are candidates, too.
     """
     if dense is None:
         columns = candidates([], lexical, CANDIDATES)
         return CandidateScores(ids, np.zeros_like(lexical), lexical, np.zeros(len(ids), np.bool_), columns)
     whole, known = fill_missing(dense)
-    return CandidateScores(ids, whole, lexical, known, candidates(whole, lexical, CANDIDATES))
+    columns = candidates(whole, lexical, CANDIDATES)
+    if learned is not None:
+        columns = np.union1d(columns, np.flatnonzero(np.isin(ids, learned.ids)))
+    return CandidateScores(ids, whole, lexical, known, columns)
 
 
 def answer(
@@ -89,6 +93,7 @@ def answer(
     limit: int,
     threshold: float | None,
     need: float,
+    learned: LearnedScores | None = None,
 ) -> RankedHits:
     """Rank and explain.
 
@@ -103,6 +108,7 @@ def answer(
         limit: The maximum number of hits.
         threshold: The minimum probability of a hit, 0 to 1; None for the fitted decision whether anything fits.
         need: The minimum probability, 0 to 1, that a hit is needed; the best one is returned whatever its own.
+        learned: What use has taught. It changes the order, not whether anything fits.
     """
     if not len(scores.columns):
         return RankedHits((), True, 0.0)
@@ -116,6 +122,7 @@ def answer(
         weights,
         whole=plan.whole,
         adjust=_argument_fit(given, traits, constants.arguments),
+        added=None if learned is None else _added(learned, scores),
     )
     usual = score_texts(
         plan.terms,
@@ -131,8 +138,17 @@ def answer(
         return RankedHits((), True, best)
     fitting = np.ones(len(chances), np.bool_) if threshold is None else chances >= threshold
     places = np.flatnonzero(fitting & ((needed >= need) | (np.arange(len(chances)) == 0)))
-    hits = tuple(_hit(plan, postings, scores, ranking, chances, needed, place) for place in places[:limit].tolist())
+    hits = tuple(
+        _hit(plan, postings, scores, ranking, chances, needed, learned, place) for place in places[:limit].tolist()
+    )
     return RankedHits(hits, False, best)
+
+
+def _added(learned: LearnedScores, scores: CandidateScores) -> Floats:
+    """What use has taught, in the order of the candidates: float32 (texts, m)."""
+    ids = scores.ids[scores.columns]
+    places = np.searchsorted(learned.ids, ids).clip(max=len(learned.ids) - 1)
+    return np.where(learned.ids[places] == ids, learned.added[:, places], np.float32(0))
 
 
 def _argument_fit(
@@ -211,6 +227,7 @@ def _hit(
     ranking: Ranking,
     chances: Floats,
     needed: Floats,
+    learned: LearnedScores | None,
     place: int,
 ) -> Hit:
     column, row = int(scores.columns[ranking.candidates[place]]), int(ranking.rows[place])
@@ -219,7 +236,9 @@ def _hit(
     dense = _arm(scores.dense[row], column) if scores.known[column] else Arm(None, None)
     lexical = _arm(scores.lexical[row], column) if terms else Arm(None, None)
     why = Why(_source(dense, lexical), dense, lexical, terms, row)
-    return Hit(number, float(chances[place]), why, float(needed[place]))
+    if learned is not None and len(at := np.flatnonzero(learned.ids == number)):
+        why = replace(why, learned=float(learned.added[row, at[0]]), uses=int(learned.uses[at[0]]))
+    return Hit(number, float(chances[place]), why, float(needed[place]), float(ranking.standing[place]))
 
 
 def _arm(row: Floats, column: int) -> Arm:

@@ -35,10 +35,20 @@ from thresher.search.lexical.bm25 import score_texts
 from thresher.search.lexical.postings import PostingsCache
 from thresher.search.lexical.profiles import profile_of
 from thresher.search.lexical.query_expansion import Synonyms
-from thresher.search.plan import EmbeddedQuery, SearchPlan, plan_of
+from thresher.search.plan import EmbeddedQuery, SearchPlan, phrase_vectors, plan_of
 from thresher.search.ranking import constants_for
 from thresher.search.reading import EMPTY_READING, CollectionReader, CollectionReading, IndexScope, reading_of
-from thresher.search.records import Entry, Filter, Floats, Progress, PutCounts, Scoring, SearchResult, SearchType
+from thresher.search.records import (
+    Entry,
+    Filter,
+    Floats,
+    Learner,
+    Progress,
+    PutCounts,
+    Scoring,
+    SearchResult,
+    SearchType,
+)
 from thresher.search.scoring import ScoreRequest, TextLoader, score
 from thresher.search.snapshot_cache import SnapshotCache
 from thresher.search.vectors import known_model, running_model
@@ -280,6 +290,7 @@ class SearchIndex:
         split: bool = True,
         message: str = "",
         prefetched: Prefetch | None = None,
+        learner: Learner | None = None,
     ) -> SearchResult:
         """Find the items that fit.
 
@@ -294,6 +305,7 @@ class SearchIndex:
             split: Whether a single query is a message that may contain several tasks.
             message: The message for which the calling model wrote the phrases; it adds context.
             prefetched: What `prefetch` returned for the same caller, kind, queries, split and message.
+            learner: Says what earlier use has taught about the texts.
 
         Raises:
             InvalidInput: No query, too many, a negative limit, or a threshold outside 0 to 1.
@@ -308,7 +320,9 @@ class SearchIndex:
         (reading, lexical, lost), embedded = await asyncio.gather(read, self._arms.embed(plan))
         embedded = await self._arms.matching(plan, reading, embedded, lost)
         dense, bare = await self._arms.dense(request, reading, embedded)
-        scores = scores_of(reading.ids, dense, lexical)
+        vectors = phrase_vectors(embedded)
+        learned = learner(embedded.model, vectors) if learner is not None and vectors is not None else None
+        scores = scores_of(reading.ids, dense, lexical, learned)
         traits = await self._reader.traits(request, reading, scores.columns)
         constants = constants_for(reading.model, dense=dense is not None, lexical=not lost)
         found = answer(
@@ -322,6 +336,7 @@ class SearchIndex:
             limit=limit,
             threshold=threshold,
             need=need,
+            learned=learned,
         )
         total = (time.perf_counter() - started) * 1000
         return SearchResult(
@@ -333,7 +348,9 @@ class SearchIndex:
             plan.phrases,
             embedded.milliseconds,
             max(total - embedded.milliseconds, 0.0),
-            embedded.matrix is not None,
+            vectors is not None,
+            embedded.model,
+            vectors,
         )
 
     async def score(

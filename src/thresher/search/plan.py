@@ -11,6 +11,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from thresher.core import EncoderError, InvalidInput
 from thresher.embedding import Encoder, Matrix
 from thresher.search.lexical.clauses import clauses
@@ -140,6 +142,17 @@ class EmbeddedQuery:
     model: str
     milliseconds: float
     note: str = ""
+
+
+def phrase_vectors(embedded: EmbeddedQuery) -> Matrix | None:
+    """Return one vector of length 1 for each phrase, the mean direction of its pieces; None without vectors."""
+    if embedded.matrix is None or not embedded.owners:
+        return None
+    owners = np.asarray(embedded.owners)
+    if len(owners) == owners[-1] + 1:
+        return embedded.matrix
+    sums = np.add.reduceat(embedded.matrix, np.flatnonzero(np.diff(owners, prepend=-1)), axis=0)
+    return (sums / np.linalg.norm(sums, axis=1, keepdims=True)).astype(np.float32)
 
 
 async def embed(plan: SearchPlan, encoder: Encoder) -> EmbeddedQuery:

@@ -51,6 +51,7 @@ class Ranking:
         behind: float32, the distance from the best of that ranking; 0 for the best.
         dense: float32, inner product with that text.
         lexical: float32, BM25 with that text.
+        standing: float32, the score less that of the best of that ranking, both without what was added to it.
     """
 
     candidates: Ids
@@ -58,6 +59,7 @@ class Ranking:
     behind: Floats
     dense: Floats
     lexical: Floats
+    standing: Floats
 
     def __len__(self) -> int:
         """The number of candidates."""
@@ -72,6 +74,7 @@ def rank(
     *,
     whole: bool,
     adjust: Callable[[Floats], Floats] | None = None,
+    added: Floats | None = None,
 ) -> Ranking:
     """Order all candidates, best first.
 
@@ -82,6 +85,7 @@ def rank(
         weights: The encoder's weights.
         whole: Whether the first text is the whole message: next to others it only adds context.
         adjust: Returns what to add to each candidate's scores, given how far each is behind the best, (candidates,).
+        added: float32 (texts, candidates), what use has taught, in units of the score; None for nothing.
 
     Returns:
         Every candidate once; with one text in its order, otherwise taken in turn from the texts.
@@ -94,10 +98,14 @@ def rank(
         first = 1
     if adjust is not None:
         scores = scores + adjust((scores[first:].max(axis=1, keepdims=True) - scores[first:]).min(axis=0))
+    plain = scores
+    if added is not None:
+        scores = scores + added + (np.float32(weights.context) * added[0] if first else 0)
     turns, candidates = interleave(np.argsort(-scores[first:], axis=1, kind="stable"))
     rows = turns + first
     behind = scores.max(axis=1, initial=-np.inf)[rows] - scores[rows, candidates]
-    return Ranking(candidates, rows, behind, dense[rows, candidates], lexical[rows, candidates])
+    standing = plain[rows, candidates] - plain.max(axis=1, initial=-np.inf)[rows]
+    return Ranking(candidates, rows, behind, dense[rows, candidates], lexical[rows, candidates], standing)
 
 
 def interleave(orders: Ids) -> tuple[Ids, Ids]:

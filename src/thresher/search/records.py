@@ -16,6 +16,25 @@ Floats: TypeAlias = NDArray[np.float32]
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with (entries done, entries in total) after each batch that is safely written."""
 
+
+@dataclass(frozen=True, slots=True)
+class LearnedScores:
+    """What earlier use says about some items.
+
+    Attributes:
+        ids: int64 (m,), sorted.
+        added: float32 (texts, m), what is added to their scores.
+        uses: int64 (m,), how often each was used after like texts.
+    """
+
+    ids: Ids
+    added: Floats
+    uses: Ids
+
+
+Learner: TypeAlias = Callable[[str, Floats], LearnedScores | None]
+"""Returns what earlier use says, given a model's name and float32 (texts, dimension), its vectors; None if nothing."""
+
 SearchType: TypeAlias = Literal["hybrid", "text", "semantic"]
 """The arms that decide: both, lexical alone, or dense alone."""
 
@@ -108,12 +127,15 @@ class Hit:
         score: The calibrated probability, 0 to 1, that it fits.
         why: Rank and score in each arm, matched terms, clause.
         need: The calibrated probability, 0 to 1, that it is needed: others may fit, too, and better.
+        standing: Its score less that of the best item for the same text, both without what use has taught; 0 for the
+            best.
     """
 
     id: int
     score: float
     why: Why
     need: float
+    standing: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +152,8 @@ class SearchResult:
         embedding_ms: The time spent on embedding them.
         search_ms: All other time.
         embedded: Whether the encoder produced vectors for them.
+        model: The model of the vectors; empty without any.
+        vectors: float32 (phrases, dimension), one for each searched text; None without any.
     """
 
     hits: tuple[Hit, ...]
@@ -141,6 +165,8 @@ class SearchResult:
     embedding_ms: float
     search_ms: float
     embedded: bool = False
+    model: str = ""
+    vectors: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)

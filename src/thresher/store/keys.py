@@ -234,7 +234,9 @@ class Keys:
         row, tenant_id, tenant_name, owner = rows[0]
         tenant = Tenant(tenant_id, tenant_name)
         self._note_use(tenant, row)
-        known = self._known[digest] = _KnownKey(Caller(tenant, owner, keyed=True), time.monotonic() + FRESH_SECONDS)
+        known = self._known[digest] = _KnownKey(
+            Caller(tenant, owner, keyed=True, key=row), time.monotonic() + FRESH_SECONDS
+        )
         return known
 
     async def _rows(self, digest: bytes) -> Sequence[tuple[Any, ...]]:

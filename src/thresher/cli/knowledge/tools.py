@@ -61,8 +61,9 @@ def _found_table(tools: Sequence[Row]) -> Table:
 
 def _reasons(why: Row) -> str:
     arms = [f"{arm} #{why[arm]['rank']}" for arm in ("dense", "lexical") if why[arm]["rank"] is not None]
+    learned = [f"chosen {why['uses']} x"] if why.get("learned", 0) > 0 else []
     own = [f"your words: {' '.join(why['own_words'][:5])}"] if why["own_words"] else []
-    return ", ".join([why["source"], *arms, *([" ".join(why["terms"][:5])] if why["terms"] else []), *own])
+    return ", ".join([why["source"], *arms, *learned, *([" ".join(why["terms"][:5])] if why["terms"] else []), *own])
 
 
 def tool_list(answer: Sequence[Row]) -> RenderableType:
@@ -237,6 +238,18 @@ tools = new_group(
         "words": CommandEntry("knowledge.search_texts:words", "Give tools words of your own, for the search alone."),
         "rewrites": CommandEntry(
             "knowledge.search_texts:rewrites", "Search for tools by better descriptions than their servers'."
+        ),
+        "learned": CommandEntry(
+            "knowledge.learning:learned", "Show what was learned from the use of tools, and whether it counts."
+        ),
+        "replay": CommandEntry(
+            "knowledge.learning:replay", "Compute from the log what learning from use would have changed."
+        ),
+        "learning": CommandEntry(
+            "knowledge.learning:learning", "Decide whether tools that were used after like messages rank higher."
+        ),
+        "unlearn": CommandEntry(
+            "knowledge.learning:unlearn", "Erase what was learned from the use of some tools, or of all."
         ),
     }
 )

@@ -8,7 +8,15 @@ Uses: components, core, embedding, scanner, search, store, upstream.
 from thresher.knowledge.tools.approval import Consents
 from thresher.knowledge.tools.components import SCHEME, Component, Components, Offered
 from thresher.knowledge.tools.composition import Form
-from thresher.knowledge.tools.definitions import compact, definition_text, found_line, line, slots_of, why_text
+from thresher.knowledge.tools.definitions import (
+    compact,
+    definition_text,
+    found_line,
+    line,
+    slots_of,
+    use_text,
+    why_text,
+)
 from thresher.knowledge.tools.dropins import DropInReport, DropIns, thread_meta
 from thresher.knowledge.tools.findability import (
     HealthFinding,
@@ -22,6 +30,7 @@ from thresher.knowledge.tools.findability import (
     try_tool,
 )
 from thresher.knowledge.tools.finder import WANTED
+from thresher.knowledge.tools.learning import Learning, LearningState, MovedTool, Replay, UsedTool
 from thresher.knowledge.tools.log import Purged, Statistics, purge_logs
 from thresher.knowledge.tools.models import (
     KIND,
@@ -72,10 +81,14 @@ __all__ = [
     "FoundTool",
     "HealthFinding",
     "HeldTool",
+    "Learning",
+    "LearningState",
     "LocalServer",
+    "MovedTool",
     "Offered",
     "Purged",
     "Refreshed",
+    "Replay",
     "Resolved",
     "ServerInfo",
     "Statistics",
@@ -84,6 +97,7 @@ __all__ = [
     "ToolService",
     "ToolWords",
     "Trial",
+    "UsedTool",
     "compact",
     "definition_text",
     "description_rule",
@@ -101,5 +115,6 @@ __all__ = [
     "total_of",
     "trial_queries",
     "try_tool",
+    "use_text",
     "why_text",
 ]

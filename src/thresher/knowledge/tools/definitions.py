@@ -95,11 +95,20 @@ def found_line(tool: FoundTool) -> str:
 
 
 def why_text(why: Why) -> str:
-    """Return the reasons in one phrase: `meaning #1 0.83, words #2 11.2: commit, log (owner's words: log)`."""
-    arms = [_arm("meaning", why.dense, 2), _arm("words", why.lexical, 1)]
+    """Return the reasons in one phrase: `meaning #1 0.83, words #2 11.2, chosen 3 times: log (owner's words: log)`."""
+    arms = [_arm("meaning", why.dense, 2), _arm("words", why.lexical, 1), use_text(why)]
     text = ", ".join(arm for arm in arms if arm) or why.source
     own = f" (owner's words: {', '.join(why.own_words)})" if why.own_words else ""
     return f"{text}: {', '.join(why.terms)}{own}" if why.terms else text
+
+
+def use_text(why: Why) -> str:
+    """Return what use has taught, in words; empty if it has no effect."""
+    if not why.learned:
+        return ""
+    if why.learned < 0:
+        return "passed over for like messages"
+    return "chosen once for a like message" if why.uses == 1 else f"chosen {why.uses} times for like messages"
 
 
 def _arm(name: str, arm: Arm, digits: int) -> str:

@@ -15,6 +15,8 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from thresher.core import (
     Caller,
     InvalidInput,
@@ -36,6 +38,7 @@ from thresher.knowledge.tools.catalogue import (
 )
 from thresher.knowledge.tools.choice import ChosenTool, choose, fallback_hits
 from thresher.knowledge.tools.composition import FLOOR, Candidate, Form, compose
+from thresher.knowledge.tools.learning import Learning, OfferedAnswer, offered_tools
 from thresher.knowledge.tools.log import ToolLog, now
 from thresher.knowledge.tools.models import (
     KIND,
@@ -68,15 +71,23 @@ _HELD_NAMED = 3
 class Finder:
     """Finds tools in the catalogue of a caller; answers go to the log, if there is one."""
 
-    def __init__(self, index: SearchIndex, catalogues: CatalogueCache, log: ToolLog | None, settings: Settings) -> None:
+    def __init__(
+        self,
+        index: SearchIndex,
+        catalogues: CatalogueCache,
+        log: ToolLog | None,
+        learning: Learning | None,
+        settings: Settings,
+    ) -> None:
         self._index = index
         self._catalogues = catalogues
         self._log = log
+        self._learning = learning
         self._settings = settings
 
     def unlogged(self) -> Finder:
-        """Return the same finder without a log."""
-        return Finder(self._index, self._catalogues, None, self._settings)
+        """Return the same finder without a log, and without what was learned from it."""
+        return Finder(self._index, self._catalogues, None, None, self._settings)
 
     async def find(
         self,
@@ -129,7 +140,7 @@ class Finder:
             if unchosen and selection != "on":
                 result = _with_unchosen(result, catalogue, scope)
             result = replace(result, duration_ms=(time.perf_counter() - started) * 1000)
-            self._note(caller, catalogue, question, result)
+            self._note(caller, catalogue, question, result, search)
         return result
 
     def prefetch(self, caller: Caller, question: ToolQuery) -> Prefetch | None:
@@ -159,12 +170,20 @@ class Finder:
                 split=question.split,
                 message=question.message,
                 prefetched=prefetched,
+                learner=None if self._learning is None else await self._learning.learner(caller),
             )
         except ThresherError as error:
             return f"search failed: {error.message}"
         return found if found.searched or not catalogue.inside(scope) else "the tools are not indexed yet"
 
-    def _note(self, caller: Caller, catalogue: ToolCatalogue, question: ToolQuery, result: FindResult) -> None:
+    def _note(
+        self,
+        caller: Caller,
+        catalogue: ToolCatalogue,
+        question: ToolQuery,
+        result: FindResult,
+        search: SearchResult | str,
+    ) -> None:
         """Log an answer."""
         if self._log is None:
             return
@@ -187,7 +206,8 @@ class Finder:
                 embedding_ms=result.embedding_ms if result.embedding_generated else 0.0,
                 message=message_of(question.texts, self._settings),
             )
-            self._log.add(caller, catalogue, row, result.tools)
+            answer = None if isinstance(search, str) else _answer(catalogue, row, result, search)
+            self._log.add(caller, catalogue, row, result.tools, answer)
         event(
             logger,
             "find_tools",
@@ -205,6 +225,17 @@ class Finder:
             ms=round(result.duration_ms, 2),
             embedding_ms=round(result.embedding_ms, 2),
         )
+
+
+def _answer(catalogue: ToolCatalogue, row: Discovery, result: FindResult, search: SearchResult) -> OfferedAnswer | None:
+    """What a call after this answer may belong to; None without vectors, for which like messages are unknown."""
+    if search.vectors is None:
+        return None
+    names = {name: catalogue.by_name[name].row.id for tool in result.tools for name in (tool.name, *tool.also)}
+    hits = {hit.id: (hit.why.query, hit.standing) for hit in search.hits}
+    tools = offered_tools(names, [(tool.name, tool.also) for tool in result.tools], hits)
+    vectors = search.vectors.astype(np.float16)
+    return OfferedAnswer(row.at, row.trace_id, search.model, vectors, tools, row.message)
 
 
 def _result(

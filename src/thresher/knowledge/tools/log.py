@@ -1,4 +1,4 @@
-"""The logs of discoveries and calls: writing them, the figures of a period, and their removal.
+"""The logs of discoveries, calls and uses: writing them, the figures of a period, and their removal.
 
 Invariant: no answer and no call waits for its row. The text of a message is in a row only if the setting says so,
 without its secrets. Counts are of one tenant; a share is None if there was nothing to count. No transaction of a
@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import starmap
 from typing import Final
 
@@ -21,7 +21,8 @@ from thresher.core import Caller, Settings, Tenant
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.catalogue import CatalogueCache, NamedTool, ToolCatalogue
 from thresher.knowledge.tools.choice import copy_keys, is_copy
-from thresher.knowledge.tools.models import FoundTool
+from thresher.knowledge.tools.learning import Learning, OfferedAnswer
+from thresher.knowledge.tools.models import FoundTool, Use
 from thresher.knowledge.tools.queries import Discovery, Invocation
 from thresher.knowledge.tools.queries.log import (
     CallCounts,
@@ -50,44 +51,65 @@ class _PendingDiscovery:
 class ToolLog:
     """Both logs of one process."""
 
-    def __init__(self, database: Database, catalogues: CatalogueCache, settings: Settings) -> None:
+    def __init__(self, database: Database, catalogues: CatalogueCache, learning: Learning, settings: Settings) -> None:
         self._database = database
         self._catalogues = catalogues
-        self._queue: LogQueue[_PendingDiscovery | Invocation] = LogQueue(self._write)
+        self._learning = learning
+        self._queue: LogQueue[_PendingDiscovery | Invocation | Use] = LogQueue(self._write)
         self._last = LastDiscoveries()
-        self.calls = CallLog(self._queue, self._last, settings)
+        self.calls = CallLog(self._queue, self._last, learning, settings)
 
     @property
     def lost(self) -> int:
         """Rows that this process could not write."""
         return self._queue.lost
 
-    def add(self, caller: Caller, catalogue: ToolCatalogue, row: Discovery, chosen: Sequence[FoundTool]) -> None:
-        """Log a discovery."""
+    def describe(self, caller: Caller, names: Sequence[str]) -> None:
+        """Record that a client was shown the definitions of some tools."""
+        self._last.show(caller, names)
+
+    def add(
+        self,
+        caller: Caller,
+        catalogue: ToolCatalogue,
+        row: Discovery,
+        chosen: Sequence[FoundTool],
+        answer: OfferedAnswer | None,
+    ) -> None:
+        """Log a discovery; calls after it are uses of its answer, if it can be learned from."""
         self._last.remember(caller, chosen)
+        if answer is not None:
+            self._learning.offered(caller, answer)
         self._queue.add(caller.tenant, _PendingDiscovery(caller, catalogue, row))
 
     async def settle(self) -> None:
         """Wait until every row is written, or given up with a warning."""
         await self._queue.settle()
 
-    async def _write(self, tenant: Tenant, rows: Sequence[_PendingDiscovery | Invocation]) -> None:
+    async def _write(self, tenant: Tenant, rows: Sequence[_PendingDiscovery | Invocation | Use]) -> None:
         asked = [row for row in rows if isinstance(row, _PendingDiscovery)]
         calls = [row for row in rows if isinstance(row, Invocation)]
-        version = await queries.write_logs(self._database, tenant, [row.row for row in asked], calls)
-        if version is not None:
+        uses = [row for row in rows if isinstance(row, Use)]
+        versions = await queries.write_logs(self._database, tenant, [row.row for row in asked], calls, uses)
+        if versions is not None:
             for row in asked:
-                self._catalogues.confirm(row.caller, row.catalogue, version)
+                self._catalogues.confirm(row.caller, row.catalogue, versions.catalogue)
+            self._learning.written(tenant, versions.uses, len(uses))
 
 
 class CallLog:
     """The log of calls of upstream tools."""
 
     def __init__(
-        self, queue: LogQueue[_PendingDiscovery | Invocation], last: LastDiscoveries, settings: Settings
+        self,
+        queue: LogQueue[_PendingDiscovery | Invocation | Use],
+        last: LastDiscoveries,
+        learning: Learning,
+        settings: Settings,
     ) -> None:
         self._queue = queue
         self._last = last
+        self._learning = learning
         self._settings = settings
 
     def add(
@@ -124,14 +146,28 @@ class CallLog:
             rank=None if caller.assisted else self._last.rank(caller, name),
         )
         self._queue.add(caller.tenant, row)
+        if tool_id is not None:
+            for use in self._learning.called(caller, tool_id, state, row.at):
+                self._queue.add(caller.tenant, use)
+
+    def show_signature(self, caller: Caller, name: str) -> bool:
+        """Return whether a client knows a tool by name alone, from its last discovery; from now on it knows more."""
+        return self._last.show(caller, [name])
 
 
 @dataclass(frozen=True, slots=True)
 class _OfferedTools:
-    """What a discovery offered: its number, and for each tool its names, exact duplicates included."""
+    """What a discovery offered.
+
+    Attributes:
+        number: Its number.
+        names: For each tool its names, exact duplicates included.
+        named: The names of tools of which nothing else was shown, neither in it nor since.
+    """
 
     number: int
     names: tuple[tuple[str, ...], ...]
+    named: frozenset[str]
 
 
 class LastDiscoveries:
@@ -149,16 +185,30 @@ class LastDiscoveries:
         """Record what a client was offered; earlier offers no longer count."""
         self._count += 1
         key = (caller.tenant.id, caller.user, caller.client)
-        self._offers[key] = _OfferedTools(self._count, tuple((tool.name, *tool.also) for tool in chosen))
+        names = tuple((tool.name, *tool.also) for tool in chosen)
+        named = frozenset(tool.name for tool in chosen if tool.form == "name")
+        self._offers[key] = _OfferedTools(self._count, names, named)
+
+    def show(self, caller: Caller, names: Sequence[str]) -> bool:
+        """Record that a client was shown more of some tools; returns whether it knew one of them by name alone."""
+        found = False
+        for key in self._keys(caller):
+            offer = self._offers.get(key)
+            if offer is not None and not offer.named.isdisjoint(names):
+                self._offers[key] = replace(offer, named=offer.named.difference(names))
+                found = True
+        return found
 
     def rank(self, caller: Caller, name: str) -> int | None:
         """Return a tool's rank, from 1, in the client's last discovery; 0 outside it, None if there was none."""
-        keys = {(caller.tenant.id, caller.user, client) for client in (caller.client, "")}
-        offers = [offer for key in keys if (offer := self._offers.get(key)) is not None]
+        offers = [offer for key in self._keys(caller) if (offer := self._offers.get(key)) is not None]
         if not offers:
             return None
         newest = max(offers, key=lambda offer: offer.number)
         return next((place for place, names in enumerate(newest.names, 1) if name in names), 0)
+
+    def _keys(self, caller: Caller) -> set[tuple[int, str | None, str]]:
+        return {(caller.tenant.id, caller.user, client) for client in (caller.client, "")}
 
 
 def now() -> dt.datetime:
@@ -189,7 +239,9 @@ async def purge(database: Database, caller: Caller, days: float) -> int:
     Raises:
         InvalidInput: The age is negative or too large.
     """
-    return await purge_rows(database, caller, ("discovery", "invocation"), age_limit(days))
+    removed = await purge_rows(database, caller, ("discovery", "invocation", "tool_use"), age_limit(days))
+    await run_retrying(database, caller.tenant, lambda run: queries.note_removal(run, caller.tenant))
+    return removed
 
 
 async def purge_logs(database: Database, days: float) -> Purged:

@@ -6,7 +6,7 @@ Invariant: nothing here contains a secret; commands and addresses are masked bef
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from thresher.core import Scored, Tool, Why
@@ -344,6 +344,41 @@ class ToolRewrite:
     since: dt.datetime
     holds: bool
     there: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One successful call after a search, from which the ranking learns: a row of `tool_use`.
+
+    Attributes:
+        at: When the tool was called.
+        owner: The user; None for callers without one.
+        voter: Whose say it is: a user, a key, or empty for the owner of the data folder.
+        trace_id: The search, as its log row names it.
+        model: The model of the vector.
+        vector: The searched text's vector as float16 bytes.
+        tool_id: The tool that was called.
+        weight: How much it counts.
+        passed: Tools that were offered before it and not called.
+        failed: Tools whose calls failed before it.
+        offered: All tools that were offered for the text, best first.
+        standings: Their scores without what use had taught, less that of the best one.
+        message: The text, where the setting allows it.
+    """
+
+    at: dt.datetime
+    owner: str | None
+    voter: str
+    trace_id: str
+    model: str
+    vector: bytes
+    tool_id: int
+    weight: float
+    passed: Sequence[int]
+    failed: Sequence[int]
+    offered: Sequence[int]
+    standings: Sequence[float]
+    message: str | None
 
 
 def plain_name(server: str) -> str:

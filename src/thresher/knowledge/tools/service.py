@@ -17,6 +17,7 @@ from thresher.knowledge.tools.approval import Approvals, Consents
 from thresher.knowledge.tools.catalogue import CatalogueCache, NamedTool, ToolCatalogue, is_trusted, relied_on
 from thresher.knowledge.tools.finder import Finder, tool_query
 from thresher.knowledge.tools.indexer import Indexer, LocalServers, OfferSource
+from thresher.knowledge.tools.learning import Learning
 from thresher.knowledge.tools.log import Purged, Statistics, ToolLog, measure, prune, purge
 from thresher.knowledge.tools.models import (
     LOCAL,
@@ -58,8 +59,9 @@ class ToolService:
         self._database = database
         self._settings = settings
         self._catalogues = CatalogueCache(database)
-        self._log = ToolLog(database, self._catalogues, settings)
-        self._finder = Finder(index, self._catalogues, self._log, settings)
+        self.learning = Learning(database, self._catalogues, settings)
+        self._log = ToolLog(database, self._catalogues, self.learning, settings)
+        self._finder = Finder(index, self._catalogues, self._log, self.learning, settings)
         self.calls = self._log.calls
         self._indexer = Indexer(database, index, self._catalogues)
         self._servers = Servers(database, self._indexer, self._catalogues, upstreams, secrets)
@@ -166,17 +168,13 @@ class ToolService:
         return other
 
     def follow(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call a function whenever this process has changed a catalogue.
-
-        Returns:
-            Ends that.
-        """
+        """Call a function whenever this process has changed a catalogue; returns what ends that."""
         followers = self._catalogues.followers
         followers.append(callback)
         return lambda: followers.remove(callback)
 
     def server_changed(self, config: ServerConfig, changed: Changed) -> None:
-        """Handle a server's announcement that its lists changed: list it again soon; nothing else is affected."""
+        """Handle a server's announcement that its lists changed: list it again soon."""
         self._changes.note(config, changed)
 
     async def close(self) -> None:
@@ -186,8 +184,9 @@ class ToolService:
         await self.settle()
 
     async def settle(self) -> None:
-        """Wait until the log rows of all answers and calls are written."""
+        """Wait until the log rows of all answers and calls are written, and what is learned from them."""
         await self._log.settle()
+        await self.learning.settle()
 
     async def stats(self, caller: Caller, days: float = 30) -> Statistics:
         """Return the figures of the last days: times, failures, and whether the choice was right. See `Statistics`.
@@ -209,6 +208,7 @@ class ToolService:
         """
         days = self._settings.log_days if older_than is None else older_than
         removed = await purge(self._database, caller, days) + await self.texts.purge(caller, age_limit(days))
+        self.learning.changed(caller.tenant)
         return Purged(removed, await prune(self._database, self._settings.log_days))
 
     async def describe_tools(self, caller: Caller, names: Sequence[str] | str) -> Descriptions:
@@ -228,6 +228,7 @@ class ToolService:
         unknown = {name: catalogue.near(name) for name in wanted if catalogue.find(name) is None}
         if not known:
             catalogue.known(wanted[0], enabled=True)
+        self._log.describe(caller, [tool.name for tool in known])
         stored = await self._definitions(caller, catalogue, known)
         return Descriptions(_in_full(catalogue, known, stored), unknown)
 

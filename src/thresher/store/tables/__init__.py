@@ -32,7 +32,9 @@ from thresher.store.tables.catalogue import (
     invocation,
     server,
     tool,
+    tool_learning,
     tool_text,
+    tool_use,
 )
 from thresher.store.tables.databases import APPEND_ONLY, audit_head, audit_link, connection, schema_snapshot
 from thresher.store.tables.index import collection, embedding, item, item_vector, posting, term_stat
@@ -97,6 +99,8 @@ __all__ = [
     "term_stat",
     "thread",
     "tool",
+    "tool_learning",
     "tool_text",
+    "tool_use",
     "workspace",
 ]

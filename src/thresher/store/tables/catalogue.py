@@ -189,6 +189,42 @@ last discovery; 0 when it was not chosen; null when the client had not asked."""
 
 Index("invocation_tenant_id_at_idx", invocation.c.tenant_id, invocation.c.at)
 
+tool_use = tenant_table(
+    "tool_use",
+    row_id(),
+    Column("at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("owner", Text, nullable=True),
+    Column("voter", Text, nullable=False),
+    Column("trace_id", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("vector", LargeBinary, nullable=False),
+    Column("tool_id", BigInteger, nullable=False),
+    Column("weight", Float, nullable=False),
+    Column("passed", ARRAY(BigInteger), nullable=False),
+    Column("failed", ARRAY(BigInteger), nullable=False),
+    Column("offered", ARRAY(BigInteger), nullable=False),
+    Column("standings", ARRAY(Float), nullable=False),
+    Column("message", Text, nullable=True),
+)
+"""What the ranking learns from: one row for each successful call that belongs to a search. `voter`: the user, the key,
+or empty, whose say it is; `trace_id`: the search; `vector`: the text's, as float16; `weight`: how much it counts;
+`passed`, `failed`: tools that it counts against; `offered`: the tools of the answer, with their `standings`, from which
+a replay computes another order; `message`: the text where `THRESHER_LOG_TEXT` is on."""
+
+Index("tool_use_tenant_id_at_idx", tool_use.c.tenant_id, tool_use.c.at)
+
+tool_learning = tenant_table(
+    "tool_learning",
+    Column("version", BigInteger, nullable=False, server_default="0"),
+    Column("removals", BigInteger, nullable=False, server_default="0"),
+    Column("mode", Text, nullable=True),
+    Column("decided_by", Text, nullable=False, server_default=""),
+    Column("decided_at", DateTime(timezone=True), nullable=True),
+)
+"""One row for each tenant with uses: a version that every change of them raises, how often some were removed, and
+whether they rank tools: `off`,
+`shadow` or `on` once somebody has decided, null while the setting does."""
+
 component = tenant_table(
     "component",
     row_id(),

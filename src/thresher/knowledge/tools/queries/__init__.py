@@ -29,6 +29,14 @@ from thresher.knowledge.tools.queries.catalogue import (
     version,
     visible,
 )
+from thresher.knowledge.tools.queries.learning import (
+    LearningRow,
+    decide_learning,
+    forget_uses,
+    note_removal,
+    read_learning,
+    read_uses,
+)
 from thresher.knowledge.tools.queries.listing import Judge, ListingResult, ListingWrite, ToolWrite, write_listing
 from thresher.knowledge.tools.queries.log import Discovery, Invocation, write_logs
 from thresher.knowledge.tools.queries.servers import (
@@ -74,6 +82,7 @@ __all__ = [
     "HeldRow",
     "Invocation",
     "Judge",
+    "LearningRow",
     "ListingResult",
     "ListingWrite",
     "Mark",
@@ -88,6 +97,7 @@ __all__ = [
     "approve",
     "claims",
     "consents",
+    "decide_learning",
     "delete_consent",
     "delete_credential",
     "delete_server",
@@ -95,6 +105,7 @@ __all__ = [
     "end_consents",
     "exchange_credential",
     "findable",
+    "forget_uses",
     "held_tools",
     "lock_server",
     "mark",
@@ -102,6 +113,7 @@ __all__ = [
     "mark_listed",
     "marks",
     "names",
+    "note_removal",
     "purge_texts",
     "put_consent",
     "put_credential",
@@ -109,6 +121,8 @@ __all__ = [
     "put_server",
     "raise_version",
     "read_credential",
+    "read_learning",
+    "read_uses",
     "reject",
     "servers",
     "set_server",

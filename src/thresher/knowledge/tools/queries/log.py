@@ -1,6 +1,6 @@
-"""The SQL of the logs of discoveries and calls: writing, counts over a period, and removal.
+"""The SQL of the logs of discoveries, calls and uses: writing, counts over a period, and removal.
 
-Invariant: one statement writes a batch of both, in one round trip, and waits for no disk. Each count reads a period of
+Invariant: one statement writes a batch of all, in one round trip, and waits for no disk. Each count reads a period of
 one tenant, by the index on tenant and time if the period is the smaller part; a caller that is one user sees and
 removes only that user's rows.
 """
@@ -18,6 +18,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import ASSISTANT, Caller, Tenant
+from thresher.knowledge.tools.models import Use
 from thresher.store import Database, period
 
 
@@ -69,11 +70,17 @@ _TYPES: Final = {
     "embedding_ms": "float8",
     "tool_id": "bigint",
     "rank": "int",
+    "vector": "bytea",
+    "weight": "float8",
+    "passed": "bigint[]",
+    "failed": "bigint[]",
+    "offered": "bigint[]",
+    "standings": "float8[]",
 }
 """PostgreSQL's types of the columns that are not text."""
 
 
-def _insert(table: str, record: type[Discovery | Invocation]) -> str:
+def _insert(table: str, record: type[Discovery | Invocation | Use]) -> str:
     columns = ", ".join(record.__slots__)
     typed = ", ".join(f"{name} {_TYPES.get(name, 'text')}" for name in record.__slots__)
     return f"""
@@ -81,28 +88,57 @@ def _insert(table: str, record: type[Discovery | Invocation]) -> str:
         select %(tenant)s, {columns} from json_to_recordset(%({table})s::json) as given ({typed})"""  # noqa: S608 - from the names of our own records
 
 
-# Both logs as JSON, since every row of a batch has lists of its own. Log rows are not worth waiting for the disk;
+# All logs as JSON, since every row of a batch has lists of its own. Log rows are not worth waiting for the disk;
 # after a crash of the server the last ones may be missing.
 _WRITE: Final = f"""
-    with discoveries as ({_insert("discovery", Discovery)}), invocations as ({_insert("invocation", Invocation)})
+    with discoveries as ({_insert("discovery", Discovery)}), invocations as ({_insert("invocation", Invocation)}),
+         uses as ({_insert("tool_use", Use)}),
+         changed as (insert into tool_learning (tenant_id, version)
+                     select %(tenant)s, 1 where json_array_length(%(tool_use)s::json) > 0
+                     on conflict (tenant_id) do update set version = tool_learning.version + 1 returning version)
     select set_config('synchronous_commit', 'off', true),
-           (select version from collection where tenant_id = %(tenant)s and kind = 'catalogue')""".encode()  # noqa: S608 - from the names of our own records
+           (select version from collection where tenant_id = %(tenant)s and kind = 'catalogue'),
+           coalesce((select version from changed),
+                    (select version from tool_learning where tenant_id = %(tenant)s))""".encode()  # noqa: S608 - from the names of our own records
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenVersions:
+    """The versions of a tenant's catalogue and of its uses, as a batch of log rows was written."""
+
+    catalogue: int
+    uses: int
 
 
 async def write_logs(
-    database: Database, tenant: Tenant, discoveries: Sequence[Discovery], invocations: Sequence[Invocation]
-) -> int | None:
-    """Write rows of both logs; returns the catalogue's version, or None if the tenant is gone."""
-    values = {"tenant": tenant.id, "discovery": _rows(discoveries), "invocation": _rows(invocations)}
+    database: Database,
+    tenant: Tenant,
+    discoveries: Sequence[Discovery],
+    invocations: Sequence[Invocation],
+    uses: Sequence[Use] = (),
+) -> WrittenVersions | None:
+    """Write rows of all logs; returns the current versions, or None if the tenant is gone."""
+    values = {
+        "tenant": tenant.id,
+        "discovery": _rows(discoveries),
+        "invocation": _rows(invocations),
+        "tool_use": _rows(uses),
+    }
     try:
         rows = await database.once(tenant, lambda driver: driver.execute(_WRITE, values, prepare=True))
     except ForeignKeyViolation:
         return None
-    return rows[0][1] or 0
+    return WrittenVersions(rows[0][1] or 0, rows[0][2] or 0)
 
 
-def _rows(records: Sequence[Discovery | Invocation]) -> str:
-    return json.dumps([{name: getattr(record, name) for name in record.__slots__} for record in records], default=str)
+def _rows(records: Sequence[Discovery | Invocation | Use]) -> str:
+    return json.dumps(
+        [{name: getattr(record, name) for name in record.__slots__} for record in records], default=_written
+    )
+
+
+def _written(value: object) -> str:
+    return f"\\x{value.hex()}" if isinstance(value, bytes) else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +224,7 @@ _CHOSEN: Final = text(f"""
 
 _CALLS: Final = text(f"""
     select tool_id, min(name) as name, count(*) as calls,
-           count(*) filter (where state not in ('ok', 'cancelled', 'rules first')) as errors,
+           count(*) filter (where state not in ('ok', 'cancelled', 'rules first', 'signature first')) as errors,
            count(rank) as asked,
            count(*) filter (where rank > 0) as chosen,
            coalesce(sum(rank), 0) as ranks,

@@ -1,0 +1,330 @@
+"""Learning of one process: the uses that it knows, whether they rank tools, and what people see and decide of it.
+
+Invariant: the setting bounds what a tenant may decide: with `off` nothing is recorded, and without `on` uses rank
+nothing until somebody, or a replay where a setting allows it, has decided so. A search waits for the database only
+before this process knows anything of the tenant, or after it has changed something itself; what other processes change
+is read beside the searches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from weakref import WeakValueDictionary
+
+from cachetools import LRUCache
+
+from thresher.core import Caller, InvalidInput, NotAllowed, Settings, Tenant, ThresherError, event
+from thresher.knowledge.tools import queries
+from thresher.knowledge.tools.catalogue import FRESH_SECONDS, CatalogueCache
+from thresher.knowledge.tools.learning.evidence import Evidence, evidence_of, learned_scores
+from thresher.knowledge.tools.learning.replay import Replay, replay
+from thresher.knowledge.tools.learning.uses import OfferedAnswer, UseTracker, voter_of
+from thresher.knowledge.tools.models import Use
+from thresher.search import Floats, LearnedScores, Learner
+from thresher.store import Database, run_retrying
+
+logger = logging.getLogger("thresher.knowledge")
+
+MODES: Final = ("off", "shadow", "on")
+BY_REPLAY: Final = "replay"
+"""Who decided, if nobody did."""
+_USES: Final = 4_000
+"""The newest uses that rank tools: a search compares with all of them in 0.3 ms."""
+_REPLAY_EACH: Final = 100
+"""New uses after which a replay may decide."""
+_TENANTS: Final = 64
+_AGAIN_SECONDS: Final = 5.0
+"""How long a tenant counts as without uses after they could not be read."""
+_OVERLAP: Final = 200
+"""Uses that are read a second time, since they are not written in the order of their numbers."""
+_EXAMPLES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class UsedTool:
+    """What uses say about one tool.
+
+    Attributes:
+        name: The name that clients see.
+        uses: Successful calls after a search.
+        again: Those of them that count for a message whose answer lacked the tool.
+        passed: How often it was offered before a tool that was called.
+        failed: How often its call failed and another tool was called.
+        voters: Users and keys who used it.
+        last: When it was used last; None if never.
+        messages: Some messages, where the setting allows texts.
+    """
+
+    name: str
+    uses: int
+    again: int
+    passed: int
+    failed: int
+    voters: int
+    last: dt.datetime | None
+    messages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LearningState:
+    """What was learned, and whether it ranks tools.
+
+    Attributes:
+        mode: `off`: nothing is recorded; `shadow`: uses are recorded; `on`: they rank tools.
+        setting: What THRESHER_LEARNING says.
+        decided_by: Who chose another mode; `replay`: the figures did; empty: the setting holds.
+        decided_at: When.
+        uses: The uses that the caller may see, which count.
+        tools: What they say, the most used tool first.
+    """
+
+    mode: str
+    setting: str
+    decided_by: str
+    decided_at: dt.datetime | None
+    uses: int
+    tools: tuple[UsedTool, ...]
+
+
+@dataclass(slots=True)
+class _Known:
+    """What this process knows of a tenant.
+
+    Attributes:
+        row: What was decided, and the version.
+        uses: The uses by number; empty unless they rank.
+        evidence: The same by model, as columns.
+        lasts: Seconds after which it has to be read again.
+        read_at: When it was read, on the monotonic clock.
+        stale: Whether another version was seen.
+    """
+
+    row: queries.LearningRow
+    uses: dict[int, Use] = field(default_factory=dict[int, Use])
+    evidence: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
+    lasts: float = float("inf")
+    read_at: float = field(default_factory=time.monotonic)
+    stale: bool = False
+
+
+class Learning:
+    """Learning from use. One per process."""
+
+    def __init__(self, database: Database, catalogues: CatalogueCache, settings: Settings) -> None:
+        self._database = database
+        self._catalogues = catalogues
+        self._settings = settings
+        self._known: LRUCache[int, _Known] = LRUCache(_TENANTS)
+        self._tracker = UseTracker()
+        self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._changes: defaultdict[int, int] = defaultdict(int)
+        self._new: defaultdict[int, int] = defaultdict(int)
+
+    async def learner(self, caller: Caller) -> Learner | None:
+        """Return what says how uses rank tools for a caller; None if they do not."""
+        if self._settings.learning == "off":
+            return None
+        known = await self._current(caller.tenant)
+        if self._mode(known.row) != "on" or not known.evidence:
+            return None
+        voter, now = voter_of(caller), time.time()
+
+        def learned(model: str, vectors: Floats) -> LearnedScores | None:
+            evidence = known.evidence.get(model)
+            if evidence is None:
+                return None
+            return learned_scores(vectors, evidence, voter, now, self._settings.learning_days)
+
+        return learned
+
+    def offered(self, caller: Caller, answer: OfferedAnswer) -> None:
+        """Record an answer to which calls may belong."""
+        if self._records(caller):
+            self._tracker.offered(caller, answer)
+
+    def called(self, caller: Caller, tool_id: int, state: str, now: dt.datetime) -> list[Use]:
+        """Record a call; returns its uses, to be written. See `UseTracker.called`."""
+        return self._tracker.called(caller, tool_id, state, now) if self._records(caller) else []
+
+    def written(self, tenant: Tenant, version: int, uses: int) -> None:
+        """Record that log rows, some of them uses, were written when the uses had this version."""
+        known = self._known.get(tenant.id)
+        if known is not None and known.row.version != version:
+            known.stale = True
+        if self._settings.learning_auto == "on" and uses:
+            self._new[tenant.id] += uses
+            if self._new[tenant.id] >= _REPLAY_EACH:
+                self._new[tenant.id] = 0
+                self._begin(self._decide_by_replay(tenant))
+
+    async def state(self, caller: Caller) -> LearningState:
+        """Return what was learned from the uses that a caller may see, and the mode in force."""
+        row, uses = await self._read(caller)
+        names = await self._names(caller)
+        tools = {tool for use in uses for tool in (use.tool_id, *use.passed, *use.failed)}
+        listed = [_used_tool(names[tool], tool, uses) for tool in tools if tool in names]
+        listed.sort(key=lambda one: (-one.uses, one.name))
+        setting = self._settings.learning
+        return LearningState(self._mode(row), setting, row.decided_by, row.decided_at, len(uses), tuple(listed))
+
+    async def replay(self, caller: Caller) -> Replay:
+        """Compute what learning would have changed for the uses that a caller may see."""
+        row, uses = await self._read(caller)
+        names = await self._names(caller)
+        return await asyncio.to_thread(replay, uses, self._settings.learning_days, names, self._mode(row))
+
+    async def decide(self, caller: Caller, mode: str) -> LearningState:
+        """Switch learning for the caller's tenant.
+
+        Raises:
+            NotAllowed: The caller is one of the tenant's users, or the setting forbids this mode.
+        """
+        if caller.user is not None:
+            raise NotAllowed(
+                "Whether tools are ranked by use is decided for all users.", hint="Ask the tenant's owner."
+            )
+        if self._settings.learning == "off" and mode != "off":
+            raise NotAllowed(
+                "THRESHER_LEARNING is off: nothing is recorded.", hint="Set it to shadow or on, and start again."
+            )
+        by = "key" if caller.keyed else "owner"
+        await run_retrying(
+            self._database, caller.tenant, lambda run: queries.decide_learning(run, caller.tenant, mode, by)
+        )
+        if mode == "off":
+            self._tracker.forget(caller)
+        self.changed(caller.tenant)
+        return await self.state(caller)
+
+    async def forget(self, caller: Caller, names: Sequence[str] | None) -> int:
+        """Remove uses of some tools, or all, that a caller may see; returns how many.
+
+        Raises:
+            InvalidInput: The list of names is empty.
+            NotFound: There is no such tool.
+        """
+        if names is not None and not names:
+            raise InvalidInput("No tool is named.", hint="Name tools, or forget the uses of all.")
+        catalogue = await self._catalogues.current(caller)
+        ids = None if names is None else [catalogue.known(name).row.id for name in names]
+        self._tracker.forget(caller)
+        removed = await run_retrying(self._database, caller.tenant, lambda run: queries.forget_uses(run, caller, ids))
+        self.changed(caller.tenant)
+        return removed
+
+    def changed(self, tenant: Tenant) -> None:
+        """Record that this process has changed a tenant's uses: they are read before the next search."""
+        self._changes[tenant.id] += 1
+        self._known.pop(tenant.id, None)
+
+    async def settle(self) -> None:
+        """Wait until nothing is being read or decided."""
+        while self._tasks:
+            await asyncio.wait([*self._tasks])
+
+    def _records(self, caller: Caller) -> bool:
+        """Whether uses of a caller are recorded; every search reads what was decided before it is."""
+        if self._settings.learning == "off" or caller.assisted:
+            return False
+        known = self._known.get(caller.tenant.id)
+        return known is None or self._mode(known.row) != "off"
+
+    def _mode(self, row: queries.LearningRow) -> str:
+        setting = self._settings.learning
+        return setting if setting == "off" or row.mode is None else row.mode
+
+    async def _current(self, tenant: Tenant) -> _Known:
+        while True:
+            known = self._known.get(tenant.id)
+            if known is not None and time.monotonic() - known.read_at < known.lasts:
+                if known.stale and time.monotonic() - known.read_at > FRESH_SECONDS:
+                    known.stale = False
+                    self._begin(self._renew(tenant))
+                return known
+            async with self._locks.setdefault(tenant.id, asyncio.Lock()):
+                if self._known.get(tenant.id) is known:
+                    await self._renew(tenant)
+
+    async def _renew(self, tenant: Tenant) -> None:
+        """Read what is new of a tenant; while that is not possible, what is known serves."""
+        before, changes = self._known.get(tenant.id), self._changes[tenant.id]
+        try:
+            async with self._database.transaction(tenant) as connection:
+                row = await queries.read_learning(connection, tenant)
+                uses: dict[int, Use] = {}
+                if self._mode(row) == "on":
+                    if before is not None and before.row.removals == row.removals:
+                        uses = before.uses
+                    # Numbers are drawn before a transaction ends, so one that is smaller may come later.
+                    after = max(uses, default=_OVERLAP) - _OVERLAP
+                    uses = uses | await queries.read_uses(connection, Caller(tenant), _USES, after=after - 1)
+        except ThresherError as error:
+            event(logger, "uses not read", level=logging.WARNING, tenant=tenant.id, reason=error.message)
+            if before is None:
+                self._known[tenant.id] = _Known(queries.LearningRow(), lasts=_AGAIN_SECONDS)
+            return
+        uses = {number: uses[number] for number in sorted(uses)[-_USES:]}
+        evidence = await asyncio.to_thread(_evidence_by_model, [*uses.values()])
+        if self._changes[tenant.id] == changes:
+            self._known[tenant.id] = _Known(row, uses, evidence)
+
+    async def _decide_by_replay(self, tenant: Tenant) -> None:
+        """Switch learning on if nobody has decided and a replay says that it helps."""
+        try:
+            row, uses = await self._read(Caller(tenant))
+            if row.mode is not None or self._mode(row) != "shadow":
+                return
+            figures = await asyncio.to_thread(replay, uses, self._settings.learning_days, {}, "shadow")
+            if figures.helps:
+                await run_retrying(
+                    self._database,
+                    tenant,
+                    lambda run: queries.decide_learning(run, tenant, "on", BY_REPLAY, undecided=True),
+                )
+                self.changed(tenant)
+                event(logger, "learning switched on", tenant=tenant.id, uses=figures.uses, low=round(figures.low, 4))
+        except ThresherError as error:
+            event(logger, "learning not decided", level=logging.WARNING, tenant=tenant.id, reason=error.message)
+
+    async def _read(self, caller: Caller) -> tuple[queries.LearningRow, list[Use]]:
+        async with self._database.transaction(caller.tenant) as connection:
+            row = await queries.read_learning(connection, caller.tenant)
+            return row, [*(await queries.read_uses(connection, caller, _USES)).values()]
+
+    async def _names(self, caller: Caller) -> dict[int, str]:
+        return {tool.row.id: tool.name for tool in (await self._catalogues.current(caller)).tools}
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _evidence_by_model(uses: Sequence[Use]) -> dict[str, Evidence]:
+    by_model: defaultdict[str, list[Use]] = defaultdict(list)
+    for use in uses:
+        by_model[use.model].append(use)
+    return {model: evidence_of(same) for model, same in by_model.items()}
+
+
+def _used_tool(name: str, tool: int, uses: Sequence[Use]) -> UsedTool:
+    own = [use for use in uses if use.tool_id == tool]
+    messages = dict.fromkeys(use.message for use in reversed(own) if use.message)
+    return UsedTool(
+        name=name,
+        uses=len(own),
+        again=sum(use.weight < 1 for use in own),
+        passed=sum(tool in use.passed for use in uses),
+        failed=sum(tool in use.failed for use in uses),
+        voters=len({use.voter for use in own}),
+        last=max((use.at for use in own), default=None),
+        messages=tuple(messages)[:_EXAMPLES],
+    )

@@ -1,0 +1,104 @@
+"""The SQL of uses: reading and removing them, and whether they rank tools.
+
+Invariant: every change of a tenant's uses, or of what was decided about them, raises the tenant's version in
+`tool_learning` in the same transaction. A caller that is one user reads and removes only that user's rows.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from thresher.core import Caller, Tenant
+from thresher.knowledge.tools.models import Use
+
+
+@dataclass(frozen=True, slots=True)
+class LearningRow:
+    """A row of `tool_learning`."""
+
+    version: int = 0
+    removals: int = 0
+    mode: str | None = None
+    decided_by: str = ""
+    decided_at: dt.datetime | None = None
+
+
+_COLUMNS: Final = ", ".join(Use.__slots__)
+_OWNED: Final = "tenant_id = :tenant and (cast(:owner as text) is null or owner = :owner)"
+_LEARNING: Final = text(
+    "select version, removals, mode, decided_by, decided_at from tool_learning where tenant_id = :tenant"
+)
+_USES: Final = text(f"""
+    select id, {_COLUMNS} from tool_use where {_OWNED} and id > :after order by id desc limit :most
+""")  # noqa: S608 - names of our own, all values are bound
+_FORGET: Final = text(f"""
+    delete from tool_use
+    where {_OWNED} and (cast(:tool as bigint) is null or tool_id = :tool)
+""")  # noqa: S608 - all values are bound
+_FORGET_AGAINST: Final = text(f"""
+    update tool_use set passed = array_remove(passed, :tool), failed = array_remove(failed, :tool)
+    where {_OWNED} and (:tool = any(passed) or :tool = any(failed))
+""")  # noqa: S608 - all values are bound
+_REMOVED: Final = text("""
+    insert into tool_learning (tenant_id, version, removals) values (:tenant, 1, 1)
+    on conflict (tenant_id) do update
+    set version = tool_learning.version + 1, removals = tool_learning.removals + 1
+""")
+_DECIDE: Final = text("""
+    insert into tool_learning (tenant_id, version, mode, decided_by, decided_at)
+    values (:tenant, 1, :mode, :by, now())
+    on conflict (tenant_id) do update
+    set version = tool_learning.version + 1, mode = :mode, decided_by = :by, decided_at = now()
+    where tool_learning.mode is null or not :undecided
+""")
+
+
+async def read_learning(connection: AsyncConnection, tenant: Tenant) -> LearningRow:
+    """Return a tenant's version, and what was decided."""
+    row = (await connection.execute(_LEARNING, {"tenant": tenant.id})).one_or_none()
+    return LearningRow() if row is None else LearningRow(*row)
+
+
+async def read_uses(connection: AsyncConnection, caller: Caller, most: int, *, after: int = -1) -> dict[int, Use]:
+    """Return the newest uses by number, oldest first: those with greater numbers than `after`."""
+    values = {"tenant": caller.tenant.id, "owner": caller.user, "most": most, "after": after}
+    rows = (await connection.execute(_USES, values)).all()
+    return {int(row[0]): Use(*row[1:]) for row in reversed(rows)}
+
+
+async def forget_uses(connection: AsyncConnection, caller: Caller, tool_ids: Sequence[int] | None) -> int:
+    """Remove uses of some tools, or all, and what other uses say against these tools; returns how many are gone."""
+    removed = 0
+    for tool in [None] if tool_ids is None else tool_ids:
+        values = {"tenant": caller.tenant.id, "owner": caller.user, "tool": tool}
+        removed += (await connection.execute(_FORGET, values)).rowcount
+        if tool is not None:
+            await connection.execute(_FORGET_AGAINST, values)
+    await note_removal(connection, caller.tenant)
+    return removed
+
+
+async def note_removal(connection: AsyncConnection, tenant: Tenant) -> None:
+    """Record that uses were removed, so that every process reads all of them again."""
+    await connection.execute(_REMOVED, {"tenant": tenant.id})
+
+
+async def decide_learning(
+    connection: AsyncConnection, tenant: Tenant, mode: str, by: str, *, undecided: bool = False
+) -> None:
+    """Store whether uses rank tools.
+
+    Args:
+        connection: In a transaction of the tenant.
+        tenant: The tenant.
+        mode: `off`, `shadow` or `on`.
+        by: Who decides.
+        undecided: Whether what was decided before stays.
+    """
+    await connection.execute(_DECIDE, {"tenant": tenant.id, "mode": mode, "by": by, "undecided": undecided})
