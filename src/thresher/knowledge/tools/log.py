@@ -225,7 +225,7 @@ class Purged:
     """How much was removed.
 
     Attributes:
-        rows: Log rows, discoveries and calls together.
+        rows: Log rows, and words and rewrites of tools that are gone.
         embeddings: Cached vectors.
     """
 
