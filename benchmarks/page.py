@@ -77,6 +77,14 @@ def _recall(found: Results, name: str) -> str:
     return " | ".join(cells)
 
 
+def _learned(found: Results, name: str) -> str:
+    """What learning changes for one kind of message: in the answer, among the first five, first."""
+    measures = [value(found, f"learning.{name}.{measure}") for measure in ("delivered", "first_five", "first")]
+    return " | ".join(
+        f"{one['before']:.3f}, **{one['difference']:+.3f}** {_interval(one['interval'], '+')}" for one in measures
+    )
+
+
 def _delivered(found: Results, name: str) -> str:
     """The cells of one set: needed tools at 150 and 300 tokens; at 300 signatures, confusion and cost."""
     small, usual = (value(found, f"quality.{name}.delivered.{budget}") for budget in (150, 300))
@@ -187,6 +195,7 @@ def _scripted_span(found: Results, figure: str) -> str:
 
 PIECES: Mapping[str, Callable[[Results, str], str]] = {
     "delivered": _delivered,
+    "learned": _learned,
     "recall": _recall,
     "growth": _growth,
     "eras": _eras,

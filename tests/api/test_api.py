@@ -236,6 +236,8 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         ("post", "/v1/tools/find", {"limit": 99}),
         ("post", "/v1/tools/find", {"queries": ["x"], "servers": ["nobody"]}),
         ("get", "/v1/tools/health", None),
+        ("get", "/v1/tools/learning", None),
+        ("get", "/v1/tools/learning/replay", None),
         ("get", "/v1/tools/health?server=nobody", None),
         ("post", "/v1/tools/refresh", {}),
         ("post", "/v1/tools/refresh", {"tool": "nothing"}),
@@ -296,6 +298,8 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         "/healthz",
         "/readyz",
         "/v1/tools/health",
+        "/v1/tools/learning",
+        "/v1/tools/learning/replay",
     }
     databases = {
         "/v1/connections",

@@ -120,6 +120,14 @@ async def older(prepared: Path, command: Command, database: Database) -> Older:
                 " select tenant_id, id, definition_hash from tool where name = 'echo' limit 1"
             )
         )
+        await connection.execute(
+            text(
+                "insert into tool_use (tenant_id, voter, trace_id, model, vector, tool_id, weight, passed, failed,"
+                " offered, standings)"
+                " select tenant_id, '', 't', 'm', '\\x0000', id, 1, '{}', '{}', '{}', '{}' from tool"
+                " where name = 'echo' limit 1"
+            )
+        )
     await threads.close()
     chest = ListedServer.at(prepared, "chest", listed("open"))
     command("servers", "add", "chest", "--command", chest.config.command, "--", *chest.config.args)
@@ -251,7 +259,7 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "tools words add": (("own_echo", "repeat after me"), "~ words of own_echo"),
         "tools words remove": (("own_echo",), "- words of own_echo"),
         "tools learning": (("on",), "mode: shadow -> on"),
-        "tools unlearn": (("--all",), "nothing would change"),
+        "tools unlearn": (("--all",), "uses: 1 -> 0"),
         "tools reject": (("--all", "--yes"), "~ tool that waits for approval chest_open"),
     }
 

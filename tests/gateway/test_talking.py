@@ -186,6 +186,19 @@ async def test_an_error_that_the_client_has_to_act_upon_reaches_it_as_one(url: s
     assert refused.value.error.data["requiredCapabilities"] == {"sampling": {}}
 
 
+async def test_a_call_after_a_search_is_a_use_to_learn_from(url: str, mode: str, services: Services) -> None:
+    """It belongs to the search of the same client, whether that has a session or not."""
+    async with asyncio.timeout(30), connect(url, mode, "ann") as client:
+        found = await client.call_tool_mcp("find_tools", {"queries": ["talk"], "threshold": 0, "budget": 2_000})
+        await call(client, "talk")
+    await services.tools.settle()
+
+    assert "talk_talk" in str(found)
+    async with services.database.transaction(services.caller.tenant) as connection:
+        rows = await connection.exec_driver_sql("select owner, cardinality(offered) > 0 from tool_use")
+        assert [tuple(row) for row in rows] == [("ann", True)]
+
+
 async def states(services: Services) -> list[str]:
     """How the calls that were noted ended, oldest first."""
     await services.tools.settle()

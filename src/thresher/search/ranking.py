@@ -48,7 +48,8 @@ class Ranking:
     Attributes:
         candidates: int64, columns of the matrices.
         rows: int64, the text whose ranking contributed each.
-        behind: float32, the distance from the best of that ranking; 0 for the best.
+        behind: float32, the distance from the best of that ranking, without what was added if that is less; 0 for the
+            best.
         dense: float32, inner product with that text.
         lexical: float32, BM25 with that text.
         standing: float32, the score less that of the best of that ranking, both without what was added to it.
@@ -105,6 +106,8 @@ def rank(
     rows = turns + first
     behind = scores.max(axis=1, initial=-np.inf)[rows] - scores[rows, candidates]
     standing = plain[rows, candidates] - plain.max(axis=1, initial=-np.inf)[rows]
+    # An item that use has raised takes no other one out of the answer: that one is as near as without it.
+    behind = np.minimum(behind, -standing)
     return Ranking(candidates, rows, behind, dense[rows, candidates], lexical[rows, candidates], standing)
 
 

@@ -2,7 +2,7 @@
 
 A use counts for messages whose vectors are like its own, the more the nearer; below `LIKE` it says nothing, so a
 message that is like none gains and loses nothing. Uses of one voter are added up and squashed: a hundred calls say
-hardly more than three. A voter's own history counts in full. Of other voters the second strongest say counts, which is
+hardly more than two. A voter's own history counts in full. Of other voters the second strongest say counts, which is
 what two of them agree on. One key can therefore lend weight to what another has done, and no more.
 
 Invariant: pure.
@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from thresher.knowledge.tools.models import Use
 from thresher.search import Bools, Floats, Ids, LearnedScores
 
-LIKE: Final = 0.7
-"""The cosine from which a message is like another."""
-HALF: Final = 0.5
+LIKE: Final = 0.75
+"""The cosine from which a message is like another. With 0.7, messages for tools that were never used lose a little."""
+HALF: Final = 0.3
 """Uses, after likeness and age, at which a voter's say is tanh(1) of its most."""
-OWN: Final = 4.0
+OWN: Final = 6.0
 """The most that a voter's own uses add to a score; a step of 1 is a cosine of 0.036."""
-OTHERS: Final = 3.0
+OTHERS: Final = 4.0
 """The most that other voters' uses add; what they passed over or saw fail takes nothing away."""
 PASSED: Final = 0.3
 """How much being passed over counts against a tool; a successful use counts 1."""

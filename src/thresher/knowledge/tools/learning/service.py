@@ -35,8 +35,6 @@ logger = logging.getLogger("thresher.knowledge")
 MODES: Final = ("off", "shadow", "on")
 BY_REPLAY: Final = "replay"
 """Who decided, if nobody did."""
-_USES: Final = 4_000
-"""The newest uses that rank tools: a search compares with all of them in 0.3 ms."""
 _REPLAY_EACH: Final = 100
 """New uses after which a replay may decide."""
 _TENANTS: Final = 64
@@ -265,13 +263,13 @@ class Learning:
                         uses = before.uses
                     # Numbers are drawn before a transaction ends, so one that is smaller may come later.
                     after = max(uses, default=_OVERLAP) - _OVERLAP
-                    uses = uses | await queries.read_uses(connection, Caller(tenant), _USES, after=after - 1)
+                    uses = uses | await queries.read_uses(connection, Caller(tenant), after=after - 1)
         except ThresherError as error:
             event(logger, "uses not read", level=logging.WARNING, tenant=tenant.id, reason=error.message)
             if before is None:
                 self._known[tenant.id] = _Known(queries.LearningRow(), lasts=_AGAIN_SECONDS)
             return
-        uses = {number: uses[number] for number in sorted(uses)[-_USES:]}
+        uses = _newest(uses)
         evidence = await asyncio.to_thread(_evidence_by_model, [*uses.values()])
         if self._changes[tenant.id] == changes:
             self._known[tenant.id] = _Known(row, uses, evidence)
@@ -297,7 +295,7 @@ class Learning:
     async def _read(self, caller: Caller) -> tuple[queries.LearningRow, list[Use]]:
         async with self._database.transaction(caller.tenant) as connection:
             row = await queries.read_learning(connection, caller.tenant)
-            return row, [*(await queries.read_uses(connection, caller, _USES)).values()]
+            return row, [*(await queries.read_uses(connection, caller)).values()]
 
     async def _names(self, caller: Caller) -> dict[int, str]:
         return {tool.row.id: tool.name for tool in (await self._catalogues.current(caller)).tools}
@@ -306,6 +304,17 @@ class Learning:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _newest(uses: Mapping[int, Use]) -> dict[int, Use]:
+    """Those that count, as a reading of all would return them."""
+    counts: defaultdict[str, int] = defaultdict(int)
+    kept: list[int] = []
+    for number in sorted(uses, reverse=True):
+        counts[uses[number].voter] += 1
+        if counts[uses[number].voter] <= queries.MOST_EACH and len(kept) < queries.MOST_USES:
+            kept.append(number)
+    return {number: uses[number] for number in reversed(kept)}
 
 
 def _evidence_by_model(uses: Sequence[Use]) -> dict[str, Evidence]:

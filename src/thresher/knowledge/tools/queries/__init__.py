@@ -30,6 +30,8 @@ from thresher.knowledge.tools.queries.catalogue import (
     visible,
 )
 from thresher.knowledge.tools.queries.learning import (
+    MOST_EACH,
+    MOST_USES,
     LearningRow,
     decide_learning,
     forget_uses,
@@ -73,6 +75,8 @@ from thresher.knowledge.tools.queries.texts import (
 )
 
 __all__ = [
+    "MOST_EACH",
+    "MOST_USES",
     "NO_TEXTS",
     "REWRITE",
     "WORDS",
