@@ -150,7 +150,7 @@ class Simulation:
         return (await self._answer(asked))[0]
 
     async def _answer(self, asked: Asked, *, learned: bool = True) -> tuple[list[str], bool]:
-        """The tools of an answer at the usual budget, best first, by their own names; whether use has changed scores."""
+        """The tools of an answer at the usual budget, best first, by their names; whether use has changed scores."""
         tools = self._services.tools if learned else self._plain
         found: FindResult = await tools.find_tools(
             self._caller(asked.user), message=asked.message, include_core_tools=False

@@ -1,4 +1,4 @@
-"""The training data keeps its rules: what is held out stays held out, and every message stands for a tool that exists."""
+"""The training data keeps its rules: what is held out stays so, and every message stands for a tool that exists."""
 
 from __future__ import annotations
 
