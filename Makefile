@@ -28,16 +28,16 @@ near: .venv/.dev
 check: .venv/.dev lint types contracts coverage
 
 format: .venv/.dev
-	$(BIN)/ruff check --fix-only --quiet src tests benchmarks scripts
-	$(BIN)/ruff format src tests benchmarks scripts
+	$(BIN)/ruff check --fix-only --quiet src tests benchmarks scripts training
+	$(BIN)/ruff format src tests benchmarks scripts training
 
 # The same suite, and at least 90 % of the lines and branches run: tracing them takes as long again.
 coverage: .venv/.dev
 	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=
 
 lint: .venv/.dev
-	$(BIN)/ruff format --check src tests benchmarks scripts
-	$(BIN)/ruff check src tests benchmarks scripts
+	$(BIN)/ruff format --check src tests benchmarks scripts training
+	$(BIN)/ruff check src tests benchmarks scripts training
 	$(BIN)/deptry --no-ansi src
 
 types: .venv/.dev

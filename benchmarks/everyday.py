@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -125,7 +126,9 @@ async def _all_listed(servers: Sequence[dict[str, Any]]) -> list[Tool]:
 
 
 async def _listed(server: str, command: Sequence[str], folder: str) -> list[Tool]:
-    transport = StdioTransport(command[0], list(command[1:]), env={**os.environ, "HOME": folder}, cwd=folder)
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))  # uvx is installed there
+    env = {**os.environ, "HOME": folder, "PATH": path}
+    transport = StdioTransport(command[0], list(command[1:]), env=env, cwd=folder)
     async with Client(transport) as client:
         listed = await client.list_tools()
     return [

@@ -44,7 +44,8 @@ LOOKING = {
     *("prompts list", "prompts show", "prompts versions", "servers list", "settings show", "solutions backups"),
     *("solutions check", "solutions context", "solutions list", "solutions relations", "solutions show"),
     *("solutions value-lists", "status", "threads list", "threads show", "tools find", "tools held", "tools list"),
-    *("tools show", "tools stats", "tools consents", "tools health", "tools learned", "tools replay"),
+    *("tools show", "tools stats", "tools consents", "tools health", "tools words list", "tools rewrites list"),
+    *("tools learned", "tools replay"),
 }
 """Commands that change nothing."""
 RUNNING = {
@@ -137,6 +138,8 @@ async def older(prepared: Path, command: Command, database: Database) -> Older:
         ("packs", "trust", ".agents/skills/trusted", "--yes"),
         ("solutions", "open-relation", "-p", "shop/books", "-f", "shop/authors", "--allow-creation"),
         ("solutions", "open-value-list", "colours", "--value", "red", "--value", "blue"),
+        ("tools", "words", "add", "own_echo", "parrot"),
+        ("tools", "rewrites", "apply", "own_echo"),
     ):
         ended = command(*arguments)
         assert ended.code == 0, (arguments, ended)
@@ -251,6 +254,10 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "tools enable": (("own_echo",), "nothing would change"),
         "tools refresh": (("own_echo",), "no server was started"),
         "tools forget": (("own_echo",), "- consent own_echo"),
+        "tools rewrites apply": (("own_echo", "-d", "Say it again."), "~ rewrite of own_echo"),
+        "tools rewrites remove": (("own_echo",), "- rewrite of own_echo"),
+        "tools words add": (("own_echo", "repeat after me"), "~ words of own_echo"),
+        "tools words remove": (("own_echo",), "- words of own_echo"),
         "tools learning": (("on",), "mode: shadow -> on"),
         "tools unlearn": (("--all",), "uses: 1 -> 0"),
         "tools reject": (("--all", "--yes"), "~ tool that waits for approval chest_open"),

@@ -30,6 +30,7 @@ def arm(rank: int | None) -> dict[str, Any]:
 def answer(**changes: Any) -> dict[str, Any]:
     """An answer to `find_tools`."""
     why = {"source": "hybrid", "dense": arm(1), "lexical": arm(None), "terms": ["mail"], "query": 0}
+    why |= {"own_words": []}
     tool = {"name": "mail_send", "line": "mail_send(to) - Sends [bold]mail[/bold].", "score": 0.91, "why": why}
     tool |= {"form": "full", "gist": "mail"}
     usual = {"tools": [tool], "abstained": False, "probability": 0.9, "fallback": False, "degraded": "", "clauses": []}
@@ -43,6 +44,7 @@ def test_found_tools_show_their_reasons() -> None:
     assert "mail_send" in shown
     assert "0.91" in shown
     assert "hybrid, dense #1, mail" in shown
+    assert "your words" not in shown
     assert "[bold]mail[/bold]" in shown
     assert "10 tokens in place of 100" in shown
 
@@ -82,12 +84,14 @@ def test_a_refresh_names_its_failures() -> None:
     shown = text(
         servers.refreshed(
             {"embedded": 1, "kept": 2, "removed": 3, "failures": {"far": "timed out"}, "held": ["near_a"]}
+            | {"lapsed": ["near_b"]}
         )
     )
 
     assert "1 embedded, 2 kept, 3 removed" in shown
     assert "far: timed out" in shown
     assert "1 held back until you approve: near_a." in shown
+    assert "Rewrites that are not used, since the definitions have changed: near_b." in shown
 
 
 def test_checks_and_figures_and_status_have_a_line_each() -> None:

@@ -299,3 +299,35 @@ async def test_a_cursor_of_another_list_is_refused(client: Client[Any]) -> None:
         assert refused.value.error.code == INVALID_PARAMS
         assert refused.value.error.data["code"] == "invalid_cursor"
     assert (await client.list_prompts_mcp(cursor=cursor)).next_cursor is None
+
+
+@pytest.fixture
+async def yard(services: Services, box: ListedServer, tmp_path: Path) -> None:
+    """A server of many tools that write, take nothing, and say much."""
+    jobs = ("rake_leaves", "mow_lawn", "trim_hedge", "water_beds", "sweep_path", "clear_gutter", "prune_roses")
+    told = "{} in the whole yard, from the gate up to the shed, and bring the rest to the heap behind it."
+    tools = [listed(job, told.format(job.replace("_", " ").capitalize())) for job in jobs]
+    server = ListedServer.at(tmp_path, "yard", *tools)
+    await services.tools.add_server(services.caller, server.config, trusted=True)
+    await services.tools.refresh(services.caller, "yard")
+
+
+@pytest.mark.usefixtures("yard")
+async def test_a_writing_tool_listed_by_name_only_answers_its_first_call_with_its_signature(
+    client: Client[Any],
+) -> None:
+    """A guess changes nothing; the second call runs, and so does the first one after a description."""
+    offer = {"message": "tidy up the yard", "budget": 100}
+    found = await call(client, "find_tools", **offer)
+    bare = [tool["name"] for tool in found.structured_content["tools"] if "signature" not in tool]  # type: ignore[index]
+    named = next(name for name in bare if name.startswith("yard_"))
+    first = await call(client, "call_tool_write", name=named)
+    again = await call(client, "call_tool_write", name=named)
+    await call(client, "find_tools", **offer)
+    await call(client, "describe_tools", names=[named])
+    described = await call(client, "call_tool_write", name=named)
+
+    assert first.is_error
+    assert f"'{named}' may change something and was listed by name only; it was not run" in text(first)
+    assert f"It is {named}()" in text(first)
+    assert again.structured_content == described.structured_content == {"arguments": {}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ async def seen(tools: ToolService, caller: Caller) -> list[Any]:
         await tools.core_tools(caller),
         (await tools.describe_tools(caller, ["git_git_log"])).tools,
         await tools.overview(caller),
+        await tools.texts.words(caller),
+        await tools.texts.rewrites(caller),
     ]
 
 
@@ -42,6 +45,9 @@ async def test_without_its_conditions_every_verb_answers_the_same(
     await services.tools.import_tools(other, [*CATALOGUE, known("git", "git_blame"), known("secret", "launch")])
     await services.tools.import_tools(caller, CATALOGUE)
     await services.tools.set_tool(caller, "time_convert_time", core=True)
+    for one in (caller, other):
+        await services.tools.texts.add_words(one, "git_git_log", ["what happened", one.tenant.name])
+        await services.tools.texts.apply_rewrite(one, "git_git_diff")
     box = ListedServer.at(tmp_path, "box", listed("open_box"), listed("close_box"))
     before, digest = await seen(services.tools, caller), await fingerprint(database, other_tenant)
 
@@ -55,6 +61,11 @@ async def test_without_its_conditions_every_verb_answers_the_same(
         box.lists(listed("open_box"))
         await fresh.tools.refresh(caller, "box")
         await fresh.tools.set_tool(caller, "box_open_box", enabled=False)
+        await fresh.tools.texts.add_words(caller, "git_git_log", ["who changed it"])
+        await fresh.tools.texts.remove_words(caller, "git_git_log")
+        await fresh.tools.texts.apply_rewrite(caller, "git_git_log")
+        await fresh.tools.texts.remove_rewrite(caller, "git_git_diff")
+        await fresh.tools.texts.purge(caller, dt.datetime.now(dt.UTC))
         await fresh.tools.set_server_enabled(caller, "box", False)
         await fresh.tools.remove_server(caller, "box")
         with pytest.raises(NotFound):

@@ -48,6 +48,7 @@ class Reasons(BaseModel):
     lexical: ArmScore | None = Field(description="Null if the arm did not return the tool.")
     terms: list[str] = Field(description="Words of the query that the tool matched, strongest first.")
     query: int = Field(description="Which query or part of the message found it best; 0 is the first.")
+    own_words: list[str] = Field(description="Those of the terms that are among the owner's words for the tool.")
     learned: float = Field(description="What earlier use added to its score in the ranking; 0 without any.")
     uses: int = Field(description="How often it was used after like messages.")
 
@@ -267,6 +268,7 @@ def _tool(found: Found, definition: Tool | None) -> FoundTool:
             lexical=_arm(why.lexical),
             terms=list(why.terms),
             query=why.query,
+            own_words=list(why.own_words),
             learned=why.learned,
             uses=why.uses,
         ),

@@ -42,6 +42,8 @@ logger = logging.getLogger("thresher.calling")
 
 RULES_FIRST = "rules first"
 """The state of a call that was answered with the rules of its pack; it was not run."""
+SIGNATURE_FIRST = "signature first"
+"""The state of a call of a writing tool that was listed by name only, answered with its signature; it was not run."""
 _NAMES = 50
 """Tools that are described at once."""
 _WRITES = {
@@ -160,7 +162,14 @@ class Calling:
             if rules is not None:
                 state = RULES_FIRST
                 return rules
+            by_name = reading is False and self._tools.calls.show_signature(caller, call.name)
             arguments = _fitted(call, resolved)
+            if by_name:
+                state = SIGNATURE_FIRST
+                raise InvalidInput(
+                    f"'{call.name}' may change something and was listed by name only; it was not run.",
+                    hint=f"It is {line(call.name, resolved.tool)}. Call it again to run it.",
+                )
             if reading is None:
                 client.admit(resolved.tool.input_schema)
             result = await self._answer(caller, client, resolved, arguments)

@@ -113,6 +113,7 @@ class Why:
         lexical: The lexical arm's rank and BM25 score.
         terms: Query terms that the item matched, strongest first.
         query: Index of the clause or query that found it best; 0 is the first.
+        own_words: Those of the terms that are among the words which the item's owner gave it.
         learned: What earlier use adds to its score in the ranking; 0 without any.
         uses: How often it was used after like messages.
     """
@@ -122,6 +123,7 @@ class Why:
     lexical: Arm = Arm(None, None)
     terms: tuple[str, ...] = ()
     query: int = 0
+    own_words: tuple[str, ...] = ()
     learned: float = 0.0
     uses: int = 0
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
         ServerInfo,
         Statistics,
         ToolHealth,
+        ToolRewrite,
+        ToolWords,
     )
     from thresher.verbs.request import Request
 
@@ -31,6 +33,7 @@ TOOLS = Kind("tools", "thresher.knowledge.tools")
 
 ServerName: TypeAlias = Annotated[str, Doc("The server's name")]
 ToolName: TypeAlias = Annotated[str, Doc("The tool's name")]
+ListedName: TypeAlias = Annotated[str | None, Doc("Only this tool")]
 Tested: TypeAlias = Annotated[bool, Doc("Keep only what can be started or reached, and listed")]
 Definitions: TypeAlias = Annotated[dict[str, str], Doc("By tool: the digest of the definition that was shown")]
 Tenant: TypeAlias = Annotated[str | None, Doc("Of this tenant, for the owner; the caller's own by default")]
@@ -129,6 +132,82 @@ async def set_tool(
         NotAllowed: The server belongs to the tenant, and the caller is one of its users.
     """
     return await request.services.tools.set_tool(request.caller, name, enabled, core)
+
+
+@TOOLS.verb("admin", idempotent=True)
+async def add_tool_words(
+    request: Request, name: ToolName, words: Annotated[list[str], Doc("Words, phrases or example messages")]
+) -> ToolWords:
+    """Add words that the search counts like those of a tool's description; models do not read them.
+
+    Raises:
+        InvalidInput: There are none, too many, or one that is too long or has nothing to search for.
+        NotFound: There is no such tool.
+        NotAllowed: The server belongs to the tenant, and the caller is one of its users.
+    """
+    return await request.services.tools.texts.add_words(request.caller, name, words)
+
+
+@TOOLS.verb("read", key="tools")
+async def list_tool_words(request: Request, name: ListedName = None) -> tuple[ToolWords, ...]:
+    """The words that owners gave their tools, also those of tools that are gone.
+
+    Raises:
+        NotFound: There is no such tool.
+    """
+    return await request.services.tools.texts.words(request.caller, name)
+
+
+@TOOLS.verb("admin", destroys=True)
+async def remove_tool_words(
+    request: Request, name: ToolName, words: Annotated[list[str] | None, Doc("Only these; all by default")] = None
+) -> ToolWords:
+    """Remove words of a tool.
+
+    Raises:
+        InvalidInput: The list of words is empty.
+        NotFound: There is no such tool, or it does not have one of the words.
+        NotAllowed: The server belongs to the tenant, and the caller is one of its users.
+    """
+    return await request.services.tools.texts.remove_words(request.caller, name, words)
+
+
+@TOOLS.verb("admin", idempotent=True)
+async def apply_tool_rewrite(
+    request: Request,
+    name: ToolName,
+    description: Annotated[str | None, Doc("The description; by default what the rules propose")] = None,
+) -> ToolRewrite:
+    """Search for a tool by another description until its definition changes; models read the server's own.
+
+    Raises:
+        InvalidInput: The description is too long or has nothing to search for.
+        NotFound: There is no such tool.
+        HeldBack: It waits for approval.
+        NotAllowed: The server belongs to the tenant, and the caller is one of its users.
+    """
+    return await request.services.tools.texts.apply_rewrite(request.caller, name, description)
+
+
+@TOOLS.verb("read", key="tools")
+async def list_tool_rewrites(request: Request, name: ListedName = None) -> tuple[ToolRewrite, ...]:
+    """The descriptions that the search reads in place of servers' own, and whether each is in use.
+
+    Raises:
+        NotFound: There is no such tool.
+    """
+    return await request.services.tools.texts.rewrites(request.caller, name)
+
+
+@TOOLS.verb("admin", key="removed", destroys=True)
+async def remove_tool_rewrite(request: Request, name: ToolName) -> str:
+    """Search for a tool by its server's description again.
+
+    Raises:
+        NotFound: There is no such tool, or it has no rewrite.
+        NotAllowed: The server belongs to the tenant, and the caller is one of its users.
+    """
+    return await request.services.tools.texts.remove_rewrite(request.caller, name)
 
 
 @TOOLS.verb("read")
@@ -273,7 +352,7 @@ async def purge(
     older_than: Annotated[float | None, Doc("Age in days; that of THRESHER_LOG_DAYS by default")] = None,
     tenant: Tenant = None,
 ) -> Purged:
-    """Remove old rows of the logs, and embeddings that no index has used for long.
+    """Remove old rows of the logs, words of tools long gone, and embeddings that no index has used for long.
 
     Raises:
         InvalidInput: The age is out of bounds.

@@ -1,4 +1,4 @@
-"""How the findability of tools is printed: the health of a catalogue, and what would improve a server, also as SARIF.
+"""`thresher tools health` and `tools improve`: whether tools are found, and what would improve a server; also as SARIF.
 
 Invariant: text from servers is never markup.
 """
@@ -8,12 +8,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 
+import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from thresher import __version__
+from thresher.cli.arguments import path_option
+from thresher.cli.client import ask, without_none
+from thresher.cli.knowledge.servers import server_entry
+from thresher.cli.output import AsJson, export, progress_bar, show
 from thresher.cli.views import Row, percent
 
 _SHOWN: Final = 20
@@ -51,8 +58,13 @@ def health_report(answer: Row) -> RenderableType:
     return Group(*lines, Text(f"{answer['tools']:,} tools, {share}", style="dim"))
 
 
-def improvement_report(answer: Row) -> RenderableType:
-    """The score, then each tool with findings: its score, the findings, the proposal and its effect."""
+def improvement_report(answer: Row, *, is_installed: bool = False) -> RenderableType:
+    """The score, then each tool with findings: its score, the findings, the proposal and its effect.
+
+    Args:
+        answer: The improvement of a server.
+        is_installed: Whether the server is one of the catalogue, whose proposals can be applied.
+    """
     lines: list[RenderableType] = [Text(f"{answer['server']}: {answer['score']} of 100", style="bold")]
     listed = [tool for tool in answer["tools"] if tool["findings"] or tool["proposal"]]
     for tool in listed[:_SHOWN]:
@@ -70,7 +82,10 @@ def improvement_report(answer: Row) -> RenderableType:
         lines.append(Text(f"{answer['left_out']:,} further tools were not tried.", style="yellow"))
     found = f"{percent(answer['before'])} of {answer['queries']:,} queries find their tool"
     rivals = f"in competition with {answer['rivals']:,} tools of other servers"
-    return Group(*lines, Text(f"{found}, {percent(answer['after'])} with the proposals; {rivals}", style="dim"))
+    lines.append(Text(f"{found}, {percent(answer['after'])} with the proposals; {rivals}", style="dim"))
+    if is_installed and any(tool["proposal"] for tool in listed):
+        lines.append(Text("To search for a tool by its proposal: thresher tools rewrites apply NAME", style="dim"))
+    return Group(*lines)
 
 
 def sarif_log(answer: Row, version: str, definitions: Path | None) -> str:
@@ -111,3 +126,67 @@ def _line_of(text: str, name: str) -> int:
     """The first line of a file that gives something this name; 1 if there is none."""
     found = re.search(rf'"name"\s*:\s*{re.escape(json.dumps(name, ensure_ascii=False))}', text)
     return text.count("\n", 0, found.start()) + 1 if found else 1
+
+
+def health(
+    server: Annotated[str | None, typer.Option("--server", "-s", help="Only tools of this server.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search every tool by what its own definition says; print the tools that nobody would find, and why."""
+    with progress_bar("Searching", as_json) as follow:
+        answer = ask("tool_health", without_none({"server": server}), progress=follow)
+    show(answer, as_json, health_report)
+
+
+def improve(
+    server: Annotated[str | None, typer.Argument(help="A server; may be left out if a file has only one.")] = None,
+    arguments: Annotated[list[str] | None, typer.Argument(help="After --: the arguments of the command.")] = None,
+    definitions: Annotated[
+        Path | None,
+        path_option(
+            'Of a server that is being written: JSON list of {"server", "name", "description", "inputSchema"}.'
+        ),
+    ] = None,
+    command: Annotated[str | None, typer.Option(help="The program of a stdio server that is being written.")] = None,
+    url: Annotated[str | None, typer.Option(help="The address of an HTTP server that is being written.")] = None,
+    env: Annotated[
+        list[str] | None, typer.Option(help="NAME=VALUE, or NAME for the value in your shell; repeatable.")
+    ] = None,
+    header: Annotated[
+        list[str] | None, typer.Option(help="'Name: value'; '${VARIABLE}' or '${file:PATH}' for a secret; repeatable.")
+    ] = None,
+    min_score: Annotated[int, typer.Option(min=0, max=100, help="End with 1 if the score is lower.")] = 0,
+    form: Annotated[
+        Literal["text", "json", "sarif"], typer.Option("--format", "-f", help="json as --json; sarif: SARIF 2.1.0.")
+    ] = "text",
+    as_json: AsJson = False,
+) -> None:
+    """Print how well a server's tools are found, and better descriptions with their measured effect.
+
+    With --command or --url the server is started or reached and listed once; it is not added.
+
+    Example: thresher tools improve git --command uvx -- mcp-server-git
+    """
+    sources = [source for source in (definitions, command, url) if source is not None]
+    if len(sources) > 1:
+        raise typer.BadParameter("Give one of --definitions, --command and --url.")
+    if server is None and definitions is None:
+        raise typer.BadParameter("Give the name of a server, or --definitions FILE.")
+    given: dict[str, Any] = {"server": server}
+    if command is None and url is None:
+        if arguments or env or header:
+            raise typer.BadParameter("--env, --header and arguments after -- need --command or --url.")
+        given["definitions"] = None if definitions is None else str(definitions.absolute())
+    else:
+        given["draft"] = server_entry(
+            str(server), command=command, url=url, arguments=arguments, env=env, header=header
+        )
+    for_programs = as_json or form != "text"
+    with progress_bar("Searching", for_programs) as follow:
+        answer = ask("improve_tools", without_none(given), progress=follow)
+    if form == "sarif" and not as_json:
+        export(sarif_log(answer, __version__, definitions))
+    else:
+        show(answer, for_programs, partial(improvement_report, is_installed=not sources))
+    if answer["score"] < min_score:
+        raise typer.Exit(1)

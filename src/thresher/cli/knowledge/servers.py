@@ -72,12 +72,21 @@ def signed_out(answer: Row) -> RenderableType:
 
 
 def refreshed(answer: Row) -> RenderableType:
-    """What a refresh embedded, kept and removed; the servers that failed, and the tools that wait for approval."""
+    """What a refresh embedded, kept and removed; failed servers, tools that wait for approval, lapsed rewrites."""
     counts = ", ".join(f"{answer[name]} {name}" for name in ("embedded", "kept", "removed"))
     failures = [Text(f"{name}: {error}", style="red") for name, error in answer["failures"].items()]
     held = answer["held"]
     waiting = f"{len(held)} held back until you approve: {', '.join(held)}. See: thresher tools held."
-    return Group(Text(f"Tools: {counts}."), *failures, *([Text(waiting, style="yellow")] if held else []))
+    notes = [Text(waiting, style="yellow")] if held else []
+    if answer["lapsed"]:
+        notes.append(lapsed_rewrites(answer["lapsed"]))
+    return Group(Text(f"Tools: {counts}."), *failures, *notes)
+
+
+def lapsed_rewrites(names: Sequence[str]) -> Text:
+    """The notice of rewrites that were approved for other definitions."""
+    text = f"Rewrites that are not used, since the definitions have changed: {', '.join(names)}."
+    return Text(f"{text} See: thresher tools rewrites list.", style="yellow")
 
 
 def imported(answer: Row) -> RenderableType:
@@ -180,20 +189,17 @@ def add(
         return
     if name is None or (command is None) == (url is None):
         raise typer.BadParameter("Give a name and either --command or --url, or else --config FILE.")
-    if url is None:
-        _refuse("--url", {"--header": header})
-    else:
-        _refuse("--command", {"--env": env, "--cwd": cwd, "arguments after --": arguments})
-    entry: dict[str, Any] = {"name": name, "description": description}
     sql = sql_of(sql_dialect, sql_argument, sql_tool)
-    if url is not None:
-        entry |= {"transport": "http", "url": url, "headers": dict(_header(text) for text in header or [])}
-    else:
-        program = [str(command), *(arguments or [])]
-        entry |= {"transport": "stdio", "command": program[0], "args": program[1:]}
-        path = variable_here("PATH")  # the daemon's PATH may be that of another shell
-        own = {"PATH": path} if path else {}
-        entry |= {"env": own | dict(_variable(text) for text in env or []), "cwd": _folder(cwd, program)}
+    entry = server_entry(
+        name,
+        command=command,
+        url=url,
+        arguments=arguments,
+        env=env,
+        header=header,
+        cwd=cwd,
+        description=description,
+    )
     with progress_bar(f"Adding {name}", as_json) as follow:
         switches = {"auto_approve": auto_approve, "trusted": trusted, "test": test}
         answer = ask("add_server", {"server": entry, "sql": sql, **switches}, progress=follow)
@@ -263,6 +269,35 @@ def _import(path: Path, as_json: bool, *, test: bool) -> None:
     _fail_if_any(answer)
     if answer["problems"]:
         raise typer.Exit(BROKEN_ENTRIES)
+
+
+def server_entry(
+    name: str,
+    *,
+    command: str | None,
+    url: str | None,
+    arguments: Sequence[str] | None,
+    env: Sequence[str] | None,
+    header: Sequence[str] | None,
+    cwd: str | None = None,
+    description: str = "",
+) -> dict[str, Any]:
+    """The definition of a server as its options have it: either a command or an address."""
+    entry: dict[str, Any] = {"name": name, "description": description}
+    if url is not None:
+        _refuse("--command", {"--env": env, "--cwd": cwd, "arguments after --": arguments})
+        return entry | {"transport": "http", "url": url, "headers": dict(_header(text) for text in header or [])}
+    _refuse("--url", {"--header": header})
+    program = [str(command), *(arguments or [])]
+    path = variable_here("PATH")  # the daemon's PATH may be that of another shell
+    own = {"PATH": path} if path else {}
+    return entry | {
+        "transport": "stdio",
+        "command": program[0],
+        "args": program[1:],
+        "env": own | dict(_variable(text) for text in env or []),
+        "cwd": _folder(cwd, program),
+    }
 
 
 def _refuse(needed: str, options: Mapping[str, object]) -> None:

@@ -9,22 +9,18 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from thresher import __version__
-from thresher.cli.arguments import path_option
 from thresher.cli.client import ask, for_each, without_none
 from thresher.cli.command_table import CommandEntry, new_group
 from thresher.cli.commands import writes
-from thresher.cli.knowledge.findability import health_report, improvement_report, sarif_log
-from thresher.cli.knowledge.servers import UPSTREAM_FAILED, refreshed
-from thresher.cli.output import AsJson, confirm, export, progress_bar, shortened, show
+from thresher.cli.knowledge.servers import UPSTREAM_FAILED, lapsed_rewrites, refreshed
+from thresher.cli.output import AsJson, confirm, shortened, show
 from thresher.cli.views import Row, changed, figure_table, milliseconds, percent, plain_table
 from thresher.daemon import DaemonFailure
 
@@ -66,7 +62,8 @@ def _found_table(tools: Sequence[Row]) -> Table:
 def _reasons(why: Row) -> str:
     arms = [f"{arm} #{why[arm]['rank']}" for arm in ("dense", "lexical") if why[arm]["rank"] is not None]
     learned = [f"chosen {why['uses']} x"] if why.get("learned", 0) > 0 else []
-    return ", ".join([why["source"], *arms, *learned, *([" ".join(why["terms"][:5])] if why["terms"] else [])])
+    own = [f"your words: {' '.join(why['own_words'][:5])}"] if why["own_words"] else []
+    return ", ".join([why["source"], *arms, *learned, *([" ".join(why["terms"][:5])] if why["terms"] else []), *own])
 
 
 def tool_list(answer: Sequence[Row]) -> RenderableType:
@@ -141,12 +138,14 @@ def _compared(line: str) -> Text:
 
 
 def decided(answer: Row) -> RenderableType:
-    """The tools that were decided about, and those that were left out."""
+    """The tools that were decided about, those that were left out, and those whose rewrite is dropped."""
     word = {"approve": "Approved", "reject": "Rejected"}[answer["decision"]]
     lines = [Text(f"{word}: {', '.join(answer['tools'])}." if answer["tools"] else "Nothing was waiting.")]
     if answer["left"]:
         names = ", ".join(answer["left"])
         lines.append(Text(f"Left out because they look poisoned: {names}. Name them to approve them.", style="yellow"))
+    if answer["lapsed"]:
+        lines.append(lapsed_rewrites(answer["lapsed"]))
     return Group(*lines)
 
 
@@ -228,6 +227,18 @@ def _names(names: Sequence[str]) -> str:
 
 tools = new_group(
     {
+        "health": CommandEntry(
+            "knowledge.findability:health",
+            "Search every tool by what its own definition says; print the tools that nobody would find, and why.",
+        ),
+        "improve": CommandEntry(
+            "knowledge.findability:improve",
+            "Print how well a server's tools are found, and better descriptions with their measured effect.",
+        ),
+        "words": CommandEntry("knowledge.search_texts:words", "Give tools words of your own, for the search alone."),
+        "rewrites": CommandEntry(
+            "knowledge.search_texts:rewrites", "Search for tools by better descriptions than their servers'."
+        ),
         "learned": CommandEntry(
             "knowledge.learning:learned", "Show what was learned from the use of tools, and whether it counts."
         ),
@@ -417,7 +428,10 @@ def _decide(verb: str, names: Sequence[str] | None, chosen: list[Held], *, yes: 
     definitions = {tool["name"]: tool["digest"] for tool in chosen}
     done: list[str] = ask(f"{verb}_tools", {"definitions": definitions}) if definitions else []
     left = [] if names else [tool["name"] for tool in ask("held_tools", {}) if tool["reason"] == "poisoned"]
-    show({"decision": verb, "tools": done, "left": left if verb == "approve" else []}, as_json, decided)
+    rewrites: list[Row] = ask("list_tool_rewrites", {})["tools"] if verb == "approve" else []
+    lapsed: list[str] = [one["name"] for one in rewrites if one["name"] in done and not one["holds"]]
+    left = left if verb == "approve" else []
+    show({"decision": verb, "tools": done, "left": left, "lapsed": lapsed}, as_json, decided)
 
 
 def _confirm(verb: str, tools: list[Held], *, as_json: bool) -> None:
@@ -427,47 +441,6 @@ def _confirm(verb: str, tools: list[Held], *, as_json: bool) -> None:
         )
     show(tools, as_json, held_list)
     confirm(f"{verb.capitalize()} {len(tools)} as shown?")
-
-
-@tools.command("health")
-def health(
-    server: Annotated[str | None, typer.Option("--server", "-s", help="Only tools of this server.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Search every tool by what its own definition says; print the tools that nobody would find, and why."""
-    with progress_bar("Searching", as_json) as follow:
-        answer = ask("tool_health", without_none({"server": server}), progress=follow)
-    show(answer, as_json, health_report)
-
-
-@tools.command("improve")
-def improve(
-    server: Annotated[str | None, typer.Argument(help="A server; may be left out if a file has only one.")] = None,
-    definitions: Annotated[
-        Path | None,
-        path_option(
-            'Of a server that is being written: JSON list of {"server", "name", "description", "inputSchema"}.'
-        ),
-    ] = None,
-    min_score: Annotated[int, typer.Option(min=0, max=100, help="End with 1 if the score is lower.")] = 0,
-    form: Annotated[
-        Literal["text", "json", "sarif"], typer.Option("--format", "-f", help="json as --json; sarif: SARIF 2.1.0.")
-    ] = "text",
-    as_json: AsJson = False,
-) -> None:
-    """Print how well a server's tools are found, and better descriptions with their measured effect."""
-    if server is None and definitions is None:
-        raise typer.BadParameter("Give the name of a server, or --definitions FILE.")
-    for_programs = as_json or form != "text"
-    path = None if definitions is None else str(definitions.absolute())
-    with progress_bar("Searching", for_programs) as follow:
-        answer = ask("improve_tools", without_none({"server": server, "definitions": path}), progress=follow)
-    if form == "sarif" and not as_json:
-        export(sarif_log(answer, __version__, definitions))
-    else:
-        show(answer, for_programs, improvement_report)
-    if answer["score"] < min_score:
-        raise typer.Exit(1)
 
 
 Tenant = Annotated[str | None, typer.Option("--tenant", help="The tenant; `local` by default.")]

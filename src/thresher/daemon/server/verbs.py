@@ -10,13 +10,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from thresher import __version__
 from thresher.app import App
 from thresher.context import prompt_data
-from thresher.core import Caller, EncoderError, plain
+from thresher.core import Caller, EncoderError, InvalidInput, NotFound, Tool, plain, problems_of
 from thresher.daemon.server.command_verbs import command_verbs
 from thresher.daemon.server.control import Progress, Verb
 from thresher.daemon.server.conversation_verbs import conversing_verbs
@@ -24,6 +27,8 @@ from thresher.daemon.server.evaluation_verbs import measuring_chat_verbs, measur
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.trust_verbs import signing_verbs
 from thresher.evaluation import evaluate_tools, improve_tools, read_pool, read_questions
+from thresher.knowledge.tools import plain_name
+from thresher.upstream import ServerConfig, Upstreams, checked_server, identity_for
 from thresher.verbs import KEYS, KINDS, TOOLS, Kind, Request, checked
 from thresher.verbs import Verb as DeclaredVerb
 
@@ -115,6 +120,42 @@ def declared_verbs(request: Request, kinds: Sequence[Kind] = KINDS) -> Mapping[s
     return {verb.name: served(verb) for kind in kinds for verb in kind}
 
 
+_SERVER = TypeAdapter(ServerConfig)
+_DRAFTS = count(1)
+
+
+async def list_draft(upstreams: Upstreams, caller: Caller, draft: Mapping[str, Any]) -> Sequence[Tool]:
+    """List the tools of a server that is being written; nothing is stored, and its session ends.
+
+    Args:
+        upstreams: Opens the session.
+        caller: Whose session it is.
+        draft: Name, transport, and how to start or reach the server.
+
+    Raises:
+        InvalidInput: The draft is not well defined, or one of its tools is not.
+        UpstreamError: It cannot be started or reached.
+        NotFound: It lists no tools.
+    """
+    try:
+        config = checked_server(_SERVER.validate_python(draft))
+    except ValidationError as error:
+        raise InvalidInput(f"The server is not well defined: {problems_of(error)}.") from None
+    # No server of the catalogue has such a name, so that the session of one with the draft's name goes on.
+    owner, name = caller.user or "", f"{config.name}:draft{next(_DRAFTS)}"
+    meant = replace(config, name=name, tenant=caller.tenant.id, owner=owner)
+    meant = replace(meant, identity=identity_for(meant, owner=caller.user, user=caller.user))
+    try:
+        listing = await upstreams.list_tools(meant)
+    finally:
+        await upstreams.disconnect(meant.tenant, name, owner=owner, identity=meant.identity)
+    if listing.problems:
+        raise InvalidInput(f"Server '{config.name}': {' '.join(listing.problems)}", hint="Correct its definitions.")
+    if not listing.tools:
+        raise NotFound(f"Server '{config.name}' lists no tools.")
+    return [replace(tool, server=config.name) for tool in listing.tools]
+
+
 class _Verbs:
     """One method a verb: (arguments, progress) -> result."""
 
@@ -154,12 +195,15 @@ class _Verbs:
         return asdict(await evaluate_tools(self._services.database, self._tools, pool, questions, follow))
 
     async def improve_tools(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
-        """Measure a server of the catalogue beside all others, or one of a file beside the others of the file."""
+        """Measure a server of the catalogue or a draft of one beside all others, or one of a file beside its others."""
         if path := arguments.get("definitions"):
-            pool = read_pool(Path(path))
+            pool: Sequence[Tool] = read_pool(Path(path))
         else:
             await self._tools.ready(self._caller)
             pool = [one.tool for one in await self._tools.all_tools(self._caller)]
+        if draft := arguments.get("draft"):
+            listed = await list_draft(self._services.upstreams, self._caller, draft)
+            pool = [*listed, *(tool for tool in pool if plain_name(tool.server) != listed[0].server)]
 
         def follow(stage: str, done: int, total: int) -> None:
             tell({"stage": stage, "done": done, "total": total})

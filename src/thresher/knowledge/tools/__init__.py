@@ -49,6 +49,8 @@ from thresher.knowledge.tools.models import (
     Refreshed,
     Resolved,
     ServerInfo,
+    ToolRewrite,
+    ToolWords,
     plain_name,
 )
 from thresher.knowledge.tools.proposals import propose, trial_queries
@@ -91,7 +93,9 @@ __all__ = [
     "ServerInfo",
     "Statistics",
     "ToolHealth",
+    "ToolRewrite",
     "ToolService",
+    "ToolWords",
     "Trial",
     "UsedTool",
     "compact",

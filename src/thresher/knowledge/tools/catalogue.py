@@ -17,7 +17,8 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Final, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -27,8 +28,9 @@ from thresher.core import JSON, Caller, HeldBack, NotFound, StoreUnavailable, di
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.composition import ToolLine, tool_line
 from thresher.knowledge.tools.models import LOCAL, META_TOOLS, Definition, Resolved, plain_name
-from thresher.knowledge.tools.queries import NameRow, ServerRow, StoredTool
+from thresher.knowledge.tools.queries import NameRow, ServerRow, StoredTool, ToolKey, ToolTexts
 from thresher.knowledge.tools.trust import GONE, POISONED, REJECTED, WAITING
+from thresher.search import terms
 from thresher.store import Database
 
 FRESH_SECONDS = 2.0
@@ -80,6 +82,8 @@ class ToolCatalogue:
         definitions: Definitions read at this version; a bounded cache.
         described: The same as clients are shown them.
         resolved: Resolved calls at this version; a bounded cache.
+        words: The terms of the owners' own words, by the tools' ids.
+        lapsed: Tools whose rewrite was approved for another definition.
     """
 
     version: int
@@ -99,6 +103,12 @@ class ToolCatalogue:
     definitions: LRUCache[int, StoredTool] = field(default_factory=lambda: LRUCache(_DEFINITIONS))
     described: LRUCache[int, Definition] = field(default_factory=lambda: LRUCache(_DEFINITIONS))
     resolved: LRUCache[int, Resolved] = field(default_factory=lambda: LRUCache(_DEFINITIONS))
+    words: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
+    lapsed: tuple[NamedTool, ...] = ()
+
+    def key_of(self, tool: NamedTool) -> ToolKey:
+        """Return the key under which words and rewrites of a tool are stored."""
+        return ToolKey(self.servers[tool.row.server].owner, tool.row.server, tool.row.name)
 
     def remember(self, stored: Iterable[StoredTool], resolved: Resolved | None = None) -> None:
         """Cache what was read at this version."""
@@ -190,7 +200,11 @@ class ToolCatalogue:
 
 
 def snapshot(
-    version: int, servers: Sequence[ServerRow], rows: Sequence[NameRow], offered: frozenset[str] = frozenset()
+    version: int,
+    servers: Sequence[ServerRow],
+    rows: Sequence[NameRow],
+    offered: frozenset[str] = frozenset(),
+    texts: Mapping[ToolKey, ToolTexts] = MappingProxyType({}),
 ) -> ToolCatalogue:
     """Build a snapshot from rows in the order of their ids, so that a new tool never renames an older one.
 
@@ -199,6 +213,7 @@ def snapshot(
         servers: All stored servers that the caller may see.
         rows: Their tools.
         offered: The local servers that this process offers to the caller; it sees no others.
+        texts: Words and rewrites.
     """
     sorted_servers = sorted(servers, key=lambda server: (server.owner is not None, server.id))
     by_name = {server.name: server for server in sorted_servers if is_offered(server, offered)}
@@ -213,7 +228,7 @@ def snapshot(
     for server in by_name.values():
         for name in {server.name, plain_name(server.name)}:
             filters[name].append(server)
-    return ToolCatalogue(
+    made = ToolCatalogue(
         version=version,
         servers=by_name,
         tools=tools,
@@ -228,6 +243,14 @@ def snapshot(
         aliases=_aliases(by_name.values(), named),
         spelled=_spelled(enabled.values()),
     )
+    return _with_texts(made, texts) if texts else made
+
+
+def _with_texts(catalogue: ToolCatalogue, texts: Mapping[ToolKey, ToolTexts]) -> ToolCatalogue:
+    own = [(tool, texts[key]) for tool in catalogue.tools if (key := catalogue.key_of(tool)) in texts]
+    words = {tool.row.id: frozenset(terms(" ".join(given.words))) for tool, given in own if given.words}
+    lapsed = (tool for tool, given in own if given.rewrite is not None and not given.description_of(tool.row.digest))
+    return replace(catalogue, words=words, lapsed=tuple(lapsed))
 
 
 def _spelled(tools: Iterable[NamedTool]) -> dict[str, Sequence[NamedTool]]:
@@ -393,9 +416,10 @@ class CatalogueCache:
                 return last
             servers = await queries.servers(connection, caller)
             rows = await queries.names(connection, caller)
+            texts = await queries.texts(connection, caller)
         if len(rows) <= _LARGE:
-            return snapshot(version, servers, rows, offered)
-        return await asyncio.to_thread(snapshot, version, servers, rows, offered)
+            return snapshot(version, servers, rows, offered, texts)
+        return await asyncio.to_thread(snapshot, version, servers, rows, offered, texts)
 
     def _key(self, caller: Caller) -> _Key:
         return caller.tenant.id, caller.user, self._offered.get(caller.place, _NONE)

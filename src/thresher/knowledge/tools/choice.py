@@ -83,7 +83,9 @@ def choose(
         if place is None:
             for key in copies:
                 places.setdefault(key, []).append(len(found))
-            found.append(ChosenTool(tool, hit.score, need, hit.why, kept=kept))
+            own = tuple(term for term in hit.why.terms if term in catalogue.words.get(hit.id, ()))
+            why = replace(hit.why, own_words=own) if own else hit.why
+            found.append(ChosenTool(tool, hit.score, need, why, kept=kept))
         else:
             best = found[place]
             also = (*best.also, tool.name)

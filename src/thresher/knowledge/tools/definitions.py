@@ -95,10 +95,11 @@ def found_line(tool: FoundTool) -> str:
 
 
 def why_text(why: Why) -> str:
-    """Return the reasons in one phrase: `meaning #1 0.83, words #2 11.2, chosen 3 times: commit, log`."""
+    """Return the reasons in one phrase: `meaning #1 0.83, words #2 11.2, chosen 3 times: log (owner's words: log)`."""
     arms = [_arm("meaning", why.dense, 2), _arm("words", why.lexical, 1), use_text(why)]
     text = ", ".join(arm for arm in arms if arm) or why.source
-    return f"{text}: {', '.join(why.terms)}" if why.terms else text
+    own = f" (owner's words: {', '.join(why.own_words)})" if why.own_words else ""
+    return f"{text}: {', '.join(why.terms)}{own}" if why.terms else text
 
 
 def use_text(why: Why) -> str:
@@ -229,6 +230,10 @@ FULL_WEIGHT = 0.3
 """Shares of the three texts. Name shares of 0.3 to 0.45 are equal on the development sets; 0 costs 9 points of recall@5
 on MetaTool's pairs. The brief helps if descriptions ramble, the full text if tools differ only in detail."""
 
+OWN_WEIGHT = 0.3
+"""Share of the owner's words, each a text of its own; the other three keep their proportions. Measured on MetaTool's
+messages: `docs/decisions/0065-owners-words.md`."""
+
 _MAX_ENUM = 24
 _MAX_DEPTH = 3
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=。)|\n\s*\n")
@@ -256,28 +261,33 @@ class _ToolParameter:
     values: tuple[str, ...]
 
 
-def enrich(tool: Tool, server_description: str = "") -> ToolText:
+def enrich(tool: Tool, server_description: str = "", words: Sequence[str] = ()) -> ToolText:
     """Build the texts of one tool.
 
     Args:
         tool: Its definition.
         server_description: The server's description of itself; its first sentence is used.
+        words: The owner's own words or messages; they count like words of the description.
     """
     parameters = list(_parameters(tool.input_schema, 1))
     about = _first_sentence(server_description)
-    words = split_name(tool.name) or tool.name
-    titled = tool.title and split_name(tool.title).casefold() != words.casefold()
+    own_name = split_name(tool.name) or tool.name
+    titled = tool.title and split_name(tool.title).casefold() != own_name.casefold()
     server = plain_name(tool.server)
     before = f"{split_name(server)}. " if server else ""
-    label = f"{before}{words} ({tool.title})" if titled else f"{before}{words}"
+    label = f"{before}{own_name} ({tool.title})" if titled else f"{before}{own_name}"
     listed = ", ".join(split_name(one.name) for one in parameters)
     after = f" Parameters: {listed} {about}" if listed else f" {about}"
     brief = f"{label}: {_first_sentence(tool.description)}{after}".strip()
     full = f"{label}: {tool.description}{after}".strip()
     # The name counts twice: a word of it says more than a word of the description.
     named = (server, tool.name, tool.name, tool.title, tool.description, about)
-    lexical = " ".join((*named, *(" ".join((one.name, one.description, *one.values)) for one in parameters)))
-    return ToolText((words, brief, full), (NAME_WEIGHT, BRIEF_WEIGHT, FULL_WEIGHT), lexical)
+    lexical = " ".join((*named, *(" ".join((one.name, one.description, *one.values)) for one in parameters), *words))
+    weights = NAME_WEIGHT, BRIEF_WEIGHT, FULL_WEIGHT
+    if not words:
+        return ToolText((own_name, brief, full), weights, lexical)
+    shares = *((1 - OWN_WEIGHT) * weight for weight in weights), *(OWN_WEIGHT / len(words) for _ in words)
+    return ToolText((own_name, brief, full, *words), shares, lexical)
 
 
 def slots_of(schema: Mapping[str, object]) -> tuple[Slot, ...]:

@@ -15,13 +15,15 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
 
 from thresher.core import Caller, Tool, first_sentence, one_line
 from thresher.knowledge.tools.models import Definition, FindResult, plain_name
 from thresher.knowledge.tools.own_queries import own_queries, request_of, verb_of
-from thresher.knowledge.tools.service import ToolService
 from thresher.search import Progress, terms
+
+if TYPE_CHECKING:
+    from thresher.knowledge.tools.service import ToolService  # it makes proposals by the rules of this module
 
 MOST_TOOLS: Final = 300
 """Tools of a run at most: about a minute."""

@@ -33,7 +33,7 @@ from thresher.knowledge.tools.definitions import (
     slots_of,
 )
 from thresher.knowledge.tools.models import KIND, LOCAL, LocalServer
-from thresher.knowledge.tools.queries import ListingWrite, Mark, ServerRow, StoredTool, ToolWrite
+from thresher.knowledge.tools.queries import ListingWrite, Mark, ServerRow, StoredTool, ToolKey, ToolTexts, ToolWrite
 from thresher.knowledge.tools.trust import AutoApprove, judge
 from thresher.scanner import ALONE, PeerTools, scan
 from thresher.search import Entry, Progress, PutCounts, SearchIndex
@@ -171,15 +171,20 @@ class Indexer:
         self, caller: Caller, described: Mapping[int, str], names: Mapping[int, str], held: Mapping[int, bool]
     ) -> list[Entry]:
         """The entries of these tools, read and made in small parts."""
-        wanted, entries = list(held), list[Entry]()
+        wanted, entries, lapsed = list(held), list[Entry](), list[str]()
+        async with self._database.transaction(caller.tenant) as connection:
+            texts = await queries.texts_of(connection, caller.tenant, set(names.values()))
         for first in range(0, len(wanted), _READ):
             async with self._database.transaction(caller.tenant) as connection:
                 stored = await queries.tools(connection, caller.tenant, names, ids=wanted[first : first + _READ])
             for start in range(0, len(stored), _STEP):
                 async with self._turn:
                     part = stored[start : start + _STEP]
-                    entries += [_entry(tool, described[tool.server_id], held=held[tool.id]) for tool in part]
+                    lapsed += [tool.tool.key for tool in part if _is_lapsed(tool, texts)]
+                    entries += [_entry(tool, described[tool.server_id], texts, held=held[tool.id]) for tool in part]
                     await asyncio.sleep(0)
+        if lapsed:
+            event(logger, "rewrites_lapsed", level=logging.WARNING, tenant=caller.tenant.id, tools=lapsed)
         return entries
 
     async def withdraw(self, caller: Caller, ids: Sequence[int]) -> None:
@@ -189,8 +194,21 @@ class Indexer:
             await self._index.remove(caller.tenant, KIND, list(ids))
 
 
-def _entry(stored: StoredTool, description: str, *, held: bool) -> Entry:
-    text = enrich(stored.tool, description)
+def _texts_of(stored: StoredTool, texts: Mapping[ToolKey, ToolTexts]) -> ToolTexts:
+    return texts.get(ToolKey(stored.owner, stored.tool.server, stored.tool.name), queries.NO_TEXTS)
+
+
+def _is_lapsed(stored: StoredTool, texts: Mapping[ToolKey, ToolTexts]) -> bool:
+    """Whether a tool has a rewrite that was approved for another definition."""
+    own = _texts_of(stored, texts)
+    return own.rewrite is not None and own.description_of(stored.digest) is None
+
+
+def _entry(stored: StoredTool, description: str, texts: Mapping[ToolKey, ToolTexts], *, held: bool) -> Entry:
+    own = _texts_of(stored, texts)
+    rewrite = own.description_of(stored.digest)
+    tool = stored.tool if rewrite is None else replace(stored.tool, description=rewrite)
+    text = enrich(tool, description, own.words)
     return Entry(
         id=stored.id,
         texts=text.texts,

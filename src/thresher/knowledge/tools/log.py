@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import starmap
 from typing import Final
 
@@ -63,6 +63,10 @@ class ToolLog:
     def lost(self) -> int:
         """Rows that this process could not write."""
         return self._queue.lost
+
+    def describe(self, caller: Caller, names: Sequence[str]) -> None:
+        """Record that a client was shown the definitions of some tools."""
+        self._last.show(caller, names)
 
     def add(
         self,
@@ -146,13 +150,24 @@ class CallLog:
             for use in self._learning.called(caller, tool_id, state, row.at):
                 self._queue.add(caller.tenant, use)
 
+    def show_signature(self, caller: Caller, name: str) -> bool:
+        """Return whether a client knows a tool by name alone, from its last discovery; from now on it knows more."""
+        return self._last.show(caller, [name])
+
 
 @dataclass(frozen=True, slots=True)
 class _OfferedTools:
-    """What a discovery offered: its number, and for each tool its names, exact duplicates included."""
+    """What a discovery offered.
+
+    Attributes:
+        number: Its number.
+        names: For each tool its names, exact duplicates included.
+        named: The names of tools of which nothing else was shown, neither in it nor since.
+    """
 
     number: int
     names: tuple[tuple[str, ...], ...]
+    named: frozenset[str]
 
 
 class LastDiscoveries:
@@ -170,16 +185,30 @@ class LastDiscoveries:
         """Record what a client was offered; earlier offers no longer count."""
         self._count += 1
         key = (caller.tenant.id, caller.user, caller.client)
-        self._offers[key] = _OfferedTools(self._count, tuple((tool.name, *tool.also) for tool in chosen))
+        names = tuple((tool.name, *tool.also) for tool in chosen)
+        named = frozenset(tool.name for tool in chosen if tool.form == "name")
+        self._offers[key] = _OfferedTools(self._count, names, named)
+
+    def show(self, caller: Caller, names: Sequence[str]) -> bool:
+        """Record that a client was shown more of some tools; returns whether it knew one of them by name alone."""
+        found = False
+        for key in self._keys(caller):
+            offer = self._offers.get(key)
+            if offer is not None and not offer.named.isdisjoint(names):
+                self._offers[key] = replace(offer, named=offer.named.difference(names))
+                found = True
+        return found
 
     def rank(self, caller: Caller, name: str) -> int | None:
         """Return a tool's rank, from 1, in the client's last discovery; 0 outside it, None if there was none."""
-        keys = {(caller.tenant.id, caller.user, client) for client in (caller.client, "")}
-        offers = [offer for key in keys if (offer := self._offers.get(key)) is not None]
+        offers = [offer for key in self._keys(caller) if (offer := self._offers.get(key)) is not None]
         if not offers:
             return None
         newest = max(offers, key=lambda offer: offer.number)
         return next((place for place, names in enumerate(newest.names, 1) if name in names), 0)
+
+    def _keys(self, caller: Caller) -> set[tuple[int, str | None, str]]:
+        return {(caller.tenant.id, caller.user, client) for client in (caller.client, "")}
 
 
 def now() -> dt.datetime:
@@ -196,7 +225,7 @@ class Purged:
     """How much was removed.
 
     Attributes:
-        rows: Log rows, discoveries and calls together.
+        rows: Log rows, and words and rewrites of tools that are gone.
         embeddings: Cached vectors.
     """
 

@@ -297,6 +297,7 @@ class Refreshed:
         removed: Tools that are gone.
         failures: The error of each server that could not be listed.
         held: Tools of these servers that now wait for approval, except rejected ones, by their exposed names.
+        lapsed: Tools of these servers whose rewrite is not used, since their definition has changed.
     """
 
     embedded: int = 0
@@ -304,6 +305,45 @@ class Refreshed:
     removed: int = 0
     failures: Mapping[str, str] = field(default_factory=dict[str, str])
     held: tuple[str, ...] = ()
+    lapsed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolWords:
+    """The words that the owner of a server gave one of its tools, for the search alone.
+
+    Attributes:
+        name: The tool's exposed name; `server/tool` while it is not there.
+        server: Its server.
+        words: Words, phrases or example messages, oldest first.
+        there: Whether the tool is there now.
+    """
+
+    name: str
+    server: str
+    words: tuple[str, ...]
+    there: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRewrite:
+    """A description that the search reads of a tool in place of its server's.
+
+    Attributes:
+        name: The tool's exposed name; `server/tool` while it is not there.
+        server: Its server.
+        description: The description.
+        since: When it was approved.
+        holds: Whether it is used: the tool is there, with the definition that it was approved for.
+        there: Whether the tool is there now.
+    """
+
+    name: str
+    server: str
+    description: str
+    since: dt.datetime
+    holds: bool
+    there: bool = True
 
 
 @dataclass(frozen=True, slots=True)

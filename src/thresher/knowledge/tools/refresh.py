@@ -13,14 +13,14 @@ import hashlib
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from thresher import __version__
 from thresher.core import Caller, Conflict, InvalidInput, NotFound, ThresherError, Tool, event, mask_text, plain
 from thresher.knowledge.tools import components, queries
-from thresher.knowledge.tools.catalogue import CatalogueCache, ToolCatalogue
+from thresher.knowledge.tools.catalogue import CatalogueCache, NamedTool, ToolCatalogue
 from thresher.knowledge.tools.indexer import Indexer
 from thresher.knowledge.tools.models import LOCAL, STATIC, Refreshed
 from thresher.knowledge.tools.queries import ServerRow
@@ -120,13 +120,10 @@ class ServerRefresher:
             if isinstance(outcome, BaseException):
                 raise outcome
             results.append(outcome)
-        return replace(total_of(results), held=await self._held(caller, {server.id for server in servers}))
-
-    async def _held(self, caller: Caller, servers: set[int]) -> tuple[str, ...]:
-        """The tools of some servers that wait for a decision; rejected ones do not."""
-        held = (await self._catalogues.current(caller)).held
-        undecided = {name: tool.row for name, tool in held.items() if tool.row.held != REJECTED}
-        return tuple(sorted(name for name, row in undecided.items() if row.server_id in servers))
+        numbers, catalogue = {server.id for server in servers}, await self._catalogues.current(caller)
+        undecided = (tool for tool in catalogue.held.values() if tool.row.held != REJECTED)
+        held, lapsed = (_names_of(tools, numbers) for tools in (undecided, catalogue.lapsed))
+        return replace(total_of(results), held=held, lapsed=lapsed)
 
     async def import_tools(
         self, caller: Caller, tools: Iterable[Tool], descriptions: Mapping[str, str], progress: Progress | None
@@ -251,6 +248,7 @@ def total_of(results: Sequence[Refreshed]) -> Refreshed:
         removed=sum(result.removed for result in results),
         failures={name: error for result in results for name, error in result.failures.items()},
         held=tuple(sorted({name for result in results for name in result.held})),
+        lapsed=tuple(sorted({name for result in results for name in result.lapsed})),
     )
 
 
@@ -272,6 +270,11 @@ class _ProgressSum:
             progress(sum(part[0] for part in self._parts.values()), sum(part[1] for part in self._parts.values()))
 
         return report
+
+
+def _names_of(tools: Iterable[NamedTool], servers: Collection[int]) -> tuple[str, ...]:
+    """The exposed names of those tools that are of some servers, sorted."""
+    return tuple(sorted(tool.name for tool in tools if tool.row.server_id in servers))
 
 
 def _is_fixed(server: ServerRow) -> bool:

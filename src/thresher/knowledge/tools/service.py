@@ -35,9 +35,10 @@ from thresher.knowledge.tools.models import (
 from thresher.knowledge.tools.queries import StoredTool
 from thresher.knowledge.tools.refresh import ServerRefresher
 from thresher.knowledge.tools.refresh_schedule import ChangeWatcher
+from thresher.knowledge.tools.search_texts import SearchTexts
 from thresher.knowledge.tools.servers import Servers, checked_owner
 from thresher.search import Prefetch, Progress, PutCounts, SearchIndex
-from thresher.store import Database, SecretBox, run_retrying
+from thresher.store import Database, SecretBox, age_limit, run_retrying
 from thresher.upstream import Changed, GuardedSql, ServerConfig, Upstreams
 
 MAX_NAMES = 50
@@ -71,6 +72,7 @@ class ToolService:
         self._changes = ChangeWatcher(self._refresher.refresh)
         self._approvals = Approvals(database, self._indexer, self._catalogues)
         self.consents = Consents(database, self._catalogues)
+        self.texts = SearchTexts(database, self._indexer, self._catalogues, self._local)
 
     async def find_tools(
         self,
@@ -195,7 +197,7 @@ class ToolService:
         return await measure(self._database, caller, await self._catalogues.current(caller), days, self._log.lost)
 
     async def purge(self, caller: Caller, older_than: float | None = None) -> Purged:
-        """Remove old log rows of the caller's tenant, and embeddings that no index has used for long.
+        """Remove old log rows of the caller, words of tools long gone, and embeddings that no index has used for long.
 
         Args:
             caller: The tenant whose rows are removed.
@@ -204,10 +206,10 @@ class ToolService:
         Raises:
             InvalidInput: The age is out of bounds.
         """
-        kept = self._settings.log_days
-        removed = await purge(self._database, caller, kept if older_than is None else older_than)
+        days = self._settings.log_days if older_than is None else older_than
+        removed = await purge(self._database, caller, days) + await self.texts.purge(caller, age_limit(days))
         self.learning.changed(caller.tenant)
-        return Purged(removed, await prune(self._database, kept))
+        return Purged(removed, await prune(self._database, self._settings.log_days))
 
     async def describe_tools(self, caller: Caller, names: Sequence[str] | str) -> Descriptions:
         """Return definitions in full, in the requested order; unknown names come back with similar known ones.
@@ -226,6 +228,7 @@ class ToolService:
         unknown = {name: catalogue.near(name) for name in wanted if catalogue.find(name) is None}
         if not known:
             catalogue.known(wanted[0], enabled=True)
+        self._log.describe(caller, [tool.name for tool in known])
         stored = await self._definitions(caller, catalogue, known)
         return Descriptions(_in_full(catalogue, known, stored), unknown)
 
@@ -362,10 +365,7 @@ class ToolService:
         return await self._servers.add(caller, config, replace=replace, auto_approve=auto_approve, trusted=trusted)
 
     async def check_server(self, caller: Caller, config: ServerConfig) -> str:
-        """Check whether a server that is not stored yet can be used: start or reach it, and list its tools.
-
-        Returns:
-            What was checked.
+        """Start or reach a server that is not stored yet, and list its tools. Returns what was checked.
 
         Raises:
             UpstreamError: It cannot be used; `SignInNeeded` if a person has to sign in first.

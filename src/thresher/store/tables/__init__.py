@@ -33,6 +33,7 @@ from thresher.store.tables.catalogue import (
     server,
     tool,
     tool_learning,
+    tool_text,
     tool_use,
 )
 from thresher.store.tables.databases import APPEND_ONLY, audit_head, audit_link, connection, schema_snapshot
@@ -99,6 +100,7 @@ __all__ = [
     "thread",
     "tool",
     "tool_learning",
+    "tool_text",
     "tool_use",
     "workspace",
 ]

@@ -127,6 +127,25 @@ consent = tenant_table(
 """A person's yes to calls of a tool that claims to only read while nobody has said that its server is trusted; it holds
 for exactly the definition of that hash. `owner`: the user who said it, or null for callers that stand for none."""
 
+tool_text = tenant_table(
+    "tool_text",
+    row_id(),
+    Column("owner", Text, nullable=True),
+    Column("server", Text, nullable=False),
+    Column("tool", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("definition_hash", LargeBinary, nullable=True),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("there_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    UniqueConstraint("tenant_id", "owner", "server", "tool", "kind", "digest", postgresql_nulls_not_distinct=True),
+)
+"""What the owner of a server has the search read of a tool beside its definition, or in place of its description. It
+names server and tool and has no key of theirs, so that it is there again when they return. `kind`: `words`, of which a
+tool has several, with the SHA-256 of each as `digest`; or `rewrite`, one for a tool (`digest` is empty), which holds
+for the definition of that hash alone. A row is never changed but for `there_at`, when its server was last known."""
+
 discovery = tenant_table(
     "discovery",
     row_id(),

@@ -51,7 +51,7 @@ class NameRow:
 
 @dataclass(frozen=True, slots=True)
 class StoredTool:
-    """A tool's definition as stored."""
+    """A tool's definition as stored; `digest` is its hash."""
 
     id: int
     owner: str | None
@@ -59,6 +59,7 @@ class StoredTool:
     tool: Tool
     enabled: bool
     findings: tuple[Finding, ...] = ()
+    digest: bytes = b""
 
 
 async def set_tool(connection: AsyncConnection, tenant: Tenant, tool_id: int, values: Mapping[str, bool]) -> None:
@@ -112,8 +113,9 @@ DEFINITION = (
     tool.c.annotations,
     tool.c.enabled,
     tool.c.findings,
+    tool.c.definition_hash,
 )
-"""The columns of a definition and of the scanner's findings."""
+"""The columns of a definition, of the scanner's findings and of the definition's hash."""
 
 
 def definition_of(row: Any, server_name: str) -> Tool:
@@ -142,6 +144,7 @@ async def tools(
             definition_of(row, servers[row.server_id]),
             row.enabled,
             tuple(Finding(**finding) for finding in row.findings),
+            row.definition_hash,
         )
         for row in await connection.execute(query)
         if row.server_id in servers

@@ -224,7 +224,7 @@ _CHOSEN: Final = text(f"""
 
 _CALLS: Final = text(f"""
     select tool_id, min(name) as name, count(*) as calls,
-           count(*) filter (where state not in ('ok', 'cancelled', 'rules first')) as errors,
+           count(*) filter (where state not in ('ok', 'cancelled', 'rules first', 'signature first')) as errors,
            count(rank) as asked,
            count(*) filter (where rank > 0) as chosen,
            coalesce(sum(rank), 0) as ranks,

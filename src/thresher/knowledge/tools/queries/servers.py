@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from thresher.core import JSON, Caller, Tenant
 from thresher.knowledge.tools.queries.catalogue import raise_version, visible
 from thresher.knowledge.tools.trust import FREE, GONE, WAITING
-from thresher.store.tables import credential, server, tool
+from thresher.store.tables import credential, server, tool, tool_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,13 @@ async def lock_server(connection: AsyncConnection, tenant: Tenant, server_id: in
 
 
 async def delete_server(connection: AsyncConnection, tenant: Tenant, server_id: int) -> None:
-    """Remove a server with all its tools and count the change."""
+    """Remove a server with all its tools and count the change; words and rewrites of its tools stay."""
+    left = (
+        update(tool_text)
+        .where(tool_text.c.tenant_id == tenant.id, server.c.tenant_id == tenant.id, server.c.id == server_id)
+        .where(tool_text.c.server == server.c.name, tool_text.c.owner.is_not_distinct_from(server.c.owner))
+    )
+    await connection.execute(left.values(there_at=func.now()))
     await connection.execute(delete(server).where(server.c.tenant_id == tenant.id, server.c.id == server_id))
     await raise_version(connection, tenant)
 
@@ -143,13 +149,17 @@ _MARKS = text(
     """
     SELECT s.id, s.indexed, coalesce(t.ids, '{}') AS tools,
            sha256(convert_to(:edition, 'UTF8') || convert_to(coalesce(s.owner, ''), 'UTF8')
-                  || convert_to(s.description, 'UTF8') || coalesce(t.sum, '')) AS value
+                  || convert_to(s.description, 'UTF8') || coalesce(t.sum, '') || coalesce(x.sum, '')) AS value
     FROM server s LEFT JOIN LATERAL (
       SELECT array_agg(o.id ORDER BY o.id) AS ids,
              string_agg(int8send(o.id) || o.content_hash || o.definition_hash || convert_to(o.held, 'UTF8'), ''
                         ORDER BY o.id) AS sum
       FROM tool o
       WHERE o.tenant_id = s.tenant_id AND o.server_id = s.id AND o.enabled AND s.enabled AND o.held <> :gone) t ON true
+    LEFT JOIN LATERAL (
+      SELECT string_agg(int8send(o.id), '' ORDER BY o.id) AS sum
+      FROM tool_text o
+      WHERE o.tenant_id = s.tenant_id AND o.server = s.name AND o.owner IS NOT DISTINCT FROM s.owner) x ON true
     WHERE s.tenant_id = :tenant AND s.id = ANY (:servers)
     """
 ).bindparams(bindparam("servers", type_=ARRAY(BigInteger)), bindparam("edition", type_=Text))

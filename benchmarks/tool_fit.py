@@ -1,0 +1,310 @@
+"""Fits the constants by which tools are ranked and answers composed: `python -m benchmarks.tool_fit MODEL_FOLDER`.
+
+Every question of the development sets is searched once; what the two arms found is kept, and the answer is made from it
+again and again with other constants. What is maximised is the share of needed tools in the answer as delivered.
+
+Sets: messages for servers that the encoder was not trained on, everyday messages that were looked at, MetaTool and
+mcpproxy. LiveMCPBench, BFCL and every blind set stay unseen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sys
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+import thresher.search.index as search_index
+from benchmarks import data, everyday, product
+from benchmarks.data import Case
+from benchmarks.scores import recall
+from thresher.core import Caller, Tool
+from thresher.evaluation.metrics import auc
+from thresher.knowledge.tools.catalogue import ToolCatalogue
+from thresher.knowledge.tools.choice import choose
+from thresher.knowledge.tools.composition import FLOOR, Candidate, compose
+from thresher.search.answer import RankedHits, answer
+from thresher.search.lexical.arguments import find_values, lacks_required, unpack_arguments
+from thresher.search.lexical.bm25 import score_texts
+from thresher.search.ranking import EncoderCalibration, LogisticHead, Weights, rank
+from thresher.services import Services
+from training.messages import read_messages, read_no_tool, read_requests
+from training.tools import catalogue_tools, invented_tools, vendor_tools
+from training.vendors import TRAINING, VALIDATION
+
+LIMIT: Final = 60
+"""Hits that an answer is composed of."""
+BUDGETS: Final = (150, 300)
+SIGNATURE: Final = 0.25
+"""What a tool in full counts beside one in any form."""
+SAMPLE: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class FitSet:
+    """A pool of tools, what is asked of it, and messages that none of it serves."""
+
+    name: str
+    tools: tuple[Tool, ...]
+    cases: tuple[Case, ...]
+    foreign: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question, and everything that its answer is made of.
+
+    Attributes:
+        case: The question.
+        given: The arguments of `answer`, without the constants.
+        catalogue: The snapshot it was asked against.
+    """
+
+    case: Case
+    given: tuple[Any, ...]
+    options: Mapping[str, Any]
+    catalogue: ToolCatalogue
+
+    def hits(self, constants: EncoderCalibration, threshold: float | None = None) -> RankedHits:
+        """The hits with other constants."""
+        options = {**self.options, "limit": LIMIT, "need": FLOOR * 8, "threshold": threshold}
+        return answer(*self.given, constants, **options)
+
+    def delivered(self, constants: EncoderCalibration, budget: int) -> tuple[list[str], list[str], int]:
+        """The tools in the answer, those in full, and its tokens."""
+        found = self.hits(constants)
+        chosen = choose(self.catalogue, found.hits, (self.case.message,), limit=None, scope=None, core=False)
+        candidates = [
+            Candidate(
+                self.catalogue.line_of(one.tool), one.need, not self.catalogue.reads(one.tool), one.also, one.kept
+            )
+            for one in chosen
+        ]
+        notes = [f"No tool fits (p={found.probability:.2f})."] if found.abstained else []
+        made = compose(candidates, notes, budget)
+        keys = {place: f"{one.tool.row.server}/{one.tool.row.name}" for place, one in enumerate(chosen)}
+        every = [keys[place] for place in sorted(made.forms)]
+        return every, [keys[place] for place in sorted(made.forms) if made.forms[place] == "full"], len(made.text) // 4
+
+
+@asynccontextmanager
+async def captured() -> AsyncGenerator[list[tuple[tuple[Any, ...], Mapping[str, Any]]]]:
+    """Keep what each search gives to `answer`."""
+    kept: list[tuple[tuple[Any, ...], Mapping[str, Any]]] = []
+    whole: Callable[..., RankedHits] = search_index.answer
+
+    def keep(plan: Any, postings: Any, scores: Any, traits: Any, constants: Any, **options: Any) -> RankedHits:
+        kept.append(((plan, postings, scores, traits), options))
+        return whole(plan, postings, scores, traits, constants, **options)
+
+    vars(search_index)["answer"] = keep
+    try:
+        yield kept
+    finally:
+        vars(search_index)["answer"] = whole
+
+
+async def asked(services: Services, caller: Caller, cases: Sequence[Case]) -> list[Asked]:
+    """Ask every question once."""
+    catalogue = await services.tools._finder._catalogues.current(caller)  # pyright: ignore[reportPrivateUsage]
+    found: list[Asked] = []
+    async with captured() as kept:
+        for case in cases:
+            kept.clear()
+            await services.tools.find_tools(caller, message=case.message, include_core_tools=False)
+            if kept:
+                found.append(Asked(case, *kept[0], catalogue))
+    return found
+
+
+def _metatool() -> FitSet:
+    pairs, single = data.metatool_multi(), data.metatool_single()
+    dice = random.Random(5)
+    return FitSet("metatool", pairs.tools, (*dice.sample(pairs.cases, SAMPLE), *dice.sample(single.cases, SAMPLE)))
+
+
+def _everyday() -> FitSet:
+    cases = [
+        Case(one.text, tuple(frozenset({key}) for key in one.needed))
+        for number in ("1", "2")
+        for one in everyday.messages(number)
+    ]
+    foreign = [str(row["message"]) for number in ("1", "2") for row in everyday._lines(f"foreign-{number}")]  # pyright: ignore[reportPrivateUsage]
+    return FitSet("everyday", tuple(everyday.definitions()), tuple(cases), tuple(foreign))
+
+
+def _held_out(package: Path) -> FitSet:
+    """Messages for servers of the training data that only validate, and requests that need several of their tools."""
+    vendors = [vendor for vendor in TRAINING if vendor.server in VALIDATION]
+    every = [tool for tools in vendor_tools(package, vendors).values() for tool in tools]
+    tools = {tool.key: tool for tool in (*every, *catalogue_tools(), *invented_tools()) if tool.server in VALIDATION}
+    dice = random.Random(5)
+    messages = [one for one in read_messages() if one.tool in tools]
+    requests = [one for one in read_requests() if all(tool in tools for tool in one.tools)]
+    cases = [Case(one.text, (frozenset({one.tool}),)) for one in dice.sample(messages, min(2 * SAMPLE, len(messages)))]
+    cases += [Case(one.text, tuple(frozenset({tool}) for tool in one.tools)) for one in requests]
+    idle = dice.sample(read_no_tool(), SAMPLE)
+    return FitSet("held_out", tuple(tools.values()), tuple(cases), tuple(idle))
+
+
+def sets(package: Path) -> list[FitSet]:
+    """The development sets."""
+    proxy = data.mcpproxy()
+    return [_held_out(package), _everyday(), _metatool(), FitSet("mcpproxy", proxy.tools, proxy.cases)]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Everything asked, by set."""
+
+    answerable: Mapping[str, list[Asked]]
+    foreign: Mapping[str, list[Asked]]
+
+
+async def material(services: Services, package: Path) -> Material:
+    """Ask everything once."""
+    answerable: dict[str, list[Asked]] = {}
+    foreign: dict[str, list[Asked]] = {}
+    for one in sets(package):
+        async with product.pool(services, one.name, one.tools, {}) as caller:
+            answerable[one.name] = await asked(services, caller, one.cases)
+            foreign[one.name] = await asked(services, caller, [Case(text, ()) for text in one.foreign])
+            print(one.name, len(one.tools), len(answerable[one.name]), len(foreign[one.name]), flush=True)
+    return Material(answerable, foreign)
+
+
+def figures(material: Material, constants: EncoderCalibration) -> dict[str, dict[str, float]]:
+    """What the answers hold, by set."""
+    found: dict[str, dict[str, float]] = {}
+    for name, questions in material.answerable.items():
+        row: dict[str, float] = {}
+        for budget in BUDGETS:
+            answers = [one.delivered(constants, budget) for one in questions]
+            row[f"needed_{budget}"] = _mean(answers, questions, 0)
+            row[f"signature_{budget}"] = _mean(answers, questions, 1)
+            row[f"tokens_{budget}"] = round(float(np.mean([tokens for _, _, tokens in answers])), 1)
+        if material.foreign[name]:
+            row["auc"] = round(
+                auc(*(_chances(rows, constants) for rows in (questions, material.foreign[name]))) or 0, 4
+            )
+        found[name] = row
+    return found
+
+
+def _chances(questions: Sequence[Asked], constants: EncoderCalibration) -> list[float]:
+    return [one.hits(constants).probability for one in questions]
+
+
+def _mean(answers: Sequence[tuple[list[str], list[str], int]], questions: Sequence[Asked], form: int) -> float:
+    shares = [recall(made[form], one.case, LIMIT * 2) for made, one in zip(answers, questions, strict=True)]  # type: ignore[arg-type]
+    return round(float(np.mean(shares)), 4)
+
+
+def worth(found: Mapping[str, Mapping[str, float]]) -> float:
+    """One figure for all sets: the mean share of needed tools, and a little for their signatures."""
+    return float(
+        np.mean(
+            [
+                np.mean([row[f"needed_{budget}"] + SIGNATURE * row[f"signature_{budget}"] for budget in BUDGETS])
+                for row in found.values()
+            ]
+        )
+    )
+
+
+def fitted_head(material: Material, weights: Weights) -> LogisticHead:
+    """The head that tells answerable questions from foreign ones, each set and side counting the same."""
+    rows: list[list[float]] = []
+    labels: list[float] = []
+    counted: list[float] = []
+    for name, questions in material.answerable.items():
+        if not material.foreign[name]:
+            continue
+        for group, label in ((questions, 1.0), (material.foreign[name], 0.0)):
+            rows += [_evidence(one, weights) for one in group]
+            labels += [label] * len(group)
+            counted += [1.0 / len(group)] * len(group)
+    shown = np.array(rows)
+    target, weight = np.array(labels), np.array(counted) / np.sum(counted)
+    columns = np.column_stack([np.ones(len(shown)), shown])
+    found = np.zeros(columns.shape[1])
+    ridge = np.diag([0.0, 1e-5, 1e-4, 1e-4])
+    for _ in range(60):
+        chance = 1 / (1 + np.exp(-columns @ found))
+        slope = columns.T @ (weight * (target - chance)) - ridge @ found
+        curve = (columns * (weight * chance * (1 - chance))[:, None]).T @ columns + ridge
+        found += np.linalg.solve(curve, slope)
+    return LogisticHead(*found.round(2).tolist())
+
+
+def _evidence(one: Asked, weights: Weights) -> list[float]:
+    """What the head looks at for the best candidate: inner product, ln(1 + BM25), and whether something is missing."""
+    plan, postings, scores, traits = one.given
+    if not len(scores.columns):
+        return [0.0, 0.0, 0.0]
+    dense, lexical = scores.dense[:, scores.columns], scores.lexical[:, scores.columns]
+    ranking = rank(dense, lexical, traits.groups, weights, whole=plan.whole)
+    background, items = one.options["background"], one.options["items"]
+    usual = score_texts(
+        plan.terms,
+        postings,
+        scores.ids[scores.columns],
+        lambda term, entry: background.idf(term, items, entry.documents),
+    )
+    best, row = int(ranking.candidates[0]), int(ranking.rows[0])
+    given = find_values(plan.phrases[0], plan.terms[0]) if plan.whole and any(traits.slots) else None
+    lacking = given is not None and lacks_required(unpack_arguments(traits.slots[best]), given)
+    return [float(dense[row, best]), float(np.log1p(max(float(usual[row, best]), 0.0))), float(lacking)]
+
+
+async def run(folder: Path | None, package: Path) -> None:
+    """Print the figures of the constants in force, then better ones until none is found."""
+    overrides: dict[str, object] = {} if folder is None else {"model_dir": folder}
+    async with product.running(**overrides) as services:
+        kept = await material(services, package)
+    constants = search_index.constants_for(services.encoder.model.id)
+    constants = search_index.constants_for("bge-small-en-v1.5@") if constants.threshold == 0.0 else constants
+    print("in force", json.dumps(figures(kept, constants)), flush=True)
+    if folder is not None:  # another encoder has other similarities
+        constants = replace(constants, head=fitted_head(kept, constants.weights))
+    best = worth(figures(kept, constants))
+    print("head", round(best, 4), fitted_head(kept, constants.weights), flush=True)
+    for _ in range(2):
+        for part, name in STEPS:
+            for factor in FACTORS:
+                other = _scaled(constants, part, name, factor)
+                if (value := worth(figures(kept, other))) > best + 1e-4:
+                    best, constants = value, other
+                    print(round(best, 4), part, name, factor, constants, flush=True)
+    print("fitted", round(best, 4), constants, json.dumps(figures(kept, constants)), flush=True)
+
+
+STEPS: Final = (
+    ("weights", "dense"),
+    ("need", "spread"),
+    ("weights", "lexical"),
+    ("weights", "group"),
+    ("need", "share"),
+    ("need", "place"),
+    ("need", "prior"),
+    ("arguments", "missing"),
+    ("weights", "context"),
+)
+FACTORS: Final = (0.6, 0.8, 1.25, 1.6)
+
+
+def _scaled(constants: EncoderCalibration, part: str, name: str, factor: float) -> EncoderCalibration:
+    """The constants with one number multiplied."""
+    record = getattr(constants, part)
+    return replace(constants, **{part: replace(record, **{name: getattr(record, name) * factor})})
+
+
+if __name__ == "__main__":
+    asyncio.run(run(Path(sys.argv[2]) if len(sys.argv) > 2 else None, Path(sys.argv[1])))

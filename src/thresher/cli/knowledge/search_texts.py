@@ -1,0 +1,85 @@
+"""`thresher tools words` and `thresher tools rewrites`: what the search reads of tools beside their definitions.
+
+Invariant: text from servers and owners is never markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from thresher.cli.command_table import new_group
+from thresher.cli.commands import add_command
+from thresher.cli.views import Row
+from thresher.verbs import TOOLS
+
+
+def words_of(answer: Row) -> RenderableType:
+    """The words of one tool, one a line."""
+    head = Text(answer["name"], style="bold")
+    if not answer["there"]:
+        head.append("  not there now", style="yellow")
+    return Group(head, *(Text(f"  {one}") for one in answer["words"] or ("no words",)))
+
+
+def words_list(answer: Sequence[Row]) -> RenderableType:
+    """The words by tool."""
+    if not answer:
+        return Text("No words. To add some: thresher tools words add NAME WORDS...")
+    return Group(*map(words_of, answer))
+
+
+def rewrite(answer: Row) -> RenderableType:
+    """One description, and whether it is used."""
+    head = Text(answer["name"], style="bold")
+    if not answer["holds"]:
+        reason = "its definition has changed" if answer["there"] else "the tool is not there now"
+        head.append(f"  not used: {reason}", style="yellow")
+    return Group(head, Text(f"  {' '.join(answer['description'].split())}"))
+
+
+def rewrite_list(answer: Sequence[Row]) -> RenderableType:
+    """The descriptions by tool."""
+    if not answer:
+        return Text("No rewrites. For proposals: thresher tools improve SERVER; to use one: tools rewrites apply NAME.")
+    return Group(*map(rewrite, answer))
+
+
+def removed(answer: Row) -> RenderableType:
+    """The tool whose rewrite was removed."""
+    return Text(f"{answer['removed']} is searched by its server's description again.")
+
+
+_LISTED = "NAME: A tool, as `tools list` names it; all by default"
+_NAMED = "NAME: A tool, as `tools list` names it; SERVER/TOOL if it is gone"
+
+words = new_group()
+add_command(
+    words,
+    "add",
+    TOOLS["add_tool_words"],
+    words_of,
+    arguments={"name": "NAME: A tool, as `tools list` names it", "words": "WORDS: Words, phrases or messages"},
+)
+add_command(words, "list", TOOLS["list_tool_words"], words_list, arguments={"name": _LISTED})
+add_command(
+    words,
+    "remove",
+    TOOLS["remove_tool_words"],
+    words_of,
+    arguments={"name": _NAMED, "words": "WORDS: Only these; all by default"},
+)
+
+rewrites = new_group()
+add_command(
+    rewrites,
+    "apply",
+    TOOLS["apply_tool_rewrite"],
+    rewrite,
+    arguments={"name": "NAME: A tool, as `tools list` names it"},
+    flags={"description": "-d: Your own description; by default that of `tools improve`"},
+)
+add_command(rewrites, "list", TOOLS["list_tool_rewrites"], rewrite_list, arguments={"name": _LISTED})
+add_command(rewrites, "remove", TOOLS["remove_tool_rewrite"], removed, arguments={"name": _NAMED})

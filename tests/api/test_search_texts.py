@@ -1,0 +1,78 @@
+"""Words and rewrites over a real port."""
+
+from __future__ import annotations
+
+from tests.api.serving import Served, assert_problem
+from tests.support.product import CATALOGUE
+from thresher.core import Caller
+
+WORDS, REWRITES = "/v1/tools/words", "/v1/tools/rewrites"
+
+
+async def test_words_are_added_listed_matched_and_removed(product: Served) -> None:
+    """The answer to a search has those that matched; an empty filter of a removal is refused, not taken for all."""
+    services = product.app.services
+    await services.tools.import_tools(services.caller, CATALOGUE)
+    added = await product.web.post(WORDS, json={"name": "mail_send_email", "words": ["zorbify", "drop a line"]})
+    listed = (await product.web.get(WORDS)).json()
+    found = (await product.find({"queries": ["drop a line to Bob"]})).json()
+    empty = await product.web.delete(f"{WORDS}?name=mail_send_email&words=")
+    some = await product.web.delete(WORDS, params={"name": "mail_send_email", "words": ["zorbify"]})
+    rest = (await product.web.delete(WORDS, params={"name": "mail_send_email"})).json()
+
+    assert added.status_code == 200
+    assert listed["tools"] == [added.json()]
+    assert added.json()["words"] == ["zorbify", "drop a line"]
+    assert set(found["tools"][0]["why"]["own_words"]) == set(found["tools"][0]["why"]["terms"]) != set()
+    assert empty.status_code == 422
+    assert (some.json()["words"], rest["words"]) == (["drop a line"], [])
+
+
+async def test_a_rewrite_is_applied_listed_and_removed(product: Served) -> None:
+    """Without a description it is the proposal."""
+    services = product.app.services
+    await services.tools.import_tools(services.caller, CATALOGUE)
+    applied = await product.web.post(REWRITES, json={"name": "mail_send_email"})
+    listed = (await product.web.get(REWRITES, params={"name": "mail_send_email"})).json()
+    removed = await product.web.delete(REWRITES, params={"name": "mail_send_email"})
+    again = await product.web.delete(REWRITES, params={"name": "mail_send_email"})
+
+    assert applied.json()["description"].startswith("Send an email")
+    assert listed["tools"] == [applied.json()]
+    assert removed.status_code == 204
+    assert_problem(again, 404, "not_found")
+
+
+async def test_bad_input_is_a_problem(product: Served) -> None:
+    """With the reason, and nothing is stored."""
+    services = product.app.services
+    await services.tools.import_tools(services.caller, CATALOGUE)
+    for body in (
+        {"name": "mail_send_email", "words": []},
+        {"name": "mail_send_email", "words": ["the"]},
+        {"name": "mail_send_email", "words": ["x" * 301]},
+        {"name": "mail_send_email", "words": "zorbify"},
+        {"name": "mail_send_email", "words": [7]},
+        {"words": ["zorbify"]},
+    ):
+        assert_problem(await product.web.post(WORDS, json=body), 422, "invalid_input")
+    assert_problem(await product.web.post(WORDS, json={"name": "nothing", "words": ["ping"]}), 404, "not_found")
+    assert_problem(await product.web.get(WORDS, params={"name": "nothing"}), 404, "not_found")
+
+    assert (await product.web.get(WORDS)).json() == {"tools": []}
+
+
+async def test_a_key_sees_its_tenants_words_alone(product: Served) -> None:
+    """Both tenants have a tool of the name."""
+    services = product.app.services
+    red, as_red = await product.key("red")
+    blue, as_blue = await product.key("blue")
+    for tenant in (red, blue):
+        await services.tools.import_tools(Caller(tenant), CATALOGUE)
+    await product.web.post(WORDS, json={"name": "mail_send_email", "words": ["zorbify"]}, headers=as_red)
+    seen = (await product.web.get(WORDS, headers=as_blue)).json()
+    refused = await product.web.delete(WORDS, params={"name": "mail_send_email"}, headers=as_blue)
+
+    assert seen == {"tools": []}
+    assert_problem(refused, 404, "not_found")
+    assert len((await product.web.get(WORDS, headers=as_red)).json()["tools"]) == 1

@@ -1,0 +1,101 @@
+"""Commands: check the data, tune an encoder, compare encoders, and export one for the product.
+
+`check` runs where the product runs; the others need `training/requirements.txt` besides.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thresher.demo.catalogue import fetch_package
+from thresher.knowledge.tools.definitions import enrich
+from training.messages import (
+    defects,
+    read_intents,
+    read_messages,
+    read_no_tool,
+    read_passages,
+    read_requests,
+)
+from training.tools import catalogue_tools, invented_tools, vendor_tools
+from training.vendors import TRAINING, VALIDATION
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
+
+Package = Annotated[Path | None, typer.Option(help="The pinned package of API descriptions; fetched by default.")]
+Work = Annotated[Path, typer.Option(help="Where models and states are kept.")]
+WORK = Path("build/training")
+
+
+def _texts(work: Path, package: Path | None) -> dict[str, tuple[str, ...]]:
+    """The three texts of every tool, by key."""
+    work.mkdir(parents=True, exist_ok=True)
+    vendors = vendor_tools(package or fetch_package(work), TRAINING)
+    tools = [*(tool for each in vendors.values() for tool in each), *catalogue_tools(), *invented_tools()]
+    return {tool.key: enrich(tool).texts for tool in tools}
+
+
+@app.command()
+def check(package: Package = None, work: Work = WORK) -> None:
+    """Look for messages of held-out servers, of tools that do not exist, and shared by two tools of a server."""
+    found = defects(_texts(work, package))
+    messages = read_messages()
+    for defect in found:
+        typer.echo(defect)
+    tools, servers = {message.tool for message in messages}, {message.server for message in messages}
+    typer.echo(
+        f"{len(messages):,} messages for {len(tools):,} tools of {len(servers)} servers, {len(read_requests()):,} "
+        f"requests for several tools, {len(read_no_tool()):,} messages without a tool; {len(found)} defects."
+    )
+    raise typer.Exit(1 if found else 0)
+
+
+@app.command()
+def train(
+    name: str = "encoder",
+    steps: int = 500,
+    rate: float = 5e-5,
+    seed: int = 1,
+    package: Package = None,
+    work: Work = WORK,
+) -> None:
+    """Tune the base model; a run of the same name and numbers goes on where it ended."""
+    from training.base import fetch_base  # noqa: PLC0415 - torch is not there for `check`
+    from training.train import Recipe, targets_of, tune  # noqa: PLC0415
+
+    texts = _texts(work, package)
+    messages = [one for one in read_messages() if one.server not in VALIDATION and one.tool in texts]
+    requests = [one for one in read_requests() if not any(tool.partition("/")[0] in VALIDATION for tool in one.tools)]
+    recipe = Recipe(steps=steps, rate=rate, seed=seed)
+    targets = targets_of(messages, texts, read_passages(), read_intents())
+    tune(fetch_base(work / "base"), work / name, recipe, targets, requests, read_no_tool(), work / f"{name}.jsonl")
+
+
+@app.command()
+def compare(weights: list[Path], share: float = 1.0, package: Package = None, work: Work = WORK) -> None:
+    """Rank the tools of the validation servers with the base and with tuned weights, averaged with the base."""
+    from training.evaluate import recalls  # noqa: PLC0415 - torch is not there for `check`
+    from training.train import load_encoder  # noqa: PLC0415
+
+    texts = {key: each for key, each in _texts(work, package).items() if key.partition("/")[0] in VALIDATION}
+    messages = [one for one in read_messages() if one.tool in texts]
+    for path in (None, *weights):
+        found = recalls(load_encoder(work, path, share), messages, texts)
+        typer.echo(json.dumps({"weights": "base" if path is None else str(path), "share": share, **found}))
+
+
+@app.command()
+def export(weights: Path, folder: Path, share: float = 1.0, fp32: bool = False, work: Work = WORK) -> None:
+    """Write the folder that `THRESHER_MODEL_DIR` takes: an int8 graph, its tokenizer and its description."""
+    from training.export import export as write  # noqa: PLC0415 - torch is not there for `check`
+    from training.train import load_encoder  # noqa: PLC0415
+
+    write(load_encoder(work, weights, share), work / "base" / "model", folder, quantised=not fp32)
+
+
+if __name__ == "__main__":
+    app()
