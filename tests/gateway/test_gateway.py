@@ -316,18 +316,30 @@ async def yard(services: Services, box: ListedServer, tmp_path: Path) -> None:
 async def test_a_writing_tool_listed_by_name_only_answers_its_first_call_with_its_signature(
     client: Client[Any],
 ) -> None:
-    """A guess changes nothing; the second call runs, and so does the first one after a description."""
+    """A guess changes nothing; the second call runs, also after another search, and so does one after a description."""
     offer = {"message": "tidy up the yard", "budget": 100}
     found = await call(client, "find_tools", **offer)
     bare = [tool["name"] for tool in found.structured_content["tools"] if "signature" not in tool]  # type: ignore[index]
-    named = next(name for name in bare if name.startswith("yard_"))
+    named, other = [name for name in bare if name.startswith("yard_")][:2]
     first = await call(client, "call_tool_write", name=named)
-    again = await call(client, "call_tool_write", name=named)
     await call(client, "find_tools", **offer)
-    await call(client, "describe_tools", names=[named])
-    described = await call(client, "call_tool_write", name=named)
+    again = await call(client, "call_tool_write", name=named)
+    await call(client, "describe_tools", names=[other])
+    described = await call(client, "call_tool_write", name=other)
 
     assert first.is_error
-    assert f"'{named}' may change something and was listed by name only; it was not run" in text(first)
-    assert f"It is {named}()" in text(first)
+    assert f"'{named}' may change something and was listed by name only; it was not run. It is {named}()" in text(first)
     assert again.structured_content == described.structured_content == {"arguments": {}}
+
+
+@pytest.mark.usefixtures("yard")
+async def test_calls_sent_together_are_all_answered_with_the_signature(client: Client[Any]) -> None:
+    """The second of them was sent before anybody had read it."""
+    found = await call(client, "find_tools", message="tidy up the yard", budget=100)
+    bare = [tool["name"] for tool in found.structured_content["tools"] if "signature" not in tool]  # type: ignore[index]
+    named = next(name for name in bare if name.startswith("yard_"))
+    together = await asyncio.gather(*(call(client, "call_tool_write", name=named) for _ in range(3)))
+    later = await call(client, "call_tool_write", name=named)
+
+    assert all(answer.is_error for answer in together)
+    assert later.structured_content == {"arguments": {}}

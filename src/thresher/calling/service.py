@@ -35,15 +35,20 @@ from thresher.core import (
     event,
 )
 from thresher.knowledge.intents import IntentService, Packs
-from thresher.knowledge.tools import SCHEME, Definition, Resolved, ToolService, line, thread_meta
+from thresher.knowledge.tools import (
+    RULES_FIRST,
+    SCHEME,
+    SIGNATURE_FIRST,
+    Definition,
+    Resolved,
+    ToolService,
+    line,
+    thread_meta,
+)
 from thresher.upstream import Peer, ServerConfig, Upstreams
 
 logger = logging.getLogger("thresher.calling")
 
-RULES_FIRST = "rules first"
-"""The state of a call that was answered with the rules of its pack; it was not run."""
-SIGNATURE_FIRST = "signature first"
-"""The state of a call of a writing tool that was listed by name only, answered with its signature; it was not run."""
 _NAMES = 50
 """Tools that are described at once."""
 _WRITES = {
@@ -162,13 +167,14 @@ class Calling:
             if rules is not None:
                 state = RULES_FIRST
                 return rules
-            by_name = reading is False and self._tools.calls.show_signature(caller, call.name)
+            asks = reading is False and not call.resumed
+            by_name = asks and self._tools.calls.show_signature(caller, call.name, started)
             arguments = _fitted(call, resolved)
             if by_name:
                 state = SIGNATURE_FIRST
                 raise InvalidInput(
                     f"'{call.name}' may change something and was listed by name only; it was not run.",
-                    hint=f"It is {line(call.name, resolved.tool)}. Call it again to run it.",
+                    hint=f"It is {line(call.name, resolved.tool).rstrip('.')}. Call it again to run it.",
                 )
             if reading is None:
                 client.admit(resolved.tool.input_schema)

@@ -31,7 +31,7 @@ from thresher.knowledge.tools.findability import (
 )
 from thresher.knowledge.tools.finder import WANTED
 from thresher.knowledge.tools.learning import Learning, LearningState, MovedTool, Replay, UsedTool
-from thresher.knowledge.tools.log import Purged, Statistics, purge_logs
+from thresher.knowledge.tools.log import RULES_FIRST, SIGNATURE_FIRST, Purged, Statistics, purge_logs
 from thresher.knowledge.tools.models import (
     KIND,
     LEAST_BUDGET,
@@ -64,7 +64,9 @@ __all__ = [
     "LIMIT_CAP",
     "META_TOOLS",
     "MOST_BUDGET",
+    "RULES_FIRST",
     "SCHEME",
+    "SIGNATURE_FIRST",
     "WANTED",
     "Claim",
     "Component",

@@ -9,9 +9,10 @@ sweep independently) only share the work.
 from __future__ import annotations
 
 import datetime as dt
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from itertools import starmap
 from typing import Final
 
@@ -37,6 +38,12 @@ from thresher.store import Database, LogQueue, age_limit, clean, message_of, per
 
 _CLIENTS = 4_096
 """Clients whose last discovery is remembered; the least recently used one is dropped first."""
+RULES_FIRST: Final = "rules first"
+"""The state of a call that was answered with the rules of its pack; it was not run."""
+SIGNATURE_FIRST: Final = "signature first"
+"""The state of a call of a writing tool that was listed by name only, answered with its signature; it was not run."""
+_SHOWN = 1_024
+"""Tools of which a client is known to have been shown more than the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,7 @@ class ToolLog:
 
     def describe(self, caller: Caller, names: Sequence[str]) -> None:
         """Record that a client was shown the definitions of some tools."""
-        self._last.show(caller, names)
+        self._last.describe(caller, names)
 
     def add(
         self,
@@ -143,35 +150,43 @@ class CallLog:
             name=clean(kept),
             state=state,
             duration_ms=duration_ms,
-            rank=None if caller.assisted else self._last.rank(caller, name),
+            rank=None if caller.assisted or state == SIGNATURE_FIRST else self._last.rank(caller, name),
         )
         self._queue.add(caller.tenant, row)
         if tool_id is not None:
             for use in self._learning.called(caller, tool_id, state, row.at):
                 self._queue.add(caller.tenant, use)
 
-    def show_signature(self, caller: Caller, name: str) -> bool:
-        """Return whether a client knows a tool by name alone, from its last discovery; from now on it knows more."""
-        return self._last.show(caller, [name])
+    def show_signature(self, caller: Caller, name: str, started: float) -> bool:
+        """Return whether a client called a tool that it knows by name alone, and record that it is now told more.
+
+        Args:
+            caller: The client.
+            name: The name that it called.
+            started: `time.perf_counter()` when the call arrived: a call sent beside the one that is told knows no more.
+        """
+        return self._last.show_signature(caller, name, started)
 
 
-@dataclass(frozen=True, slots=True)
-class _OfferedTools:
-    """What a discovery offered.
+@dataclass(slots=True)
+class _ClientView:
+    """What a client knows of tools.
 
     Attributes:
-        number: Its number.
-        names: For each tool its names, exact duplicates included.
-        named: The names of tools of which nothing else was shown, neither in it nor since.
+        number: The number of its last discovery; 0 before the first one.
+        names: For each tool of that its names, copies included.
+        named: The names of those that were listed by name only.
+        shown: The tools of which it was ever shown more, with the time of the call that was answered so; 0 for others.
     """
 
-    number: int
-    names: tuple[tuple[str, ...], ...]
-    named: frozenset[str]
+    number: int = 0
+    names: tuple[tuple[str, ...], ...] = ()
+    named: frozenset[str] = frozenset()
+    shown: LRUCache[str, float] = field(default_factory=lambda: LRUCache(_SHOWN))
 
 
 class LastDiscoveries:
-    """What each client was last offered, so that a call can log its tool's rank in it.
+    """What each client was last offered, so that a call can log its tool's rank in it, and what it was shown of tools.
 
     Connections are told apart by `Caller.client`. Without one (a request without a session) only the user is known, so
     such a discovery counts for every connection of that user without a later one of its own.
@@ -179,36 +194,47 @@ class LastDiscoveries:
 
     def __init__(self, clients: int = _CLIENTS) -> None:
         self._count = 0
-        self._offers: LRUCache[tuple[int, str | None, str], _OfferedTools] = LRUCache(clients)
+        self._views: LRUCache[tuple[int, str | None, str], _ClientView] = LRUCache(clients)
 
     def remember(self, caller: Caller, chosen: Sequence[FoundTool]) -> None:
         """Record what a client was offered; earlier offers no longer count."""
         self._count += 1
-        key = (caller.tenant.id, caller.user, caller.client)
-        names = tuple((tool.name, *tool.also) for tool in chosen)
-        named = frozenset(tool.name for tool in chosen if tool.form == "name")
-        self._offers[key] = _OfferedTools(self._count, names, named)
+        view = self._own(caller)
+        view.number, view.names = self._count, tuple((tool.name, *tool.also) for tool in chosen)
+        forms = [(name, tool.form) for tool in chosen for name in (tool.name, *tool.also)]
+        view.named = frozenset(name for name, form in forms if form == "name")
+        view.shown.update((name, 0.0) for name, form in forms if form == "full")
 
-    def show(self, caller: Caller, names: Sequence[str]) -> bool:
-        """Record that a client was shown more of some tools; returns whether it knew one of them by name alone."""
-        found = False
-        for key in self._keys(caller):
-            offer = self._offers.get(key)
-            if offer is not None and not offer.named.isdisjoint(names):
-                self._offers[key] = replace(offer, named=offer.named.difference(names))
-                found = True
-        return found
+    def describe(self, caller: Caller, names: Sequence[str]) -> None:
+        """Record that a client was shown the definitions of some tools."""
+        self._own(caller).shown.update((name, 0.0) for name in names)
+
+    def show_signature(self, caller: Caller, name: str, started: float) -> bool:
+        """See `CallLog.show_signature`."""
+        views = self._seen(caller)
+        shown = [view.shown[name] for view in views if name in view.shown]
+        if shown:
+            return min(shown) > started
+        if all(name not in view.named for view in views):
+            return False
+        self._own(caller).shown[name] = time.perf_counter()
+        return True
 
     def rank(self, caller: Caller, name: str) -> int | None:
         """Return a tool's rank, from 1, in the client's last discovery; 0 outside it, None if there was none."""
-        offers = [offer for key in self._keys(caller) if (offer := self._offers.get(key)) is not None]
-        if not offers:
+        newest = max(self._seen(caller), key=lambda view: view.number, default=None)
+        if newest is None or not newest.number:
             return None
-        newest = max(offers, key=lambda offer: offer.number)
         return next((place for place, names in enumerate(newest.names, 1) if name in names), 0)
 
-    def _keys(self, caller: Caller) -> set[tuple[int, str | None, str]]:
-        return {(caller.tenant.id, caller.user, client) for client in (caller.client, "")}
+    def _own(self, caller: Caller) -> _ClientView:
+        """What this very client knows."""
+        return self._views.setdefault((caller.tenant.id, caller.user, caller.client), _ClientView())
+
+    def _seen(self, caller: Caller) -> list[_ClientView]:
+        """What it knows, and what its user's requests without a session do."""
+        keys = {(caller.tenant.id, caller.user, client) for client in (caller.client, "")}
+        return [view for key in keys if (view := self._views.get(key)) is not None]
 
 
 def now() -> dt.datetime:
