@@ -74,7 +74,13 @@ def export(encoder: Encoder, base: Path, folder: Path, *, quantised: bool = True
     tokenizer |= {"truncation": None, "padding": None}
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer, ensure_ascii=False), encoding="utf-8")
     digests = {name: _digest(folder / name) for name in ("model.onnx", "tokenizer.json")}
-    described = {"pooling": "mean", "max_tokens": MAX_TOKENS, "sha256": digests}
+    described = {
+        "name": folder.name,
+        "pooling": "mean",
+        "max_tokens": MAX_TOKENS,
+        "query_prefix": "",
+        "sha256": digests,
+    }
     (folder / "thresher.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
     return folder
 

@@ -114,6 +114,16 @@ def test_a_folder_describes_itself(tmp_path: Path) -> None:
         verify(files)
 
 
+def test_a_folder_with_a_name_of_its_own_takes_nothing_from_the_model_of_the_setting(tmp_path: Path) -> None:
+    """Neither its query prefix nor what was fitted for it: these would spoil another model without a word."""
+    spec = MODELS["bge-small-en-v1.5"]
+    unnamed = read_folder(write_model(tmp_path / "a", {"pooling": "mean"}), spec).spec
+    named = read_folder(write_model(tmp_path / "b", {"name": "ours", "pooling": "mean"}), spec).spec
+
+    assert (unnamed.name, unnamed.query_prefix) == (spec.name, spec.query_prefix)
+    assert (named.name, named.query_prefix) == ("ours", "")
+
+
 @pytest.mark.parametrize(
     ("pooling", "expected"), [("pooling_mode_cls_token", "cls"), ("pooling_mode_lasttoken", "last"), ("other", "mean")]
 )
@@ -141,6 +151,9 @@ def test_the_files_of_sentence_transformers_are_read(tmp_path: Path, pooling: st
         {"max_tokens": 2},
         {"dimension": 0},
         {"query_prefix": 3},
+        {"name": 3},
+        {"name": " "},
+        {"name": "a@b"},
         {"sha256": "abc"},
         {"colour": "red"},
     ],

@@ -148,8 +148,9 @@ def locate(name: str, folder: Path | None = None) -> ModelFiles:
 def read_folder(folder: Path, spec: ModelSpec) -> ModelFiles:
     """Describe a local folder with weights.
 
-    Its `thresher.json` may set `pooling`, `max_tokens`, `query_prefix`, `dimension` and `sha256` (file name -> digest);
-    without it the files of sentence-transformers are read, and without those the given spec is used.
+    Its `thresher.json` may set `name`, `pooling`, `max_tokens`, `query_prefix`, `dimension` and `sha256` (file name ->
+    digest); without it the files of sentence-transformers are read, and without those the given spec is used. What was
+    fitted for the given model counts for the folder's, unless it has a name of its own.
 
     Raises:
         EncoderError: A file is missing, or the description is not valid.
@@ -254,11 +255,16 @@ def _sentence_transformers(folder: Path, spec: ModelSpec) -> ModelSpec:
 
 
 def _apply(spec: ModelSpec, described: Mapping[str, Any], folder: Path) -> ModelSpec:
-    allowed = {"pooling", "max_tokens", "query_prefix", "dimension", "sha256"}
+    allowed = {"name", "pooling", "max_tokens", "query_prefix", "dimension", "sha256"}
+    if isinstance(described.get("name"), str) and described["name"] != spec.name:
+        spec = ModelSpec(described["name"], spec.dimension, spec.max_tokens, spec.pooling)
     changed = {key: value for key, value in described.items() if key != "sha256"}
     spec = replace(spec, **changed) if described.keys() <= allowed else spec
     sane = (
         described.keys() <= allowed
+        and isinstance(cast("object", spec.name), str)
+        and spec.name.strip() != ""
+        and "@" not in spec.name
         and spec.pooling in get_args(Pooling)
         and _is_count(spec.max_tokens, least=8)
         and (spec.dimension is None or _is_count(spec.dimension, least=1))
