@@ -303,6 +303,7 @@ async def run_speed() -> dict[str, Any]:
     uses = [
         Use(
             at=now,
+            searched_at=now,
             owner=None,
             voter=f"user:{number % USERS}",
             trace_id="",

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from thresher.core import Caller, Tenant
-from thresher.knowledge.tools.learning.evidence import LIKE, OTHERS, OWN, evidence_of, learned_scores
+from thresher.knowledge.tools.learning.evidence import (
+    LIKE,
+    OTHERS,
+    OWN,
+    PASSED,
+    SEARCHED_AGAIN,
+    evidence_of,
+    learned_scores,
+)
 from thresher.knowledge.tools.learning.replay import replay
 from thresher.knowledge.tools.learning.uses import OfferedAnswer, OfferedTool, UseTracker, voter_of
 from thresher.knowledge.tools.models import Use
@@ -28,6 +36,7 @@ def used(tool: int, voter: str = "ann", *, days: float = 0.0, **more: object) ->
     """A use after a message at `VECTOR`."""
     use = Use(
         at=NOW - dt.timedelta(days=days),
+        searched_at=NOW - dt.timedelta(days=days, seconds=1),
         owner=voter,
         voter=voter,
         trace_id="",
@@ -90,6 +99,32 @@ def test_others_take_nothing_away() -> None:
     assert said([used(1, passed=(2,), failed=(3,))])[3] < said([used(1, passed=(2,), failed=(3,))])[2] < 0
 
 
+def test_what_counts_less_says_less_however_often_it_is_said() -> None:
+    """The squash applies to how often, and not to how much: half stays half."""
+    passed, failed = [used(1, passed=(2,), failed=(3,))], [used(1, passed=(2,), failed=(3,))] * 50
+
+    assert said([used(1)])[1] == pytest.approx(OWN, rel=0.01)
+    for number in (1, 50):
+        assert 0.4 * OWN < said([used(1, weight=SEARCHED_AGAIN)] * number)[1] <= SEARCHED_AGAIN * OWN
+    for uses in (passed, failed):
+        assert -PASSED * OWN <= said(uses)[2] < 0.7 * -PASSED * OWN
+        assert said(uses)[3] == pytest.approx(-OWN, rel=0.01)
+
+
+def test_only_uses_that_had_a_say_are_counted() -> None:
+    """Those of others count once two of them agree."""
+
+    def counted(uses: list[Use]) -> list[int]:
+        found = learned_scores(VECTOR[None], evidence_of(uses), "ann", NOW.timestamp(), MONTH)
+        return [] if found is None else found.uses.tolist()
+
+    mine, others = [used(1)] * 2, [used(1, "bob")] * 5
+
+    assert counted(others) == []
+    assert counted(mine + others) == [2]
+    assert counted([*mine, *others, used(1, "carol")]) == [8]
+
+
 def test_each_text_of_a_message_has_its_own_say() -> None:
     """What was used for one task says nothing about another."""
     texts = np.stack([at_cosine(1.0), at_cosine(0.1)])
@@ -106,7 +141,8 @@ def test_each_text_of_a_message_has_its_own_say() -> None:
 def test_a_replay_looks_at_earlier_uses_alone_and_counts_voters_alike() -> None:
     """One that calls a hundred times weighs as much as one that calls twice."""
     offered = {"offered": (5, 1), "standings": (0.0, -1.0)}
-    uses = [used(1, days=1, **offered) for _ in range(100)] + [used(5, "bob", days=1, **offered) for _ in range(2)]
+    uses = [used(1, days=1 + number, **offered) for number in range(100)]
+    uses += [used(5, "bob", days=0.1 * number, **offered) for number in range(2)]
 
     figures = replay(uses, MONTH, {1: "one", 5: "five"}, "shadow")
 
@@ -114,9 +150,28 @@ def test_a_replay_looks_at_earlier_uses_alone_and_counts_voters_alike() -> None:
     assert figures.first_before == pytest.approx(0.5)
     assert figures.first_after == pytest.approx(0.5 + 0.5 * 0.99)
     assert figures.gain == pytest.approx(0.5 * 0.99 * 0.5)
-    assert 0 < figures.low < figures.gain < figures.high
-    assert figures.helps
+    assert (figures.low, figures.high) == pytest.approx((0, 0.99 * 0.5))
+    assert not figures.helps
     assert [(tool.name, tool.before) for tool in figures.moved] == [("one", 2.0)]
+
+
+@pytest.mark.parametrize(("gaining", "helps"), [(2, False), (3, True), (5, True)])
+def test_a_replay_helps_only_if_most_of_three_voters_gain(gaining: int, *, helps: bool) -> None:
+    """However much two of them gain."""
+    offered = {"offered": (5, 1), "standings": (0.0, -1.0)}
+    uses = [used(1, f"user{number % gaining}", days=number / 10, **offered) for number in range(200)]
+
+    assert replay(uses, MONTH, {}, "shadow").helps is helps
+
+
+def test_two_uses_of_one_call_do_not_explain_each_other_in_a_replay() -> None:
+    """Nor does a call that ended after the search was answered: the client had no answer from it yet."""
+    offered = {"offered": (5, 1), "standings": (0.0, -1.0)}
+    searched = NOW - dt.timedelta(minutes=1)
+    during = used(1, at=NOW - dt.timedelta(seconds=30), searched_at=searched)
+    uses = [during, used(1, at=NOW, searched_at=searched, weight=0.5), used(1, at=NOW, searched_at=searched, **offered)]
+
+    assert replay(uses, MONTH, {}, "shadow").changed == 0
 
 
 def test_without_uses_a_replay_has_nothing_to_say() -> None:
@@ -126,12 +181,11 @@ def test_without_uses_a_replay_has_nothing_to_say() -> None:
     assert (figures.uses, figures.gain, figures.helps, figures.moved) == (0, 0.0, False, ())
 
 
-def answered(trace: str, *tools: int, minutes: float = 0.0) -> OfferedAnswer:
-    """An answer some minutes ago."""
+def answered(trace: str, *tools: int, minutes: float = 0.0, cosine: float = 1.0) -> OfferedAnswer:
+    """An answer some minutes ago, to a message at a cosine with `VECTOR`."""
     offered = tuple(OfferedTool(tool, (tool + 100,), 0, -float(place)) for place, tool in enumerate(tools))
-    return OfferedAnswer(
-        NOW - dt.timedelta(minutes=minutes), trace, "m", VECTOR[None].astype(np.float16), offered, None
-    )
+    vectors = at_cosine(cosine)[None].astype(np.float16)
+    return OfferedAnswer(NOW - dt.timedelta(minutes=minutes), trace, "m", vectors, offered, None)
 
 
 def test_a_call_belongs_to_the_newest_search_that_offered_its_tool() -> None:
@@ -147,6 +201,52 @@ def test_a_call_belongs_to_the_newest_search_that_offered_its_tool() -> None:
     assert tracker.called(caller, 3, "ok", NOW) == []
     assert tracker.called(Caller(Tenant(1, "t"), "bob", "c"), 7, "ok", NOW) == []
     assert tracker.called(Caller(Tenant(2, "u"), "ann", "c"), 7, "ok", NOW) == []
+
+
+def test_a_call_of_a_tool_that_no_search_offered_says_nothing() -> None:
+    """Neither about the newest search nor about an earlier one."""
+    caller, tracker = Caller(Tenant(1, "t"), "ann", "c"), UseTracker()
+    tracker.offered(caller, answered("first", 1, minutes=2))
+    tracker.offered(caller, answered("second", 2, minutes=1))
+
+    assert tracker.called(caller, 9, "ok", NOW) == []
+
+
+def test_an_earlier_search_is_credited_only_if_it_was_for_something_like_it() -> None:
+    """A client that searches for all steps of a plan first does not credit one step with the tool of another."""
+    caller, tracker = Caller(Tenant(1, "t"), "ann", "c"), UseTracker()
+    tracker.offered(caller, answered("a", 1, minutes=4, cosine=LIKE - 0.05))
+    tracker.offered(caller, answered("like b", 1, minutes=3, cosine=LIKE + 0.05))
+    tracker.offered(caller, answered("b", 2, minutes=2))
+
+    called = tracker.called(caller, 2, "ok", NOW) + tracker.called(caller, 1, "ok", NOW)
+
+    assert [(use.trace_id, use.tool_id, use.weight) for use in called] == [
+        ("like b", 2, 0.5),
+        ("b", 2, 1.0),
+        ("like b", 1, 1.0),
+    ]
+
+
+def test_searches_without_a_client_belong_to_no_session() -> None:
+    """What somebody tries on the command line says nothing about a session of the same user."""
+    tracker = UseTracker()
+    terminal, session = (Caller(Tenant(1, "t"), "ann", client) for client in ("", "c"))
+    tracker.offered(terminal, answered("terminal", 1))
+
+    assert tracker.called(session, 1, "ok", NOW) == []
+    assert len(tracker.called(terminal, 1, "ok", NOW)) == 1
+
+
+def test_searches_are_forgotten_after_an_hour() -> None:
+    """Also those of clients that do not come back."""
+    tracker = UseTracker()
+    for number in range(3):
+        tracker.offered(Caller(Tenant(1, "t"), "ann", f"c{number}"), answered("old", 1, minutes=90))
+
+    tracker.offered(Caller(Tenant(1, "t"), "ann", "c"), answered("new", 1))
+
+    assert len(tracker) == 1
 
 
 def test_failed_calls_count_against_a_tool_once_another_one_was_used() -> None:

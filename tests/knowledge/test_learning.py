@@ -10,7 +10,7 @@ import pytest
 
 from tests.support import Databases, eventually
 from tests.support.product import CATALOGUE, opened
-from thresher.core import Caller, NotAllowed, Settings, Tenant
+from thresher.core import Caller, NotAllowed, NotFound, Settings, Tenant
 from thresher.embedding import Encoder
 from thresher.knowledge.tools import FindResult, purge_logs
 from thresher.knowledge.tools.learning.evidence import OTHERS
@@ -169,16 +169,17 @@ async def test_passed_over_and_failed_tools_rank_lower(services: Services) -> No
 
 
 async def test_a_call_after_a_second_search_counts_for_the_first_message_too(services: Services) -> None:
-    """Its answer lacked the tool; it counts half there, and only if nothing was called in between."""
+    """Its answer lacked the tool; it counts half there, once, and not for what was asked about something else."""
     ann = caller_of(services, "ann")
     await services.tools.find_tools(ann, queries=[OTHER], threshold=0, limit=1)
-    found = await services.tools.find_tools(ann, queries=["send a mail"], threshold=0, limit=1)
-    await call(services, ann, found.tools[0].name)
+    await services.tools.find_tools(ann, queries=[MESSAGE], threshold=0, limit=1)
+    found = await search(services, ann, LIKE)
+    await call(services, ann, names(found)[2])
     await services.tools.find_tools(ann, queries=[OTHER], threshold=0, limit=1)
-    await call(services, ann, found.tools[0].name)
+    await call(services, ann, names(found)[2])
 
     uses = await rows(services, "weight, cardinality(offered)")
-    assert sorted(uses) == [(0.5, 0), (1.0, 1)]
+    assert sorted(uses) == [(0.5, 0), (1.0, len(found.tools))]
 
 
 async def test_a_tool_counts_once_for_a_search_however_often_it_is_called(services: Services) -> None:
@@ -262,6 +263,97 @@ async def test_the_daily_sweep_removes_old_uses(services: Services) -> None:
     await purge_logs(services.database, 1)
 
     assert await rows(services, "owner") == [("bob",)]
+
+
+async def test_searches_know_what_the_daily_sweep_removed(
+    services: Services, database: Database, tenant: Tenant, settings: Settings, encoder: Encoder
+) -> None:
+    """In a process that had read the uses before, after its next log row; one that starts ignores what is too old."""
+    ann = caller_of(services, "ann")
+    before = await search(services, ann)
+    await use(services, "ann", names(before)[2], times=2)
+    assert names(await search(services, ann)) != names(before)
+    await services.tools.settle()
+    async with services.database.transaction(services.caller.tenant) as connection:
+        await connection.exec_driver_sql("update tool_use set at = now() - interval '100 days'")
+    changed = settings.model_copy(update={"learning": "on"})
+    async with opened(database, tenant, changed, encoder) as others:
+        assert names(await search(others, ann)) == names(before)
+
+    await purge_logs(services.database, 90)
+    await search(services, ann)
+    await services.tools.settle()
+
+    assert names(await search(services, ann)) == names(before)
+
+
+async def test_what_another_process_erases_ranks_nothing_after_the_next_search(
+    services: Services, database: Database, tenant: Tenant, settings: Settings, encoder: Encoder
+) -> None:
+    """And a search of before the removal yields no use any more."""
+    ann = caller_of(services, "ann")
+    before = await search(services, ann)
+    await use(services, "ann", names(before)[2], times=2)
+    await search(services, ann)
+    await services.tools.settle()
+    async with opened(database, tenant, settings, encoder) as others:
+        assert await others.tools.learning.forget(ann, None) == 2
+
+    await search(services, caller_of(services, "bob", "d"))
+    await services.tools.settle()
+    after = await search(services, caller_of(services, "ann", "e"))
+    await call(services, ann, names(before)[1])
+
+    assert names(after) == names(before)
+    assert await rows(services, "id") == []
+
+
+@pytest.mark.parametrize("how", ["unlearn", "purge", "off"])
+async def test_uses_that_wait_in_the_log_are_erased_too(services: Services, how: str) -> None:
+    """And calls after it do not write again what was asked before."""
+    ann = caller_of(services, "ann")
+    found = await search(services, ann)
+    await log_call(services, ann, names(found)[1])
+
+    if how == "unlearn":
+        await services.tools.learning.forget(ann, None)
+    elif how == "purge":
+        await services.tools.purge(services.caller, 0)
+    else:
+        await services.tools.learning.decide(services.caller, "off")
+        await services.tools.learning.forget(ann, None)
+    await call(services, ann, names(found)[2])
+
+    assert await rows(services, "id") == []
+
+
+async def test_uses_of_a_tool_that_is_gone_can_be_erased_by_its_name(services: Services) -> None:
+    """Its name is known from the log of calls; a name that nobody called is an error."""
+    ann = caller_of(services, "ann")
+    await search(services, ann)
+    await call(services, ann, "mail_send_email")
+    await services.tools.remove_server(services.caller, "mail")
+
+    with pytest.raises(NotFound):
+        await services.tools.learning.forget(caller_of(services, "bob"), ["mail_send_email"])
+    assert await services.tools.learning.forget(ann, ["mail_send_email"]) == 1
+
+
+async def test_a_key_reads_no_messages_of_others(
+    database: Database, tenant: Tenant, settings: Settings, encoder: Encoder
+) -> None:
+    """Only its own; the owner of the data folder reads all."""
+    texts = settings.model_copy(update={"log_text": "on"})
+    async with opened(database, tenant, texts, encoder) as services:
+        await services.tools.import_tools(services.caller, CATALOGUE)
+        await use(services, "ann", "mail_send_email")
+        key = Caller(services.caller.tenant, None, "k", keyed=True, key=1)
+        await search(services, key, LIKE)
+        await call(services, key, "mail_send_email")
+
+        for caller, messages in ((services.caller, (LIKE, MESSAGE)), (key, (LIKE,))):
+            (tool,) = [one for one in (await services.tools.learning.state(caller)).tools if one.uses]
+            assert (tool.uses, tool.messages) == (2, messages)
 
 
 async def test_one_voter_cannot_crowd_out_the_others(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -383,9 +475,10 @@ async def test_a_replay_switches_learning_on_where_a_setting_allows_it(
     async with opened(database, tenant, changed, encoder) as services:
         await services.tools.import_tools(services.caller, CATALOGUE)
         third = names(await search(services, services.caller))[2]
-        for _ in range(100):
-            await search(services, services.caller)
-            await log_call(services, services.caller, third)
+        users = [caller_of(services, user) for user in ("ann", "bob", "carol", "dan")]
+        for number in range(100):
+            await search(services, users[number % 4])
+            await log_call(services, users[number % 4], third)
         await services.tools.settle()
         state = await services.tools.learning.state(services.caller)
 
@@ -393,9 +486,9 @@ async def test_a_replay_switches_learning_on_where_a_setting_allows_it(
         assert names(await search(services, services.caller))[0] == third
 
         await services.tools.learning.decide(services.caller, "shadow")
-        for _ in range(100):
-            await search(services, services.caller)
-            await log_call(services, services.caller, third)
+        for number in range(100):
+            await search(services, users[number % 4])
+            await log_call(services, users[number % 4], third)
         await services.tools.settle()
 
         assert (await services.tools.learning.state(services.caller)).mode == "shadow"

@@ -48,6 +48,7 @@ _ROUTES: Mapping[Kind, Sequence[Route]] = {
         Route("list_tool_rewrites", "GET", "/v1/tools/rewrites"),
         Route("remove_tool_rewrite", "DELETE", "/v1/tools/rewrites", HTTPStatus.NO_CONTENT),
         Route("learned_tools", "GET", "/v1/tools/learning"),
+        Route("unlearn_tools", "DELETE", "/v1/tools/learning"),
         Route("replay_learning", "GET", "/v1/tools/learning/replay"),
         Route("list_consents", "GET", "/v1/tools/consents", key="consents"),
         Route("forget_consent", "DELETE", "/v1/tools/consents/{tool}", HTTPStatus.NO_CONTENT),

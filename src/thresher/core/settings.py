@@ -236,7 +236,8 @@ class Settings(BaseSettings):
     recorded, and `thresher tools replay` shows what they would have changed. `on`: they rank tools. A person may decide
     otherwise for a tenant, unless it is `off`."""
     learning_auto: Literal["off", "on"] = "off"
-    """Whether a replay may switch learning on, if the lower bound of its gain is above zero and nobody has decided."""
+    """Whether a replay may switch learning on, if the lower bound of its gain is above zero, most of at least three
+    voters gain, and nobody has decided."""
     learning_days: float = Field(default=30.0, gt=0, le=3650)
     """The age at which a use counts half."""
     document_mb: int = Field(default=20, ge=1, le=1024)

@@ -57,12 +57,31 @@ def period(caller: Caller, since: dt.datetime) -> dict[str, object]:
     return {"tenant": caller.tenant.id, "owner": caller.user, "since": since}
 
 
-async def purge_rows(database: Database, caller: Caller, tables: Sequence[str], moment: dt.datetime) -> int:
-    """Remove a caller's rows from log tables up to a moment, in batches; returns their number."""
+async def purge_rows(
+    database: Database,
+    caller: Caller,
+    tables: Sequence[str],
+    moment: dt.datetime,
+    note: Callable[[AsyncConnection, Tenant], Awaitable[None]] | None = None,
+) -> int:
+    """Remove a caller's rows from log tables up to a moment, in batches; returns their number.
+
+    Args:
+        database: Where the logs are.
+        caller: The tenant, or one of its users.
+        tables: The logs.
+        moment: Rows up to it are removed.
+        note: Records in each transaction that rows were removed, if any were.
+    """
+
+    async def purge_some(connection: AsyncConnection) -> int:
+        some = await _purge_some(connection, caller, tables, moment)
+        if some and note is not None:
+            await note(connection, caller.tenant)
+        return some
+
     removed = 0
-    while some := await run_retrying(
-        database, caller.tenant, lambda connection: _purge_some(connection, caller, tables, moment)
-    ):
+    while some := await run_retrying(database, caller.tenant, purge_some):
         removed += some
     return removed
 

@@ -398,7 +398,7 @@ async def set_learning(
     return await request.services.tools.learning.decide(await request.caller_in(tenant), mode)
 
 
-@TOOLS.verb("write", key="removed", destroys=True, idempotent=True)
+@TOOLS.verb("admin", key="removed", destroys=True, idempotent=True)
 async def unlearn_tools(
     request: Request,
     names: Annotated[list[str] | None, Doc("Of these tools; of all by default")] = None,

@@ -64,6 +64,7 @@ class ToolLog:
         self._learning = learning
         self._queue: LogQueue[_PendingDiscovery | Invocation | Use] = LogQueue(self._write)
         self._last = LastDiscoveries()
+        learning.write_pending = self._queue.settle
         self.calls = CallLog(self._queue, self._last, learning, settings)
 
     @property
@@ -101,7 +102,7 @@ class ToolLog:
         if versions is not None:
             for row in asked:
                 self._catalogues.confirm(row.caller, row.catalogue, versions.catalogue)
-            self._learning.written(tenant, versions.uses, len(uses))
+            self._learning.written(tenant, versions.uses, versions.removals, len(uses))
 
 
 class CallLog:
@@ -265,9 +266,9 @@ async def purge(database: Database, caller: Caller, days: float) -> int:
     Raises:
         InvalidInput: The age is negative or too large.
     """
-    removed = await purge_rows(database, caller, ("discovery", "invocation", "tool_use"), age_limit(days))
-    await run_retrying(database, caller.tenant, lambda run: queries.note_removal(run, caller.tenant))
-    return removed
+    moment = age_limit(days)
+    removed = await purge_rows(database, caller, ("discovery", "invocation"), moment)
+    return removed + await purge_rows(database, caller, ("tool_use",), moment, queries.note_removal)
 
 
 async def purge_logs(database: Database, days: float) -> Purged:

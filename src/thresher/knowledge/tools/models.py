@@ -352,6 +352,7 @@ class Use:
 
     Attributes:
         at: When the tool was called.
+        searched_at: When the search was answered.
         owner: The user; None for callers without one.
         voter: Whose say it is: a user, a key, or empty for the owner of the data folder.
         trace_id: The search, as its log row names it.
@@ -367,6 +368,7 @@ class Use:
     """
 
     at: dt.datetime
+    searched_at: dt.datetime
     owner: str | None
     voter: str
     trace_id: str

@@ -207,6 +207,7 @@ class ToolService:
             InvalidInput: The age is out of bounds.
         """
         days = self._settings.log_days if older_than is None else older_than
+        await self.learning.prepare_removal(caller)
         removed = await purge(self._database, caller, days) + await self.texts.purge(caller, age_limit(days))
         self.learning.changed(caller.tenant)
         return Purged(removed, await prune(self._database, self._settings.log_days))

@@ -193,6 +193,7 @@ tool_use = tenant_table(
     "tool_use",
     row_id(),
     Column("at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("searched_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("owner", Text, nullable=True),
     Column("voter", Text, nullable=False),
     Column("trace_id", Text, nullable=False),
@@ -206,10 +207,10 @@ tool_use = tenant_table(
     Column("standings", ARRAY(Float), nullable=False),
     Column("message", Text, nullable=True),
 )
-"""What the ranking learns from: one row for each successful call that belongs to a search. `voter`: the user, the key,
-or empty, whose say it is; `trace_id`: the search; `vector`: the text's, as float16; `weight`: how much it counts;
-`passed`, `failed`: tools that it counts against; `offered`: the tools of the answer, with their `standings`, from which
-a replay computes another order; `message`: the text where `THRESHER_LOG_TEXT` is on."""
+"""What the ranking learns from: one row for each successful call that belongs to a search, answered at `searched_at`.
+`voter`: the user, the key, or empty, whose say it is; `trace_id`: the search; `vector`: the text's, as float16;
+`weight`: how much it counts; `passed`, `failed`: tools that it counts against; `offered`: the tools of the answer, with
+their `standings`, from which a replay computes another order; `message`: the text where `THRESHER_LOG_TEXT` is on."""
 
 Index("tool_use_tenant_id_at_idx", tool_use.c.tenant_id, tool_use.c.at)
 

@@ -1,8 +1,10 @@
 """What learning would have changed: each use is ranked again with the uses before it alone.
 
 The tools that a search offered are put in order by their standings, and by the same with what earlier uses say added.
-The gain is the change of the reciprocal place of the tool that was called. The mean is one of voters, each of whom
-counts the same however much they called, so that one key cannot decide about all.
+The gain is the change of the reciprocal place of the tool that was called. Earlier uses are those whose call ended
+before the search was answered: a call cannot explain itself. The mean is one of voters, each of whom counts the same
+however much they called; its interval is one of voters, too, and it helps only if most of at least three gain, so that
+one key cannot decide about all.
 
 Invariant: pure; the same uses give the same figures.
 """
@@ -24,6 +26,8 @@ _RESAMPLES: Final = 2_000
 _SEED: Final = 7
 LEAST_USES: Final = 100
 """Uses of which a replay needs at least so many to decide."""
+LEAST_VOTERS: Final = 3
+"""Voters of whom a replay needs at least so many to decide."""
 _FIRST: Final = 5
 """Places that a client looks at first."""
 
@@ -62,7 +66,7 @@ class Replay:
         gain: The mean change of the reciprocal place, 0 without uses.
         low: The lower bound of its 95 % bootstrap interval.
         high: The upper bound.
-        helps: Whether the lower bound is above 0, of enough uses to say so.
+        helps: Whether the lower bound is above 0 and most voters gain, of enough uses and voters to say so.
         moved: The tools that would have moved and are still there, the most used ones first.
     """
 
@@ -97,30 +101,35 @@ def replay(uses: Sequence[Use], half_life_days: float, names: Mapping[int, str],
     replayed: list[Use] = []
     places: list[tuple[int, int]] = []
     for same in by_model.values():
+        same.sort(key=lambda use: use.at)
         evidence = evidence_of(same)
-        for number, use in enumerate(same):
+        for use in same:
             if use.tool_id in use.offered:
                 replayed.append(use)
-                places.append(_places(use, evidence.first(number), half_life_days))
+                earlier = evidence.first(int(np.searchsorted(evidence.at, use.searched_at.timestamp())))
+                places.append(_places(use, earlier, half_life_days))
     if not replayed:
         return Replay(mode, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, False, ())
     before, after = np.array(places, np.float64).T
-    weights = _weights([use.voter for use in replayed])
-    low, high = _interval(1 / after - 1 / before, weights)
+    voters, voter, counts = np.unique([use.voter for use in replayed], return_inverse=True, return_counts=True)
+    weights = 1 / (counts[voter] * len(voters))
+    gains = np.bincount(voter, 1 / after - 1 / before) / counts
+    low, high = _interval(gains)
+    most_gain = len(voters) >= LEAST_VOTERS and np.count_nonzero(gains > 0) * 2 > len(voters)
     return Replay(
         mode=mode,
         uses=len(replayed),
-        voters=len({use.voter for use in replayed}),
+        voters=len(voters),
         changed=int(np.count_nonzero(before != after)),
         better=int(np.count_nonzero(after < before)),
         first_before=float(weights @ (before == 1)),
         first_after=float(weights @ (after == 1)),
         five_before=float(weights @ (before <= _FIRST)),
         five_after=float(weights @ (after <= _FIRST)),
-        gain=float(weights @ (1 / after - 1 / before)),
+        gain=float(gains.mean()),
         low=low,
         high=high,
-        helps=low > 0 and len(replayed) >= LEAST_USES,
+        helps=bool(low > 0 and len(replayed) >= LEAST_USES and most_gain),
         moved=_moved(replayed, before, after, names),
     )
 
@@ -134,7 +143,7 @@ def _places(use: Use, earlier: Evidence, half_life_days: float) -> tuple[int, in
     if not len(earlier):
         return before, before
     vector = np.frombuffer(use.vector, np.float16).astype(np.float32)[None]
-    learned = learned_scores(vector, earlier, use.voter, use.at.timestamp(), half_life_days)
+    learned = learned_scores(vector, earlier, use.voter, use.searched_at.timestamp(), half_life_days)
     if learned is None:
         return before, before
     added: Mapping[int, float] = dict(zip(learned.ids.tolist(), learned.added[0].tolist(), strict=True))
@@ -142,19 +151,10 @@ def _places(use: Use, earlier: Evidence, half_life_days: float) -> tuple[int, in
     return before, 1 + int(np.count_nonzero(scores > scores[own]))
 
 
-def _weights(voters: Sequence[str]) -> NDArray[np.float64]:
-    """The weight of each use in a mean of voters; they sum to 1."""
-    _, voter, counts = np.unique(voters, return_inverse=True, return_counts=True)
-    return 1 / (counts[voter] * len(counts))
-
-
-def _interval(gains: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, float]:
-    """The 95 % bootstrap interval of a weighted mean."""
+def _interval(gains: NDArray[np.float64]) -> tuple[float, float]:
+    """The 95 % bootstrap interval of a mean of voters."""
     random = np.random.default_rng(_SEED)
-    means = np.empty(_RESAMPLES)
-    for number in range(_RESAMPLES):
-        drawn = random.integers(0, len(gains), len(gains))
-        means[number] = np.average(gains[drawn], weights=weights[drawn])
+    means = gains[random.integers(0, len(gains), (_RESAMPLES, len(gains)))].mean(axis=1)
     low, high = np.quantile(means, (0.025, 0.975))
     return float(low), float(high)
 

@@ -12,8 +12,8 @@ import asyncio
 import datetime as dt
 import logging
 import time
-from collections import defaultdict
-from collections.abc import Coroutine, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from weakref import WeakValueDictionary
@@ -22,13 +22,13 @@ from cachetools import LRUCache
 
 from thresher.core import Caller, InvalidInput, NotAllowed, Settings, Tenant, ThresherError, event
 from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.catalogue import FRESH_SECONDS, CatalogueCache
+from thresher.knowledge.tools.catalogue import FRESH_SECONDS, CatalogueCache, ToolCatalogue
 from thresher.knowledge.tools.learning.evidence import Evidence, evidence_of, learned_scores
 from thresher.knowledge.tools.learning.replay import Replay, replay
 from thresher.knowledge.tools.learning.uses import OfferedAnswer, UseTracker, voter_of
 from thresher.knowledge.tools.models import Use
 from thresher.search import Floats, LearnedScores, Learner
-from thresher.store import Database, run_retrying
+from thresher.store import Database, age_limit, run_retrying
 
 logger = logging.getLogger("thresher.knowledge")
 
@@ -60,7 +60,7 @@ class UsedTool:
         failed: How often its call failed and another tool was called.
         voters: Users and keys who used it.
         last: When it was used last; None if never.
-        messages: Some messages, where the setting allows texts.
+        messages: Some messages, where the setting allows texts; with a key only the caller's own.
     """
 
     name: str
@@ -129,6 +129,9 @@ class Learning:
         self._changes: defaultdict[int, int] = defaultdict(int)
         self._new: defaultdict[int, int] = defaultdict(int)
 
+        self.write_pending: Callable[[], Awaitable[None]] = _nothing
+        """Writes the uses that wait in the log; the log sets it."""
+
     async def learner(self, caller: Caller) -> Learner | None:
         """Return what says how uses rank tools for a caller; None if they do not."""
         if self._settings.learning == "off":
@@ -155,10 +158,20 @@ class Learning:
         """Record a call; returns its uses, to be written. See `UseTracker.called`."""
         return self._tracker.called(caller, tool_id, state, now) if self._records(caller) else []
 
-    def written(self, tenant: Tenant, version: int, uses: int) -> None:
-        """Record that log rows, some of them uses, were written when the uses had this version."""
+    def written(self, tenant: Tenant, version: int, removals: int, uses: int) -> None:
+        """Record that log rows, some of them uses, were written.
+
+        Args:
+            tenant: Whose.
+            version: The version of the uses then.
+            removals: How often uses had been removed: after another process has, the next search reads all again.
+            uses: How many of the rows are uses.
+        """
         known = self._known.get(tenant.id)
-        if known is not None and known.row.version != version:
+        if known is not None and known.row.removals < removals:
+            self._tracker.forget(Caller(tenant))
+            self.changed(tenant)
+        elif known is not None and known.row.version != version:
             known.stale = True
         if self._settings.learning_auto == "on" and uses:
             self._new[tenant.id] += uses
@@ -170,11 +183,11 @@ class Learning:
         """Return what was learned from the uses that a caller may see, and the mode in force."""
         row, uses = await self._read(caller)
         names = await self._names(caller)
-        tools = {tool for use in uses for tool in (use.tool_id, *use.passed, *use.failed)}
-        listed = [_used_tool(names[tool], tool, uses) for tool in tools if tool in names]
-        listed.sort(key=lambda one: (-one.uses, one.name))
+        # Nobody with a key reads what others have asked.
+        voter = voter_of(caller) if caller.keyed else None
+        listed = await asyncio.to_thread(_used_tools, uses, names, voter)
         setting = self._settings.learning
-        return LearningState(self._mode(row), setting, row.decided_by, row.decided_at, len(uses), tuple(listed))
+        return LearningState(self._mode(row), setting, row.decided_by, row.decided_at, len(uses), listed)
 
     async def replay(self, caller: Caller) -> Replay:
         """Compute what learning would have changed for the uses that a caller may see."""
@@ -200,13 +213,16 @@ class Learning:
         await run_retrying(
             self._database, caller.tenant, lambda run: queries.decide_learning(run, caller.tenant, mode, by)
         )
-        if mode == "off":
-            self._tracker.forget(caller)
         self.changed(caller.tenant)
+        if mode == "off":
+            await self._current(caller.tenant)
+            await self.prepare_removal(caller)
         return await self.state(caller)
 
     async def forget(self, caller: Caller, names: Sequence[str] | None) -> int:
         """Remove uses of some tools, or all, that a caller may see; returns how many.
+
+        A tool may be held or gone, if the caller has called it by this name.
 
         Raises:
             InvalidInput: The list of names is empty.
@@ -215,11 +231,16 @@ class Learning:
         if names is not None and not names:
             raise InvalidInput("No tool is named.", hint="Name tools, or forget the uses of all.")
         catalogue = await self._catalogues.current(caller)
-        ids = None if names is None else [catalogue.known(name).row.id for name in names]
-        self._tracker.forget(caller)
+        ids = None if names is None else await self._ids(caller, catalogue, names)
+        await self.prepare_removal(caller)
         removed = await run_retrying(self._database, caller.tenant, lambda run: queries.forget_uses(run, caller, ids))
         self.changed(caller.tenant)
         return removed
+
+    async def prepare_removal(self, caller: Caller) -> None:
+        """Forget a caller's searches, and write what waits: else uses of before would be written after the removal."""
+        self._tracker.forget(caller)
+        await self.write_pending()
 
     def changed(self, tenant: Tenant) -> None:
         """Record that this process has changed a tenant's uses: they are read before the next search."""
@@ -268,7 +289,9 @@ class Learning:
                         uses = before.uses
                     # Numbers are drawn before a transaction ends, so one that is smaller may come later.
                     after = max(uses, default=_OVERLAP) - _OVERLAP
-                    uses = uses | await queries.read_uses(connection, Caller(tenant), after=after - 1)
+                    new = await queries.read_uses(connection, Caller(tenant), after=after - 1, ranking=True)
+                    oldest = age_limit(self._settings.log_days)
+                    uses = {number: use for number, use in (uses | new).items() if use.at > oldest}
         except (ThresherError, TimeoutError) as error:
             reason = error.message if isinstance(error, ThresherError) else "no answer in time"
             event(logger, "uses not read", level=logging.WARNING, tenant=tenant.id, reason=reason)
@@ -277,6 +300,8 @@ class Learning:
             return
         uses = _newest(uses)
         evidence = await asyncio.to_thread(_evidence_by_model, [*uses.values()])
+        if before is not None and before.row.removals < row.removals:
+            self._tracker.forget(Caller(tenant))
         if self._changes[tenant.id] == changes:
             self._known[tenant.id] = _Known(row, uses, evidence)
 
@@ -302,6 +327,17 @@ class Learning:
         async with self._database.transaction(caller.tenant) as connection:
             row = await queries.read_learning(connection, caller.tenant)
             return row, [*(await queries.read_uses(connection, caller)).values()]
+
+    async def _ids(self, caller: Caller, catalogue: ToolCatalogue, names: Sequence[str]) -> list[int]:
+        """The rows of tools by name, of those that are held or gone too."""
+        ids: set[int] = set()
+        async with self._database.transaction(caller.tenant) as connection:
+            for name in names:
+                found = await queries.called_tools(connection, caller, name)
+                if (held := catalogue.held.get(name)) is not None:
+                    found.add(held.row.id)
+                ids |= found if found and name not in catalogue.by_name else {catalogue.known(name).row.id}
+        return sorted(ids)
 
     async def _names(self, caller: Caller) -> dict[int, str]:
         return {tool.row.id: tool.name for tool in (await self._catalogues.current(caller)).tools}
@@ -330,16 +366,33 @@ def _evidence_by_model(uses: Sequence[Use]) -> dict[str, Evidence]:
     return {model: evidence_of(same) for model, same in by_model.items()}
 
 
-def _used_tool(name: str, tool: int, uses: Sequence[Use]) -> UsedTool:
-    own = [use for use in uses if use.tool_id == tool]
-    messages = dict.fromkeys(use.message for use in reversed(own) if use.message)
-    return UsedTool(
-        name=name,
-        uses=len(own),
-        again=sum(use.weight < 1 for use in own),
-        passed=sum(tool in use.passed for use in uses),
-        failed=sum(tool in use.failed for use in uses),
-        voters=len({use.voter for use in own}),
-        last=max((use.at for use in own), default=None),
-        messages=tuple(messages)[:_EXAMPLES],
-    )
+def _used_tools(uses: Sequence[Use], names: Mapping[int, str], voter: str | None) -> tuple[UsedTool, ...]:
+    """What uses say about the tools that have a name, the most used tool first; messages are this voter's, or all."""
+    own: defaultdict[int, list[Use]] = defaultdict(list)
+    passed: Counter[int] = Counter()
+    failed: Counter[int] = Counter()
+    for use in uses:
+        own[use.tool_id].append(use)
+        passed.update(use.passed)
+        failed.update(use.failed)
+    listed: list[UsedTool] = []
+    for tool in (own.keys() | passed.keys() | failed.keys()) & names.keys():
+        those = own.get(tool, [])
+        messages = dict.fromkeys(use.message for use in reversed(those) if use.message and voter in (None, use.voter))
+        listed.append(
+            UsedTool(
+                name=names[tool],
+                uses=len(those),
+                again=sum(use.weight < 1 for use in those),
+                passed=passed[tool],
+                failed=failed[tool],
+                voters=len({use.voter for use in those}),
+                last=max((use.at for use in those), default=None),
+                messages=tuple(messages)[:_EXAMPLES],
+            )
+        )
+    return tuple(sorted(listed, key=lambda one: (-one.uses, one.name)))
+
+
+async def _nothing() -> None:
+    """Nothing waits in a log."""

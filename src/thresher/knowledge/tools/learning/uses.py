@@ -1,8 +1,10 @@
 """Joins calls to the searches before them: which search a call belongs to, and what it says about the tools offered.
 
-A call belongs to the client's newest search that offered the tool. If the client had searched before without calling
-anything, the call also counts, less, for that message: its answer lacked what was needed. Where no search offered the
-tool, the call counts, less, for the newest one.
+A call belongs to the client's newest search that offered the tool; a call of a tool that no search offered says
+nothing. If the client had searched before for something like it without calling anything, the call also counts, less,
+for that message: its answer lacked what was needed. A client that searches for all steps of a plan before it calls
+anything thus teaches nothing wrong, since its steps are unlike. Searches of requests without a client, such as those of
+the command line, belong to no session of another client.
 
 Invariant: no input or output; the time is an argument. A search yields one use per tool at most, however often the
 tool is called.
@@ -21,7 +23,7 @@ from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from thresher.core import Caller
-from thresher.knowledge.tools.learning.evidence import SEARCHED_AGAIN
+from thresher.knowledge.tools.learning.evidence import LIKE, SEARCHED_AGAIN
 from thresher.knowledge.tools.models import Use
 
 _CLIENTS: Final = 1_024
@@ -31,7 +33,7 @@ _SEARCHES: Final = 4
 _LASTING: Final = dt.timedelta(hours=1)
 """How long after a search a call of an offered tool belongs to it."""
 _AGAIN: Final = dt.timedelta(minutes=10)
-"""How long after a search a call of another tool, or another search, says that its answer lacked something."""
+"""How long after a search another one, for something like it, says that its answer lacked something."""
 _PASSED: Final = 3
 """Tools that count as passed over: the last ones before the tool that was called."""
 FAILURES: Final = frozenset({"tool error", "failed"})
@@ -98,9 +100,14 @@ class UseTracker:
 
     def __init__(self, clients: int = _CLIENTS) -> None:
         self._answers: LRUCache[tuple[int, str, str], deque[OfferedAnswer]] = LRUCache(clients)
+        self._swept = dt.datetime.min.replace(tzinfo=dt.UTC)
 
     def offered(self, caller: Caller, answer: OfferedAnswer) -> None:
         """Record an answer."""
+        if answer.at - self._swept > _AGAIN:
+            self._swept = answer.at
+            for key in [key for key, answers in self._answers.items() if answer.at - answers[-1].at > _LASTING]:
+                del self._answers[key]
         key = (caller.tenant.id, voter_of(caller), caller.client)
         self._answers.setdefault(key, deque(maxlen=_SEARCHES)).append(answer)
 
@@ -115,26 +122,33 @@ class UseTracker:
         """
         answers = self._recent(caller, now)
         offering = next((one for one in reversed(answers) if one.find(tool_id) is not None), None)
-        if state in FAILURES and offering is not None:
-            offering.failed[tool_id] = None
-        if state != "ok" or not answers:
+        if offering is None:
             return []
-        newest = offering or answers[-1]
-        lacking = [one for one in answers if one.at < newest.at and one.find(tool_id) is None and not one.used]
-        before = [one for one in lacking if newest.at - one.at <= _AGAIN]
-        uses = [_use(caller, one, tool_id, now, SEARCHED_AGAIN) for one in before]
-        if tool_id not in newest.used and (offering is not None or (now - newest.at <= _AGAIN and not newest.used)):
-            uses.append(_use(caller, newest, tool_id, now, 1.0 if offering is not None else SEARCHED_AGAIN))
-        for one in (*before, newest):
-            one.used.add(tool_id)
-            one.failed.pop(tool_id, None)
+        if state in FAILURES:
+            offering.failed[tool_id] = None
+        if state != "ok":
+            return []
+        uses: list[Use] = []
+        for one in answers:
+            lacking = one.at < offering.at <= one.at + _AGAIN and one.find(tool_id) is None and not one.used
+            phrase = _like_phrase(one, offering, tool_id) if lacking else None
+            if phrase is not None:
+                uses.append(_use(caller, one, phrase, tool_id, now, SEARCHED_AGAIN))
+                one.used.add(tool_id)
+        if tool_id not in offering.used:
+            uses.append(_offered_use(caller, offering, tool_id, now))
+        offering.used.add(tool_id)
+        offering.failed.pop(tool_id, None)
         return uses
 
     def _recent(self, caller: Caller, now: dt.datetime) -> list[OfferedAnswer]:
-        """The answers that a call may belong to, oldest first; those to requests without a session count, too."""
-        tenant, voter = caller.tenant.id, voter_of(caller)
-        found = [one for client in {caller.client, ""} for one in self._answers.get((tenant, voter, client), ())]
-        return sorted((one for one in found if now - one.at <= _LASTING), key=lambda one: one.at)
+        """The client's answers that a call may belong to, oldest first."""
+        found = self._answers.get((caller.tenant.id, voter_of(caller), caller.client), ())
+        return [one for one in found if now - one.at <= _LASTING]
+
+    def __len__(self) -> int:
+        """The number of clients whose searches are known."""
+        return len(self._answers)
 
     def forget(self, caller: Caller) -> None:
         """Forget the searches of a tenant, or of one of its users."""
@@ -144,16 +158,26 @@ class UseTracker:
                 del self._answers[key]
 
 
-def _use(caller: Caller, answer: OfferedAnswer, tool_id: int, now: dt.datetime, weight: float) -> Use:
-    """What a successful call says about one answer."""
-    place = answer.find(tool_id)
-    use = Use(
+def _like_phrase(answer: OfferedAnswer, offering: OfferedAnswer, tool_id: int) -> int | None:
+    """The text of an answer that is most like the one for which another answer offered a tool; None if none is."""
+    place = offering.find(tool_id)
+    if place is None or answer.model != offering.model:
+        return None
+    wanted = offering.vectors[offering.tools[place].phrase].astype(np.float32)
+    likeness = answer.vectors.astype(np.float32) @ wanted
+    return int(likeness.argmax()) if likeness.max() >= LIKE else None
+
+
+def _use(caller: Caller, answer: OfferedAnswer, phrase: int, tool_id: int, now: dt.datetime, weight: float) -> Use:
+    """What a successful call says about one text of an answer."""
+    return Use(
         at=now,
+        searched_at=answer.at,
         owner=caller.user,
         voter=voter_of(caller),
         trace_id=answer.trace_id,
         model=answer.model,
-        vector=answer.vectors[0].tobytes(),
+        vector=answer.vectors[phrase].tobytes(),
         tool_id=tool_id,
         weight=weight,
         passed=(),
@@ -162,15 +186,16 @@ def _use(caller: Caller, answer: OfferedAnswer, tool_id: int, now: dt.datetime, 
         standings=(),
         message=answer.message,
     )
-    if place is None:
-        return use
-    tool = answer.tools[place]
+
+
+def _offered_use(caller: Caller, answer: OfferedAnswer, tool_id: int, now: dt.datetime) -> Use:
+    """What a successful call of an offered tool says about the answer, and about the tools beside it."""
+    tool = answer.tools[answer.find(tool_id) or 0]
     beside = [one for one in answer.tools if one.phrase == tool.phrase]
     before = [one.id for one in beside[: beside.index(tool)] if one.id not in answer.used | answer.failed.keys()]
     return replace(
-        use,
-        tool_id=tool.id,
-        vector=answer.vectors[tool.phrase].tobytes(),
+        _use(caller, answer, tool.phrase, tool.id, now, 1.0),
+        failed=tuple(answer.failed.keys() - {tool_id}),
         passed=tuple(before[-_PASSED:]),
         offered=tuple(one.id for one in beside),
         standings=tuple(round(one.standing, 3) for one in beside),

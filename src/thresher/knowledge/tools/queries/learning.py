@@ -34,12 +34,21 @@ _OWNED: Final = "tenant_id = :tenant and (cast(:owner as text) is null or owner 
 _LEARNING: Final = text(
     "select version, removals, mode, decided_by, decided_at from tool_learning where tenant_id = :tenant"
 )
-_USES: Final = text(f"""
-    select id, {_COLUMNS}
+_UNUSED: Final = {"trace_id": "''", "offered": "'{}'", "standings": "'{}'", "message": "null"}
+"""Columns that say nothing about the ranking, and what stands in their place."""
+_USES: Final = """
+    select id, {columns}
     from (select *, row_number() over (partition by voter order by id desc) as newer
-          from tool_use where {_OWNED} and id > :after) numbered
+          from tool_use where {owned} and id > :after) numbered
     where newer <= :each order by id desc limit :most
-""")  # noqa: S608 - names of our own, all values are bound
+"""
+_WHOLE_USES: Final = text(_USES.format(columns=_COLUMNS, owned=_OWNED))
+_RANKING_USES: Final = text(
+    _USES.format(columns=", ".join(_UNUSED.get(name, name) for name in Use.__slots__), owned=_OWNED)
+)
+_IDS: Final = text(f"""
+    select distinct tool_id from invocation where {_OWNED} and name = :name and tool_id is not null
+""")  # noqa: S608 - all values are bound
 _FORGET: Final = text(f"""
     delete from tool_use
     where {_OWNED} and (cast(:tool as bigint) is null or tool_id = :tool)
@@ -74,11 +83,26 @@ MOST_EACH: Final = 1_000
 """The newest uses of one voter that count: nobody can crowd out the others."""
 
 
-async def read_uses(connection: AsyncConnection, caller: Caller, *, after: int = -1) -> dict[int, Use]:
-    """Return the uses that count by number, oldest first: those with greater numbers than `after`."""
+async def read_uses(
+    connection: AsyncConnection, caller: Caller, *, after: int = -1, ranking: bool = False
+) -> dict[int, Use]:
+    """Return the uses that count by number, oldest first.
+
+    Args:
+        connection: In a transaction of the tenant.
+        caller: Whose uses.
+        after: Only those with greater numbers.
+        ranking: Whether to leave out what the ranking does not need: the search, its answer and its message.
+    """
     values = {"tenant": caller.tenant.id, "owner": caller.user, "after": after, "most": MOST_USES, "each": MOST_EACH}
-    rows = (await connection.execute(_USES, values)).all()
+    rows = (await connection.execute(_RANKING_USES if ranking else _WHOLE_USES, values)).all()
     return {int(row[0]): Use(*row[1:]) for row in reversed(rows)}
+
+
+async def called_tools(connection: AsyncConnection, caller: Caller, name: str) -> set[int]:
+    """Return the tools that a caller called by a name, those that are gone included."""
+    values = {"tenant": caller.tenant.id, "owner": caller.user, "name": name}
+    return set((await connection.execute(_IDS, values)).scalars())
 
 
 async def forget_uses(connection: AsyncConnection, caller: Caller, tool_ids: Sequence[int] | None) -> int:

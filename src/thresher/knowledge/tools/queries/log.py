@@ -61,6 +61,7 @@ class Invocation:
 
 _TYPES: Final = {
     "at": "timestamptz",
+    "searched_at": "timestamptz",
     "clauses": "int",
     "searched": "int",
     "chosen": "bigint[]",
@@ -95,19 +96,23 @@ _WRITE: Final = f"""
          uses as ({_insert("tool_use", Use)}),
          changed as (insert into tool_learning (tenant_id, version)
                      select %(tenant)s, 1 where json_array_length(%(tool_use)s::json) > 0
-                     on conflict (tenant_id) do update set version = tool_learning.version + 1 returning version)
+                     on conflict (tenant_id) do update set version = tool_learning.version + 1
+                     returning version, removals)
     select set_config('synchronous_commit', 'off', true),
            (select version from collection where tenant_id = %(tenant)s and kind = 'catalogue'),
            coalesce((select version from changed),
-                    (select version from tool_learning where tenant_id = %(tenant)s))""".encode()  # noqa: S608 - from the names of our own records
+                    (select version from tool_learning where tenant_id = %(tenant)s)),
+           coalesce((select removals from changed),
+                    (select removals from tool_learning where tenant_id = %(tenant)s))""".encode()  # noqa: S608 - from the names of our own records
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenVersions:
-    """The versions of a tenant's catalogue and of its uses, as a batch of log rows was written."""
+    """The versions of a tenant's catalogue and of its uses, and how often some were removed, as rows were written."""
 
     catalogue: int
     uses: int
+    removals: int
 
 
 async def write_logs(
@@ -128,7 +133,7 @@ async def write_logs(
         rows = await database.once(tenant, lambda driver: driver.execute(_WRITE, values, prepare=True))
     except ForeignKeyViolation:
         return None
-    return WrittenVersions(rows[0][1] or 0, rows[0][2] or 0)
+    return WrittenVersions(rows[0][1] or 0, rows[0][2] or 0, rows[0][3] or 0)
 
 
 def _rows(records: Sequence[Discovery | Invocation | Use]) -> str:

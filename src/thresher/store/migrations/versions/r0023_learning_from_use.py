@@ -20,6 +20,13 @@ _PROTECT = """
       with check (tenant_id = current_setting('app.tenant')::int);
 """
 _LOGS = "['api_read_log', 'at']"
+_COUNTED = "      total := total + removed;"
+_NOTED = """      if log[1] = 'tool_use' and removed > 0 then
+        insert into tool_learning (tenant_id, version, removals) values (whose, 1, 1)
+        on conflict (tenant_id) do update
+        set version = tool_learning.version + 1, removals = tool_learning.removals + 1;
+      end if;
+"""
 
 
 def upgrade() -> None:
@@ -29,6 +36,7 @@ def upgrade() -> None:
         _tenant(),
         sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("searched_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("owner", sa.Text(), nullable=True),
         sa.Column("voter", sa.Text(), nullable=False),
         sa.Column("trace_id", sa.Text(), nullable=False),
@@ -64,8 +72,9 @@ def _tenant() -> sa.Column[int]:
 
 
 def _sweep_uses() -> None:
-    """Have the daily sweep of logs remove old uses too; the function is otherwise as it was."""
+    """Have the daily sweep of logs remove old uses too, and note it; the function is otherwise as it was."""
     connection = op.get_bind()
     found = "select pg_get_functiondef('purge_logs(timestamptz)'::regprocedure)"
     definition = str(connection.exec_driver_sql(found).scalar_one())
-    connection.exec_driver_sql(definition.replace(_LOGS, f"{_LOGS}, ['tool_use', 'at']").replace("%", "%%"))
+    changed = definition.replace(_LOGS, f"{_LOGS}, ['tool_use', 'at']").replace(_COUNTED, _NOTED + _COUNTED)
+    connection.exec_driver_sql(changed.replace("%", "%%"))
