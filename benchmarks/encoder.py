@@ -31,10 +31,6 @@ ANSWERED: Final = 0.95
 BUDGETS: Final = (150, 300)
 
 
-def _lines(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
 def _keys(pairs: Sequence[Sequence[str]]) -> set[str]:
     return {"/".join(pair) for pair in pairs}
 
@@ -57,7 +53,10 @@ def _share(hits: Sequence[bool]) -> dict[str, Any]:
 
 
 async def _everyday(services: Services, number: str, pool: Sequence[Tool]) -> dict[str, Any]:
-    rows, idle = _lines(f"messages-{number}"), [str(row["message"]) for row in _lines(f"idle-{number}")]
+    rows, idle = (
+        everyday.lines(FOLDER, f"messages-{number}"),
+        [str(row["message"]) for row in everyday.lines(FOLDER, f"idle-{number}")],
+    )
     servers = {server for row in rows for server, _ in row["needed"]}
     tools = [tool for tool in pool if tool.server in servers]
     async with product.pool(services, "everyday", tools, {}) as caller:
@@ -87,7 +86,7 @@ async def _everyday(services: Services, number: str, pool: Sequence[Tool]) -> di
 
 
 async def _long(services: Services, number: str, tools: Sequence[Tool]) -> dict[str, Any]:
-    rows = _lines(f"requests-{number}")
+    rows = everyday.lines(FOLDER, f"requests-{number}")
     async with product.pool(services, "vendors", tools, {}) as caller:
         keys = {tool.name: tool.tool.key for tool in await services.tools.list_tools(caller)}
         shares: dict[str, list[float]] = {"recall_at_10": [], "needed_at_300": []}

@@ -88,7 +88,7 @@ class Seen:
 
 def messages(number: str) -> list[Message]:
     """The messages of a set that tools serve."""
-    rows = _lines(f"messages-{number}")
+    rows = lines(FOLDER, f"messages-{number}")
     return [
         Message(
             row["message"],
@@ -99,8 +99,9 @@ def messages(number: str) -> list[Message]:
     ]
 
 
-def _lines(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+def lines(folder: Path, name: str) -> list[dict[str, Any]]:
+    """The records of a file of questions."""
+    return [json.loads(line) for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 def definitions() -> list[Tool]:
@@ -147,7 +148,7 @@ async def _listed(server: str, command: Sequence[str], folder: str) -> list[Tool
 async def run() -> dict[str, Any]:
     """Ask one set, and save its figures beside those of the others."""
     number = os.environ.get("THRESHER_EVERYDAY_SET", "1")
-    asked, foreign = messages(number), [row["message"] for row in _lines(f"foreign-{number}")]
+    asked, foreign = messages(number), [row["message"] for row in lines(FOLDER, f"foreign-{number}")]
     pool = await asyncio.to_thread(definitions)
     async with product.running() as services, product.pool(services, "everyday", pool, {}) as caller:
         keys = {tool.name: tool.tool.key for tool in await services.tools.list_tools(caller)}

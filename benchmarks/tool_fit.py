@@ -26,6 +26,7 @@ from benchmarks import data, everyday, product
 from benchmarks.data import Case
 from benchmarks.scores import recall
 from thresher.core import Caller, Tool
+from thresher.embedding import count_tokens
 from thresher.evaluation.metrics import auc
 from thresher.knowledge.tools.catalogue import ToolCatalogue
 from thresher.knowledge.tools.choice import choose
@@ -91,7 +92,11 @@ class Asked:
         made = compose(candidates, notes, budget)
         keys = {place: f"{one.tool.row.server}/{one.tool.row.name}" for place, one in enumerate(chosen)}
         every = [keys[place] for place in sorted(made.forms)]
-        return every, [keys[place] for place in sorted(made.forms) if made.forms[place] == "full"], len(made.text) // 4
+        return (
+            every,
+            [keys[place] for place in sorted(made.forms) if made.forms[place] == "full"],
+            count_tokens(made.text),
+        )
 
 
 @asynccontextmanager
@@ -136,7 +141,9 @@ def _everyday() -> FitSet:
         for number in ("1", "2")
         for one in everyday.messages(number)
     ]
-    foreign = [str(row["message"]) for number in ("1", "2") for row in everyday._lines(f"foreign-{number}")]  # pyright: ignore[reportPrivateUsage]
+    foreign = [
+        str(row["message"]) for number in ("1", "2") for row in everyday.lines(everyday.FOLDER, f"foreign-{number}")
+    ]
     return FitSet("everyday", tuple(everyday.definitions()), tuple(cases), tuple(foreign))
 
 

@@ -238,7 +238,8 @@ def batches(
     serves: dict[str, set[str]] = defaultdict(set)
     for request in requests:
         for tool, part in zip(request.tools, request.parts, strict=True):
-            asked[tool] += [request.text, part]
+            if tool in asked:  # one without messages of its own is no target
+                asked[tool] += [request.text, part]
             serves[request.text] |= set(request.tools)
     unread: dict[str, list[str]] = defaultdict(list)
     turns = list[str]()

@@ -127,7 +127,7 @@ async def set_tool(
     """Switch a tool on or off, or make it a core tool; a switch that is omitted is unchanged.
 
     Raises:
-        NotFound: There is no such tool.
+        NotFound: No tool has this name.
         HeldBack: It waits for approval.
         NotAllowed: The server belongs to the tenant, and the caller is one of its users.
     """
@@ -142,7 +142,7 @@ async def add_tool_words(
 
     Raises:
         InvalidInput: There are none, too many, or one that is too long or has nothing to search for.
-        NotFound: There is no such tool.
+        NotFound: No tool has this name.
         NotAllowed: The server belongs to the tenant, and the caller is one of its users.
     """
     return await request.services.tools.texts.add_words(request.caller, name, words)
@@ -153,7 +153,7 @@ async def list_tool_words(request: Request, name: ListedName = None) -> tuple[To
     """The words that owners gave their tools, also those of tools that are gone.
 
     Raises:
-        NotFound: There is no such tool.
+        NotFound: No tool has this name.
     """
     return await request.services.tools.texts.words(request.caller, name)
 
@@ -166,7 +166,7 @@ async def remove_tool_words(
 
     Raises:
         InvalidInput: The list of words is empty.
-        NotFound: There is no such tool, or it does not have one of the words.
+        NotFound: No tool has this name, or it does not have one of the words.
         NotAllowed: The server belongs to the tenant, and the caller is one of its users.
     """
     return await request.services.tools.texts.remove_words(request.caller, name, words)
@@ -182,7 +182,7 @@ async def apply_tool_rewrite(
 
     Raises:
         InvalidInput: The description is too long or has nothing to search for.
-        NotFound: There is no such tool.
+        NotFound: No tool has this name.
         HeldBack: It waits for approval.
         NotAllowed: The server belongs to the tenant, and the caller is one of its users.
     """
@@ -194,7 +194,7 @@ async def list_tool_rewrites(request: Request, name: ListedName = None) -> tuple
     """The descriptions that the search reads in place of servers' own, and whether each is in use.
 
     Raises:
-        NotFound: There is no such tool.
+        NotFound: No tool has this name.
     """
     return await request.services.tools.texts.rewrites(request.caller, name)
 
@@ -204,7 +204,7 @@ async def remove_tool_rewrite(request: Request, name: ToolName) -> str:
     """Search for a tool by its server's description again.
 
     Raises:
-        NotFound: There is no such tool, or it has no rewrite.
+        NotFound: No tool has this name, or it has no rewrite.
         NotAllowed: The server belongs to the tenant, and the caller is one of its users.
     """
     return await request.services.tools.texts.remove_rewrite(request.caller, name)
@@ -408,7 +408,7 @@ async def unlearn_tools(
 
     Raises:
         InvalidInput: The list of names is empty.
-        NotFound: There is no such tool.
+        NotFound: No tool has this name.
         NotAllowed: A tenant is named, and the caller is not the owner of the data folder.
     """
     return await request.services.tools.learning.forget(await request.caller_in(tenant), names)
@@ -461,7 +461,7 @@ async def forget_consent(request: Request, tool: ToolName) -> str:
     """Ask again before a tool is called.
 
     Raises:
-        NotFound: There is no such tool, or you have not agreed to its calls.
+        NotFound: No tool has this name, or you have not agreed to its calls.
     """
     await request.services.tools.consents.forget(request.caller, tool)
     return tool

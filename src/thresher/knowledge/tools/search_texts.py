@@ -201,7 +201,7 @@ class SearchTexts:
         """The texts of a tool that the caller may change, and its server, if it is there.
 
         Raises:
-            NotFound: No tool has this name, and there are no texts of one.
+            NotFound: No tool has this name, and no texts are stored for it.
             NotAllowed: The server belongs to the tenant, and the caller is one of its users.
         """
         found = await self._texts(caller, name)
@@ -216,7 +216,7 @@ class SearchTexts:
         """The texts of one tool, none if it has none, or of all.
 
         Raises:
-            NotFound: No tool has this name, and there are no texts of one.
+            NotFound: No tool has this name, and no texts are stored for it.
         """
         await self._local.ready(caller, searching=False)
         catalogue = await self._catalogues.current(caller)

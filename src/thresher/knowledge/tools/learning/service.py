@@ -162,7 +162,7 @@ class Learning:
         """Record that log rows, some of them uses, were written.
 
         Args:
-            tenant: Whose.
+            tenant: The tenant whose uses were written.
             version: The version of the uses then.
             removals: How often uses had been removed: after another process has, the next search reads all again.
             uses: How many of the rows are uses.
@@ -226,7 +226,7 @@ class Learning:
 
         Raises:
             InvalidInput: The list of names is empty.
-            NotFound: There is no such tool.
+            NotFound: No tool has this name.
         """
         if names is not None and not names:
             raise InvalidInput("No tool is named.", hint="Name tools, or forget the uses of all.")
