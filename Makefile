@@ -59,26 +59,27 @@ vectors: .venv/.dev
 	$(BIN)/python -m scripts.ship_api_words
 	$(BIN)/python -m scripts.ship_classifier
 
-# The lock files: every distribution of every platform by its SHA-256, no index named.
+# The lock files: every distribution of every platform by its SHA-256, no index named. The encoder is a folder here.
 lock: .venv/.dev
 	$(BIN)/uv pip compile pyproject.toml --extra demo --group build --universal --python-version 3.11 \
-		--generate-hashes --no-header --no-annotate --quiet -o requirements.lock
-	$(BIN)/uv pip compile pyproject.toml --extra demo --group build --group dev --universal --python-version 3.11 \
-		--generate-hashes --no-header --no-annotate --quiet -c requirements.lock -o requirements-dev.lock
+		--generate-hashes --no-header --no-annotate --quiet --no-emit-package thresher-encoder -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra demo --extra bge --group build --group dev --universal \
+		--python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --no-emit-package thresher-encoder \
+		-c requirements.lock -o requirements-dev.lock
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Thresher needs Python >= 3.11: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	$(PYTHON) -m venv .venv
 
-.venv/.demo: requirements.lock pyproject.toml | .venv/bin/python
+.venv/.demo: requirements.lock pyproject.toml encoder/pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e encoder -e .
 	@touch $@
 
-.venv/.dev: requirements-dev.lock pyproject.toml | .venv/bin/python
+.venv/.dev: requirements-dev.lock pyproject.toml encoder/pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e encoder -e .
 	@touch $@ .venv/.demo
 
 clean:

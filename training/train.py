@@ -4,7 +4,7 @@ Each step takes messages for tools of a few servers, so that many of the other t
 the same way passages of a few documents and intents of a few fields. The loss is a cross-entropy over similarities in
 both directions; in that from target to message, messages that need no tool compete as well. A tool is read in one of
 the three texts that the product embeds (name, brief, full), drawn again for each step. The product's stored vector is
-their weighted sum.
+their weighted sum. One more term keeps what the base knows and messages do not teach: vectors stay near the base's.
 
 Invariant: the result depends on the data, the arguments and the seed; the state after each `SAVE_EVERY` steps is on
 disk, and a run that was ended goes on from there.
@@ -26,7 +26,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import BertModel
 
-from training.base import fetch_base
+from training.base import CONFIG, base_tokenizer, base_weights
 from training.messages import Intent, Message, Passage, Request
 
 SAVE_EVERY = 100
@@ -49,16 +49,18 @@ class Recipe:
         rate: The highest learning rate.
         warm: The share of steps in which it rises.
         scale: What similarities are multiplied with.
+        keep: The weight of the distance from the base's vectors.
         seed: Of everything that is drawn.
     """
 
-    steps: int = 600
+    steps: int = 1200
     groups: int = 8
     targets: int = 8
     idle: int = 8
-    rate: float = 4e-5
+    rate: float = 5e-5
     warm: float = 0.1
-    scale: float = 20.0
+    scale: float = 50.0
+    keep: float = 1.0
     seed: int = 1
 
 
@@ -130,13 +132,14 @@ class Batch:
 
 
 class Encoder(torch.nn.Module):
-    """A BERT that gives the mean of its token states, at length 1."""
+    """A BERT that gives the state of its first token, at length 1."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, weights: Mapping[str, Tensor]) -> None:
         super().__init__()
-        self.bert = BertModel.from_pretrained(folder, add_pooling_layer=False, attn_implementation="sdpa")
+        self.bert = BertModel(CONFIG, add_pooling_layer=False)
+        self.bert.load_state_dict(weights)
         self.bert.embeddings.word_embeddings.requires_grad_(False)
-        self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self.tokenizer = Tokenizer.from_file(str(base_tokenizer()))
         self.tokenizer.no_truncation()
         self.tokenizer.no_padding()
 
@@ -157,36 +160,38 @@ class Encoder(torch.nn.Module):
 
     def _run(self, rows: Sequence[list[int]]) -> Tensor:
         width = max(map(len, rows))
-        ids = torch.tensor([row + [0] * (width - len(row)) for row in rows])
-        mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
+        device = self.bert.device
+        ids = torch.tensor([row + [0] * (width - len(row)) for row in rows], device=device)
+        mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows], device=device)
         states = self.bert(input_ids=ids, attention_mask=mask).last_hidden_state
-        mean = (states * mask.unsqueeze(-1)).sum(1) / mask.sum(1, keepdim=True)
-        return torch.nn.functional.normalize(mean, dim=-1)
+        return torch.nn.functional.normalize(states[:, 0], dim=-1)
 
 
 def tune(
-    base: Path,
     folder: Path,
     recipe: Recipe,
     targets: Sequence[Target],
     requests: Sequence[Request],
     no_tool: Sequence[str],
     report: Path | None = None,
+    device: str = "cpu",
 ) -> Encoder:
     """Run the recipe, and return the encoder with the weights of its last step.
 
     Args:
-        base: The folder of the model to start from.
         folder: Where states are written; a run goes on from the last of them.
         recipe: The numbers.
         targets: What is to be found, with what is asked for it.
         requests: Requests for several tools that are targets.
         no_tool: Messages that need no tool.
         report: A file that gets a JSON line every ten steps.
+        device: Where it runs: `cpu` or `cuda`.
     """
     torch.manual_seed(recipe.seed)
-    encoder = Encoder(base)
+    weights = base_weights()
+    encoder, former = Encoder(weights).to(device), Encoder(weights).to(device)
     encoder.eval()  # dropout costs six times the rest on a CPU
+    lesson = Lesson(encoder, former.eval().requires_grad_(False), recipe)
     optimizer = torch.optim.AdamW(
         [one for one in encoder.parameters() if one.requires_grad], lr=recipe.rate, weight_decay=0.01
     )
@@ -198,8 +203,7 @@ def tune(
             continue
         for group in optimizer.param_groups:
             group["lr"] = recipe.rate * _schedule(step, recipe)
-        with torch.autocast("cpu", torch.bfloat16):
-            loss = loss_of(encoder, batch, recipe.scale)
+        loss = lesson.loss(batch)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
@@ -215,15 +219,46 @@ def tune(
     return encoder
 
 
-def loss_of(encoder: Encoder, batch: Batch, scale: float) -> Tensor:
-    """The mean of the two cross-entropies of a batch."""
-    count = len(batch.texts)
-    asked = encoder(batch.messages, MAX_MESSAGE)
-    scores = scale * asked @ encoder(batch.texts, MAX_TEXT).T
-    scores = scores.masked_fill(torch.cat([batch.same, torch.zeros(len(asked) - count, count, dtype=torch.bool)]), -1e4)
-    right = torch.arange(count)
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What a batch teaches.
+
+    Attributes:
+        encoder: The encoder that learns.
+        former: The base.
+        recipe: The numbers.
+    """
+
+    encoder: Encoder
+    former: Encoder
+    recipe: Recipe
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The two cross-entropies' mean, and the distance from what the base gives."""
+        device = self.encoder.bert.device
+        with torch.autocast(device.type, torch.bfloat16):
+            asked = self.encoder(batch.messages, MAX_MESSAGE)
+            read = self.encoder(batch.texts, MAX_TEXT)
+            with torch.no_grad():
+                asked_before = self.former(batch.messages, MAX_MESSAGE)
+                read_before = self.former(batch.texts, MAX_TEXT)
+        loss = _crossed(self.recipe.scale * asked @ read.T, batch.same.to(device))
+        return loss + self.recipe.keep * (_apart(asked, asked_before) + _apart(read, read_before))
+
+
+def _crossed(scores: Tensor, same: Tensor) -> Tensor:
+    """Cross-entropy both ways of scores, (messages, texts); the messages beyond the texts have no target."""
+    count = scores.shape[1]
+    alike = torch.zeros(scores.shape, dtype=torch.bool, device=scores.device)
+    alike[:count] = same
+    scores = scores.masked_fill(alike, -1e4)
+    right = torch.arange(count, device=scores.device)
     cross = torch.nn.functional.cross_entropy
     return (cross(scores[:count], right) + cross(scores.T, right)) / 2
+
+
+def _apart(first: Tensor, second: Tensor) -> Tensor:
+    return (1 - (first * second).sum(1)).mean()
 
 
 def batches(
@@ -288,15 +323,14 @@ def averaged(first: Mapping[str, Tensor], second: Mapping[str, Tensor], share: f
     }
 
 
-def load_encoder(work: Path, weights: Path | None, share: float = 1.0) -> Encoder:
+def load_encoder(weights: Path | None, share: float = 1.0) -> Encoder:
     """The base model, or one with tuned weights, averaged with it.
 
     Args:
-        work: The folder with the base model.
         weights: A file that `train` wrote; None for the base.
         share: The share of the tuned weights.
     """
-    encoder = Encoder(fetch_base(work / "base"))
+    encoder = Encoder(base_weights())
     if weights is not None:
         encoder.load_state_dict(averaged(encoder.state_dict(), torch.load(weights, weights_only=True), share))
     return encoder.eval()

@@ -27,7 +27,7 @@ from thresher.context import (
     name_solution,
 )
 from thresher.core import Caller, Settings, Tenant
-from thresher.embedding import Encoder, open_cross_encoder, open_encoder
+from thresher.embedding import FORMER_MODEL, Encoder, is_installed, open_cross_encoder, open_encoder
 from thresher.jobs import Jobs
 from thresher.knowledge.apis import ApiService
 from thresher.knowledge.databases import DatabaseService
@@ -182,7 +182,14 @@ def _name_things(
 
 
 def _previous(settings: Settings) -> Encoder | None:
-    """The packaged model where another encoder is configured: what it has indexed, it serves until that is embedded."""
+    """The model that has indexed what the encoder of the settings has not yet embedded, and serves it until then.
+
+    Where another encoder is configured it is the packaged one; where that is in use, the one that was packaged before,
+    if it is installed.
+    """
     packaged = {name: Settings.model_fields[name].default for name in ("model", "model_dir", "encoder_url")}
     former = settings.model_copy(update=packaged)
-    return None if former == settings else open_encoder(former)
+    if former == settings:
+        former = settings.model_copy(update={"model": FORMER_MODEL})
+        return open_encoder(former) if is_installed(FORMER_MODEL) else None
+    return open_encoder(former)

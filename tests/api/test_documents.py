@@ -102,7 +102,7 @@ async def test_a_search_says_what_it_has_searched(product: Served) -> None:
     assert (chosen["left_out"], chosen["left_out_count"]) == ([], 0)
     assert asked["repositories"] == [{"name": "handbook", "why": "asked for", "score": None}]
     assert shown["description"]
-    assert shown["embedding_model"].startswith("bge-small")
+    assert shown["embedding_model"].startswith("thresher-small")
 
 
 async def test_a_guide_is_written_by_hand_and_made_again(product: Served) -> None:

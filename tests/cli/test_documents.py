@@ -67,8 +67,8 @@ def test_a_search_chooses_the_repository_and_says_which_it_left_out(
     assert "searched: garden (fits best" in found.out
     assert "left out: handbook (" in found.out
     assert listed[0]["description"].startswith("Roses are cut in March")
-    assert listed[0]["embedding_model"].startswith("bge-small")
-    assert "bge-" in printed.out
+    assert listed[0]["embedding_model"].startswith("thresher-small")
+    assert "thresher-small-" in printed.out
 
 
 def test_a_relative_path_is_relative_to_the_working_folder(

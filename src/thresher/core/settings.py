@@ -153,7 +153,7 @@ class Settings(BaseSettings):
     secret_key: SecretStr | None = None
     """32 bytes, URL-safe base64; without it a 0600 file in the data folder holds the key."""
 
-    model: str = "bge-small-en-v1.5"
+    model: str = "thresher-small-en-1"
     model_dir: Path | None = None
     """A folder with model.onnx and tokenizer.json that takes the place of the packaged weights."""
     encoder_url: str | None = None

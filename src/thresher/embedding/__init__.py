@@ -14,10 +14,11 @@ from thresher.embedding.local import LocalCrossEncoder, LocalEncoder
 from thresher.embedding.onnx import PairModel
 from thresher.embedding.openai import OpenAIEncoder
 from thresher.embedding.protocol import CrossEncoder, Encoder, EncoderModel, Matrix, Scores, Windows
-from thresher.embedding.registry import MODELS, locate
+from thresher.embedding.registry import FORMER_MODEL, MODELS, is_installed, locate
 from thresher.embedding.tokens import count_tokens, printable
 
 __all__ = [
+    "FORMER_MODEL",
     "MODELS",
     "CrossEncoder",
     "Encoder",
@@ -26,6 +27,7 @@ __all__ = [
     "Scores",
     "Windows",
     "count_tokens",
+    "is_installed",
     "open_cross_encoder",
     "open_encoder",
     "printable",

