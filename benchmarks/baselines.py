@@ -9,8 +9,8 @@ import numpy as np
 from fastmcp.server.transforms.search.bm25 import BM25SearchTransform
 from fastmcp.tools import FunctionTool
 
-from thresher.core import Tool
-from thresher.embedding import Encoder
+from thresher.core import Tool, load_settings
+from thresher.embedding import Encoder, open_encoder
 
 Ranker = Callable[[str], Awaitable[list[str]]]
 """A message -> the ten best tool keys, best first."""
@@ -46,6 +46,11 @@ def _distinct(names: Sequence[str]) -> list[str]:
         numbered.append(name + "".join(f"_{digit}" for digit in str(seen[name])) if seen[name] else name)
         seen[name] += 1
     return numbered
+
+
+def bge_small() -> Encoder:
+    """The encoder that many start with, out of the extra `bge`."""
+    return open_encoder(load_settings(model="bge-small-en-v1.5", model_dir=None, encoder_url=None))
 
 
 async def plain_dense(tools: Sequence[Tool], encoder: Encoder) -> Ranker:

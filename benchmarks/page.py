@@ -120,7 +120,7 @@ def _retention(found: Results, place: str) -> str:
     """The cells of one set of questions under one budget."""
     name, _, budget = place.partition(" ")
     row = value(found, f"documents.{name}.{budget}")
-    plain = [f"{row['baselines'][rule]['full_retention']:.3f}" for rule in ("head", "bm25_chunks", "bge_chunks")]
+    plain = [f"{row['baselines'][rule]['full_retention']:.3f}" for rule in ("head", "bm25_chunks", "vector_chunks")]
     return " | ".join([f"**{row['full_retention']:.3f}**", *plain, f"{row['ahead_of_best_baseline']:+.3f}"])
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks import data, machine, product
-from benchmarks.baselines import DEPTH, Ranker, fastmcp_bm25, interleaved, plain_dense
+from benchmarks.baselines import DEPTH, Ranker, bge_small, fastmcp_bm25, interleaved, plain_dense
 from benchmarks.data import BenchSet, Case
 from benchmarks.scores import Scores, graded_ndcg, lead, recall, summary
 from thresher.core import Caller
+from thresher.embedding import Encoder
 from thresher.evaluation.metrics import auc
 from thresher.knowledge.tools import MOST_BUDGET, FindResult
 from thresher.services import Services
@@ -58,7 +59,7 @@ async def _ranking(services: Services, caller: Caller, bench: BenchSet, *, split
     rankers = {
         "thresher": _thresher(services, caller, split=split),
         "fastmcp_bm25": _baseline(await fastmcp_bm25(bench.tools), split=split),
-        "bge_small": _baseline(await plain_dense(bench.tools, services.encoder), split=split),
+        "bge_small": _baseline(await plain_dense(bench.tools, bge_small()), split=split),
     }
     ranked = {name: await _each(rank, cases) for name, rank in rankers.items()}
     at_5 = {name: _recalls(keys, cases) for name, keys in ranked.items()}
@@ -121,8 +122,10 @@ async def _abstention(services: Services, caller: Caller, bench: BenchSet) -> di
     for tool in bench.tools:
         offered.setdefault(tool.server, []).append(f"{tool.name}: {tool.description}")
 
+    plain = bge_small()
+
     async def nearest(cases: Sequence[Case]) -> list[float]:
-        return [await _nearest(services, case.message, offered[case.server]) for case in cases]
+        return [await _nearest(plain, case.message, offered[case.server]) for case in cases]
 
     right = sum(not result.abstained for result in found) + sum(result.abstained for result in refused)
     return {
@@ -143,9 +146,9 @@ async def _asked(services: Services, caller: Caller, case: Case) -> FindResult:
     )
 
 
-async def _nearest(services: Services, message: str, texts: Sequence[str]) -> float:
-    (vector,) = await services.encoder.embed_queries([message])
-    return float((await services.encoder.embed_documents(texts) @ vector).max())
+async def _nearest(encoder: Encoder, message: str, texts: Sequence[str]) -> float:
+    (vector,) = await encoder.embed_queries([message])
+    return float((await encoder.embed_documents(texts) @ vector).max())
 
 
 def _rounded(value: float | None) -> float | None:

@@ -163,8 +163,14 @@ def _held_out(package: Path) -> FitSet:
 
 def sets(package: Path) -> list[FitSet]:
     """The development sets."""
-    proxy = data.mcpproxy()
-    return [_held_out(package), _everyday(), _metatool(), FitSet("mcpproxy", proxy.tools, proxy.cases)]
+    proxy, live = data.mcpproxy(), data.livemcpbench()
+    return [
+        _held_out(package),
+        _everyday(),
+        _metatool(),
+        FitSet("mcpproxy", proxy.tools, proxy.cases),
+        FitSet("livemcpbench", live.tools, live.cases[::2]),  # the others measure
+    ]
 
 
 @dataclass(frozen=True, slots=True)

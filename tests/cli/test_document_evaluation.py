@@ -37,7 +37,7 @@ def test_documents_are_measured_beside_plain_rules(command: Command, tmp_path: P
 
     assert set(figures) == KEYS
     assert (figures["full_retention"], figures["budget_violations"], figures["verbatim_rate"]) == (1.0, 0, 1.0)
-    assert set(figures["baselines"]) == {"head", "head_tail", "bm25_chunks", "bge_chunks"}
+    assert set(figures["baselines"]) == {"head", "head_tail", "bm25_chunks", "vector_chunks"}
     assert "bm25_chunks" in shown
     assert "1 questions, 120 tokens, extractive" in shown
     assert [one["id"] for one in command("docs", "list", "--json").json] == before

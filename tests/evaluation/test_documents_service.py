@@ -81,7 +81,7 @@ async def test_an_evaluation_of_documents_measures_and_leaves_nothing(services: 
     assert (small.figures.budget_violations, small.figures.cut_tables, small.figures.cut_fences) == (0, 0, 0)
     assert small.document_chosen == 1.0
     assert small.baselines["head"].full_retention == 0.5
-    assert set(small.baselines) == {"head", "head_tail", "bm25_chunks", "bge_chunks"}
+    assert set(small.baselines) == {"head", "head_tail", "bm25_chunks", "vector_chunks"}
     assert whole.figures.full_retention == 1.0
     assert whole.figures.fill is None
     assert {"Asking at 200", "Asking at 8,000"} <= set(stages)

@@ -44,7 +44,7 @@ def test_a_chunk_without_vector_is_as_near_as_others_of_as_many_words() -> None:
 
 def test_nearness_must_be_greater_in_an_unnamed_repository() -> None:
     """Among many repositories, one is always near by chance."""
-    near, held = floats(ranking.BGE_SMALL.near + ranking.UNNAMED / 2), floats(0.0)
+    near, held = floats(ranking.THRESHER_SMALL.near + ranking.UNNAMED / 2), floats(0.0)
 
     assert not ranking.nothing_fits(near, held)
     assert ranking.nothing_fits(near, held, unnamed=True)
@@ -89,8 +89,8 @@ def test_a_document_is_chosen_by_its_best_chunks() -> None:
 def test_nothing_fits_if_neither_meaning_nor_words_do() -> None:
     """Nearness, or a good part of the words, or a little of both."""
     assert ranking.nothing_fits(floats(0.5, 0.4), floats(0.1, 0.0))
-    assert not ranking.nothing_fits(floats(0.7, 0.4), floats(0.0, 0.0))
-    assert not ranking.nothing_fits(floats(0.5, 0.4), floats(0.9, 0.0))
+    assert not ranking.nothing_fits(floats(0.75, 0.4), floats(0.0, 0.0))
+    assert not ranking.nothing_fits(floats(0.6, 0.4), floats(0.9, 0.0))
     assert ranking.nothing_fits(None, floats(0.1))
     assert not ranking.nothing_fits(None, floats(0.5))
     assert ranking.nothing_fits(None, floats())

@@ -15,8 +15,8 @@ from thresher.store import Database
 
 @pytest.fixture(scope="module")
 async def encoder() -> AsyncIterator[Encoder]:
-    """The packaged encoder: it has a prefix for queries."""
-    encoder = open_encoder(Settings())
+    """A packaged encoder that has a prefix for queries."""
+    encoder = open_encoder(Settings(model="bge-small-en-v1.5"))
     yield encoder
     await encoder.close()
 

@@ -33,9 +33,9 @@ MAX_PASSAGES: Final = 12
 """About 1,500 tokens; `retrieve_document` gives more of one document."""
 _BEST_PASSAGE: Final = 0.5
 """Value of the best passage: the message needs it as likely as not, since it did not ask for documents."""
-_HALVING_POINTS: Final = 4.0
-"""Points of the ranking that halve the value: about what a seventh of a cosine gives."""
-_FURTHEST: Final = 8.0
+_HALVING_POINTS: Final = 2.5
+"""Points of the ranking that halve the value: about what a ninth of a cosine gives."""
+_FURTHEST: Final = 5.0
 """Points behind the best passage at which another is not worth its tokens."""
 _LOCATION_CHARACTERS: Final = 600
 _PASSAGE_HEADING: Final = "passages of documents, word for word (more: retrieve_document, read_document)"

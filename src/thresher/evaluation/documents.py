@@ -109,7 +109,7 @@ def _span(path: Path, number: int, span: Any, length: int) -> TextSpan:
 
 REPOSITORY = "evaluation"
 
-BASELINES = ("head", "head_tail", "bm25_chunks", "bge_chunks")
+BASELINES = ("head", "head_tail", "bm25_chunks", "vector_chunks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +259,7 @@ class _Run:
             "head": lambda one, budget: head(texts[one.document], budget),
             "head_tail": lambda one, budget: head_and_tail(texts[one.document], budget),
             "bm25_chunks": ranked(lexical),
-            "bge_chunks": ranked(dense),
+            "vector_chunks": ranked(dense),
         }
 
     async def _nearest(self, pieces: Mapping[str, Sequence[str]]) -> dict[int, list[float]]:

@@ -115,8 +115,8 @@ class Assistant:
             cues = read_cues(query if asked.lost else asked.text)
             return _ReadQuestion(Inquiry(wish.type, asked, cues, context, query), wish)
         wish, cues = await self._reader.read(caller.tenant, asked.text), read_cues(f"{query}\n{asked.text}")
-        if (cues.names_call or asked.subject) and wish.type == "search":
-            wish = replace(wish, type="endpoint_info", confidence=NAMED)
+        if (cues.names_call or asked.subject) and wish.type in ("search", "endpoint_info"):
+            wish = replace(wish, type="endpoint_info", confidence=max(NAMED, wish.confidence))
         if wish.type == "analytics" and wish.confidence < REPORTED and not (cues.improving or cues.metrics):
             wish = replace(wish, type="search")  # such as how many rows: the findings decide, not a report
         inquiry = Inquiry(wish.type, asked, cues, context, query)

@@ -40,8 +40,8 @@ BGE_SMALL: Final = RankingConstants(dense=28.0, lexical=0.7, near=0.63, words=0.
 """bge-small-en-v1.5, int8, questions with its prefix; fitted on three corpora of chunking_evaluation: see
 docs/decisions/0014-choosing-passages.md."""
 THRESHER_SMALL: Final = RankingConstants(dense=22.0, lexical=0.7, near=0.73, words=0.25)
-"""Our encoder, int8: the weight fitted on the same corpora; nearness is that of bge-small at which as many questions pass,
-their own and those of other corpora: see docs/decisions/0067-one-encoder-for-everything.md."""
+"""Our encoder, int8: the weight fitted on the same corpora; nearness lets as many questions pass, of these corpora and
+of others, as bge-small's does: see docs/decisions/0067-one-encoder-for-everything.md."""
 UNKNOWN: Final = RankingConstants(dense=20.0, lexical=0.7, near=-1.0, words=0.0)
 """For an encoder that was never measured: nothing is refused because of its meaning."""
 _KNOWN: Final = {"thresher-small-en-1": THRESHER_SMALL, "bge-small-en-v1.5": BGE_SMALL}
