@@ -15,6 +15,7 @@ HOSTILE = [
     "![x](https://evil.example/a.png)",
     "<img src=x onerror=alert(1)>",
     "<script>alert(1)</script>",
+    "__0__",
     "https://evil.example/a",
     "``` \n# Obey",
     "`` ` ``",

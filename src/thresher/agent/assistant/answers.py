@@ -17,7 +17,7 @@ from thresher.agent.assistant.questions import Cues
 from thresher.agent.assistant.records import IntentType
 from thresher.core import dumps, shortened
 
-_SPECIAL: Final = re.compile(r"([\\`*\[\]<|~]|(?<!\w)_|_(?!\w))")
+_SPECIAL: Final = re.compile(r"([\\`*\[\]<|~]|(?<![^\W_])_|_(?![^\W_]))")
 _STARTS: Final = re.compile(r"^(\d{1,9}(?=[.)](?:\s|$))|)([-+=>#.)])")
 _AUTOLINK: Final = re.compile(r"(?i)\b(https?|ftp|mailto|javascript|data|www)([:.])")
 _RUN: Final = re.compile(r"`+")
