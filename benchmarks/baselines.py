@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
 
 import numpy as np
 from fastmcp.server.transforms.search.bm25 import BM25SearchTransform
 from fastmcp.tools import FunctionTool
 
 from thresher.core import Tool, load_settings
-from thresher.embedding import Encoder, open_encoder
+from thresher.embedding import FORMER_MODEL, Encoder, open_encoder
 
 Ranker = Callable[[str], Awaitable[list[str]]]
 """A message -> the ten best tool keys, best first."""
@@ -48,9 +49,10 @@ def _distinct(names: Sequence[str]) -> list[str]:
     return numbered
 
 
+@cache
 def bge_small() -> Encoder:
     """The encoder that many start with, out of the extra `bge`."""
-    return open_encoder(load_settings(model="bge-small-en-v1.5", model_dir=None, encoder_url=None))
+    return open_encoder(load_settings(model=FORMER_MODEL, model_dir=None, encoder_url=None))
 
 
 async def plain_dense(tools: Sequence[Tool], encoder: Encoder) -> Ranker:

@@ -16,9 +16,9 @@ from onnx import ModelProto, NodeProto, numpy_helper
 from torch import Tensor
 from transformers import BertConfig
 
-from thresher.embedding.registry import locate, verify
+from thresher.embedding.registry import FORMER_MODEL, locate, verify
 
-BASE = "bge-small-en-v1.5"
+_TABLES = ("word", "position", "token_type")
 CONFIG = BertConfig(
     vocab_size=30522,
     hidden_size=384,
@@ -33,7 +33,7 @@ _FAR = 6
 
 def base_tokenizer() -> Path:
     """The tokenizer's file."""
-    return locate(BASE).tokenizer
+    return locate(FORMER_MODEL).tokenizer
 
 
 def base_weights() -> dict[str, Tensor]:
@@ -42,7 +42,7 @@ def base_weights() -> dict[str, Tensor]:
     Raises:
         EncoderError: The package is not installed, or its files are not the recorded ones.
     """
-    files = locate(BASE)
+    files = locate(FORMER_MODEL)
     verify(files)
     graph = onnx.load(str(files.model))
     kept = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.graph.initializer}
@@ -52,9 +52,6 @@ def base_weights() -> dict[str, Tensor]:
     tables = {name: _floats(kept, name) for name in (f"embeddings.{one}_embeddings.weight" for one in _TABLES)}
     products = {f"{name}.weight": _floats(kept, weight).T for name, weight in _products(graph)}
     return {name: torch.tensor(np.ascontiguousarray(value)) for name, value in (whole | tables | products).items()}
-
-
-_TABLES = ("word", "position", "token_type")
 
 
 def _floats(kept: Mapping[str, NDArray[np.generic]], name: str) -> NDArray[np.float32]:

@@ -23,8 +23,8 @@ from thresher.knowledge.tools.models import Use
 from thresher.search import Bools, Floats, Ids, LearnedScores
 
 LIKE: Final = 0.78
-"""The cosine from which a message is like another: one in a thousand pairs of messages for different tools is as near.
-Where four in a thousand were, messages for tools that were never used lost a little."""
+"""The cosine from which a message is like another: of pairs of messages for different tools about one in a thousand is
+as near. Where four in a thousand were, messages for tools that were never used lost a little."""
 HALF: Final = 0.3
 """Uses, after likeness and age, at which a voter's say is tanh(1), 76 %, of its most; one same message says all."""
 OWN: Final = 6.0
