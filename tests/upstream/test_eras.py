@@ -67,16 +67,20 @@ def said(outcome: CallOutcome) -> str:
     return outcome.content[0].model_dump()["text"]
 
 
-async def choose(upstreams: Upstreams, server: Many) -> None:
-    """Call until the calls go over a session."""
+async def choose(upstreams: Upstreams, server: Many) -> int:
+    """Call until the calls go over a session; returns the number of calls."""
     config = server.server.config
+    made = 0
     await upstreams.list_tools(config)
 
     async def over_a_session() -> bool:
+        nonlocal made
+        made += 1
         await echo(upstreams, config, "again")
         return server.requests("tools/call")[-1] == SESSION
 
     await eventually(over_a_session)
+    return made
 
 
 async def test_calls_go_over_a_session_where_the_newest_revision_is_slow(upstreams: Upstreams, many: Begin) -> None:
@@ -101,10 +105,10 @@ async def test_measuring_calls_no_tool(upstreams: Upstreams, many: Begin) -> Non
     for number in range(3):
         await echo(upstreams, server.server.config, str(number))
     await eventually(lambda: server.requests("ping"))
-    await choose(upstreams, server)
+    made = await choose(upstreams, server)
 
     heard = {line.partition(" ")[2] for line in server.heard.read_text(encoding="utf-8").splitlines()}
-    assert len(server.requests("ping")) == 3
+    assert len(server.requests("tools/call")) == 3 + made
     assert (
         heard
         <= {"server/discover", "initialize", "logging/setLevel", "ping", "subscriptions/listen", "tools/call"} | LISTS
