@@ -98,12 +98,12 @@ def compare(weights: list[Path], share: float = SHARE, package: Package = None, 
 
 
 @app.command()
-def export(weights: Path, folder: Path, share: float = SHARE, fp32: bool = False) -> None:
-    """Write the folder that `THRESHER_MODEL_DIR` takes: an int8 graph, its tokenizer and its description."""
+def export(weights: Path, folder: Path, share: float = SHARE) -> None:
+    """Write the folder that `THRESHER_MODEL_DIR` takes: a quantised graph, its tokenizer and its description."""
     from training.export import export as write  # noqa: PLC0415 - torch is not there for `check`
     from training.train import load_encoder  # noqa: PLC0415
 
-    write(load_encoder(weights, share), folder, quantised=not fp32)
+    write(load_encoder(weights, share), folder)
 
 
 if __name__ == "__main__":

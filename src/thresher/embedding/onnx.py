@@ -74,7 +74,7 @@ class Graph:
             self._session: Any = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         except _RUNTIME_ERRORS as error:
             raise EncoderError(f"{path} is not a model that ONNX Runtime can run.", hint=FOLDER_HINT) from error
-        self.rows_independent = not _contains(path, b"DynamicQuantizeLinear")
+        self.rows_independent = not _contains(path, b"DynamicQuantize")
         inputs = {str(node.name): _ARRAYS.get(node.type) for node in self._session.get_inputs()}
         self._inputs = {name: kind for name, kind in inputs.items() if kind is not None}
         shapes: dict[str, list[Any]] = {node.name: node.shape for node in self._session.get_outputs()}

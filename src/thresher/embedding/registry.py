@@ -91,7 +91,7 @@ _OWN = Package(
     module="thresher_encoder",
     folder=".",
     digests={
-        "model.onnx": "1846197cf7668e39103a68ab01492fa252e99838c28e9e4a7ba0be059ca7ec80",
+        "model.onnx": "44fc683dd0f71cc1639f273f8250ba02b467d9821428743f125d91c601f0ba08",
         "tokenizer.json": "325e6539e09081160e94f36b13f0869734587b16be2add1a6848ba7eb4c10c38",
     },
 )
