@@ -6,8 +6,9 @@ import asyncio
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import text
 
-from tests.agent_threads.conftest import say
+from tests.agent_threads.conftest import config, say
 from tests.support import Databases
 from thresher.agent.threads import Threads, ThreadSaver
 from thresher.core import Caller, Conflict
@@ -133,3 +134,19 @@ async def test_a_turn_that_could_not_be_ended_does_not_hold_the_thread_for_ever(
         pass
     await service.close()
     await own.close()
+
+
+async def test_a_turn_reads_a_checkpoint_once(database: Database, threads: Threads, ada: Caller) -> None:
+    """Nobody else writes to its thread: as the newest one, and by its id in any order of what names it."""
+    thread = uuid4()
+    async with threads.turn(ada, thread) as turn:
+        await say(ThreadSaver(database, ada, turn), thread, "one")
+        saver = ThreadSaver(database, ada, turn)
+        newest = await saver.aget_tuple(config(thread))
+        async with database.transaction(ada.tenant) as connection:
+            await connection.execute(text("delete from checkpoint where thread_id = :thread"), {"thread": thread})
+
+        assert newest is not None
+        assert await saver.aget_tuple(newest.config) == newest
+        assert await saver.aget_tuple(config(thread)) == newest
+        assert await ThreadSaver(database, ada, turn).aget_tuple(config(thread)) is None

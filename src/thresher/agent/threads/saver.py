@@ -91,11 +91,11 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         """Return the checkpoint of a configuration, or the newest one; None if the caller has none."""
         asked = _asked(config)
         await self.settle()
-        if (found := self._read.get(tuple(asked.items()))) is None:
+        if (found := self._read.get(frozenset(asked.items()))) is None:
             found = await find_checkpoints(self._database, self._caller, limit=1, **asked)
             if self._turn is not None and found:  # only this turn writes to the thread
                 named = {"thread": found[0].thread, "id": found[0].id, "ns": found[0].ns}
-                self._read[tuple(asked.items())] = self._read[tuple(named.items())] = found
+                self._read[frozenset(asked.items())] = self._read[frozenset(named.items())] = found
         return self._tuple(found[0]) if found else None
 
     async def alist(
