@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,11 +55,12 @@ async def run() -> dict[str, Any]:
         packs = await app.services.intents.packs(caller)
         skills = frozenset(pack.name for pack in packs.active if pack.origin == "configured")
         answers = await _answers(app, caller, rows, skills)
-    figures = {
+    figures: dict[str, Any] = {
         "skills": len(skills),
         "not_in_use": sorted(one.pack.name for one in packs.inert if one.pack.origin == "configured"),
         **_figures(answers, skills),
     }
+    print(json.dumps(_wrong(answers, skills), indent=1, ensure_ascii=False))
     print(json.dumps(figures, indent=1), machine.save("skills", figures), flush=True)
     return figures
 
@@ -86,10 +86,9 @@ async def _answers(app: App, caller: Caller, rows: Sequence[dict[str, Any]], ski
 
 
 def _figures(answers: Sequence[Answer], skills: Collection[str]) -> dict[str, Any]:
-    """Shares with Wilson's intervals at 95 %, and what went wrong."""
+    """Shares with Wilson's intervals at 95 %."""
     meant = [answer for answer in answers if answer.meant]
     foreign = [answer for answer in answers if not answer.meant]
-    taken = [answer for answer in foreign if not skills.isdisjoint(answer.given)]
     return {
         "messages": len(meant),
         "foreign": len(foreign),
@@ -97,11 +96,17 @@ def _figures(answers: Sequence[Answer], skills: Collection[str]) -> dict[str, An
         "right_given": _share(sum(answer.meant in answer.given for answer in meant), len(meant)),
         "nothing_given": _share(sum(not answer.given for answer in meant), len(meant)),
         "given_mean": round(sum(len(answer.given) for answer in meant) / max(len(meant), 1), 3),
-        "wrongly_taken": _share(len(taken), len(foreign)),
-        "missed": [[one.message, one.meant, *one.given] for one in meant if not one.first],
-        "taken": [[one.message, *one.given] for one in taken],
-        "confused": dict(Counter(f"{one.meant} -> {one.given[0]}" for one in meant if one.given and not one.first)),
+        "wrongly_taken": _share(sum(not skills.isdisjoint(answer.given) for answer in foreign), len(foreign)),
     }
+
+
+def _wrong(answers: Sequence[Answer], skills: Collection[str]) -> list[str]:
+    """What went wrong, for people to read: it is not saved."""
+    return [
+        f"{answer.message} | {answer.meant or 'none'} | {', '.join(answer.given) or 'nothing'} | {answer.score}"
+        for answer in answers
+        if (not answer.first if answer.meant else not skills.isdisjoint(answer.given))
+    ]
 
 
 def _share(part: int, whole: int) -> dict[str, Any]:

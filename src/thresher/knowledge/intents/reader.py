@@ -64,6 +64,7 @@ _KEYWORDS: Final = re.compile(
     r"^\W{0,10}(?:[\w-]+\s+){0,2}(?:keywords?|triggers?|topics?|tags?|terms?)\s*(?:include)?:\s*", re.I
 )
 _BRACKETS: Final = re.compile(r"\([^()]{0,200}\)")
+_NOT_FOR: Final = re.compile(r"^[\s:,]*(?:for|when|if|with|on)?\b[\s:]*", re.I)
 _THINGS: Final = re.compile(r"[,;/]|\b(?:or|and)\b", re.I)
 _ENDS: Final = " .,:;-–—"  # noqa: RUF001 - dashes
 _SHORTEST: Final = 3
@@ -114,8 +115,8 @@ def _lines(text: str) -> list[str]:
 
 def _refusals(text: str) -> list[str]:
     """Return the single things that a skill is not for, without what stands in brackets ("(use another-skill)")."""
-    things = [thing.strip(_ENDS) for thing in _THINGS.split(_BRACKETS.sub(" ", text))]
-    return [" ".join(thing.split()) for thing in things if len(thing) >= _SHORTEST]
+    things = _THINGS.split(_NOT_FOR.sub("", _BRACKETS.sub(" ", text)))
+    return [thing for part in things if len(thing := " ".join(part.split()).strip(_ENDS)) >= _SHORTEST]
 
 
 def _items(part: str) -> list[str]:

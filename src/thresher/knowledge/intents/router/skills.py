@@ -35,7 +35,7 @@ REFUSED: Final = 17.0
 BIAS: Final = -16.5
 """Log odds of "any": for the log odds of the skill, the cosine of its gist, and what the nearest refusal is above the
 nearest line."""
-THRESHOLD: Final = 0.45
+THRESHOLD: Final = 0.55
 """The least score that matches, for every skill."""
 K1: Final = 1.2
 B: Final = 0.75
