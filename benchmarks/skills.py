@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ def _rows(cases: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in cases.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
-async def _answers(app: App, caller: Caller, rows: Sequence[dict[str, Any]], skills: Collection[str]) -> list[Answer]:
+async def _answers(app: App, caller: Caller, rows: Sequence[dict[str, Any]], skills: AbstractSet[str]) -> list[Answer]:
     """Ask with the fitted router, as a client does."""
     intents, context = app.services.intents, app.services.context
     await intents.prepare(caller)
@@ -85,7 +86,7 @@ async def _answers(app: App, caller: Caller, rows: Sequence[dict[str, Any]], ski
     return answers
 
 
-def _figures(answers: Sequence[Answer], skills: Collection[str]) -> dict[str, Any]:
+def _figures(answers: Sequence[Answer], skills: AbstractSet[str]) -> dict[str, Any]:
     """Shares with Wilson's intervals at 95 %."""
     meant = [answer for answer in answers if answer.meant]
     foreign = [answer for answer in answers if not answer.meant]
@@ -100,7 +101,7 @@ def _figures(answers: Sequence[Answer], skills: Collection[str]) -> dict[str, An
     }
 
 
-def _wrong(answers: Sequence[Answer], skills: Collection[str]) -> list[str]:
+def _wrong(answers: Sequence[Answer], skills: AbstractSet[str]) -> list[str]:
     """What went wrong, for people to read: it is not saved."""
     return [
         f"{answer.message} | {answer.meant or 'none'} | {', '.join(answer.given) or 'nothing'} | {answer.score}"
