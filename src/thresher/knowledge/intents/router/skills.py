@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -21,9 +22,9 @@ import numpy as np
 from thresher.embedding import Matrix
 from thresher.knowledge.intents.router.calibration import KEYWORD, sigmoid
 from thresher.knowledge.intents.router.head import log_softmax
-from thresher.knowledge.intents.router.records import EVERYDAY, Floats, Numbers, SkillText, Training, Vectors
+from thresher.knowledge.intents.router.records import Floats, Numbers, SkillText, Training, Vectors
 from thresher.knowledge.intents.router.similarity import Groups, grouped
-from thresher.search import query_terms, terms
+from thresher.search import query_terms, shares_of
 
 LINES: Final = 41.0
 PASSAGES: Final = 25.5
@@ -35,12 +36,15 @@ REFUSED: Final = 17.0
 BIAS: Final = -16.5
 """Log odds of "any": for the log odds of the skill, the cosine of its gist, and what the nearest refusal is above the
 nearest line."""
-THRESHOLD: Final = 0.55
+THRESHOLD: Final = 0.4
 """The least score that matches, for every skill."""
 K1: Final = 1.2
 B: Final = 0.75
 REFERENCE: Final = 100
-"""A smaller set of skills is extended to so many texts, in which words are as common as in everyday messages."""
+"""A smaller set of skills is extended to so many, in which words are as common as in skills in general: otherwise every
+word of a single skill would be rare."""
+USUAL_WORDS: Final = shares_of(Path(__file__).with_name("skill_words.txt").read_text(encoding="utf-8"))
+"""Index term to the share of skills that hold it; rare ones are left out and count as 0."""
 _USUAL: Final = 0.6
 """Without everyday messages: the packaged model's value for them."""
 
@@ -216,16 +220,12 @@ def _postings(words: Sequence[Mapping[str, int]]) -> Postings:
             holders.setdefault(term, []).append((skill, count))
     lengths = np.array([sum(counts.values()) for counts in words], np.float32)
     norms = K1 * (1 - B + B * lengths / np.float32(max(lengths.mean() if len(words) else 0.0, 1.0)))
-    everyday = [frozenset(terms(line)) for line in EVERYDAY]
     places = {term: place for place, term in enumerate(sorted(holders))}
     starts = np.cumsum([0, *(len(holders[term]) for term in places)]).astype(np.int32)
     skills = np.array([skill for term in places for skill, _ in holders[term]], np.int32)
     counts = np.array([count for term in places for _, count in holders[term]], np.float32)
-    share = dict.fromkeys(places, 0.0)
-    for line in everyday:
-        for term in line & share.keys():
-            share[term] += 1 / len(everyday)
-    rarity = _rarity(np.diff(starts).astype(np.float32), np.array(list(share.values()), np.float32), len(words))
+    shares = np.array([USUAL_WORDS.get(term, 0.0) for term in places], np.float32)
+    rarity = _rarity(np.diff(starts).astype(np.float32), shares, len(words))
     weights = np.repeat(rarity, np.diff(starts)) * counts * (K1 + 1) / (counts + norms[skills])
     return Postings(places, starts, skills, weights.astype(np.float32))
 
