@@ -8,6 +8,7 @@ Uses: core, embedding, store.
 from thresher.search.budget import Bools, Units, select
 from thresher.search.index import Prefetch, SearchIndex
 from thresher.search.lexical.clauses import clauses, is_request, prose
+from thresher.search.lexical.profiles import shares_of
 from thresher.search.lexical.query_expansion import Synonyms
 from thresher.search.lexical.terms import query_terms, split_name, terms
 from thresher.search.plan import MAX_QUERIES, EmbeddedQuery
@@ -55,6 +56,7 @@ __all__ = [
     "prose",
     "query_terms",
     "select",
+    "shares_of",
     "split_name",
     "terms",
     "text_vectors",

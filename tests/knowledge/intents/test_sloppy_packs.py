@@ -194,7 +194,11 @@ def test_a_pack_that_is_nothing_is_refused(tmp_path: Path) -> None:
         ("Use this skill when the user wants to plan a trip, or asks for a hotel.", ("plan a trip", "a hotel"), ()),
         ('Triggers on phrases like "plan a trip", "book a hotel".', ("plan a trip", "book a hotel"), ()),
         ("Use when users want to: (1) plan a trip, (2) book a hotel.", ("plan a trip", "book a hotel"), ()),
-        ("Plans trips. Do NOT use for visas or weather.", ("Plans trips",), ("visas or weather",)),
+        (
+            "Plans trips. Do NOT use for visas (use passports) or weather.",
+            ("Plans trips",),
+            ("visas (use passports) or weather", "visas", "weather"),
+        ),
         ("Keywords: trips, hotels, trains", ("trips", "hotels", "trains"), ()),
         (
             "Use when the user mentions day trips, cheap hotels, night trains, or boats.",

@@ -122,6 +122,7 @@ class Pack:
         globs: Files that its rules apply to, by `.mdc` or `applyTo`.
         always: Whether its rules apply to every message.
         code: Its `tools.py`; None without one.
+        words: Index terms to how often the texts of a skill or rule file hold them; empty for a pack with lines.
         files: Everything in the folder, by path.
         digest: SHA-256 in hex over all of `files`; any change changes it.
         findings: The scanner's findings in rules and description.
@@ -143,6 +144,7 @@ class Pack:
     globs: tuple[str, ...] = ()
     always: bool = False
     code: Path | None = None
+    words: Mapping[str, int] = field(default_factory=dict[str, int])
     files: tuple[PackFile, ...] = ()
     digest: str = ""
     findings: tuple[Finding, ...] = ()

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +34,7 @@ from thresher.knowledge.intents.front_matter import (
 from thresher.knowledge.intents.globs import globs_of
 from thresher.knowledge.intents.models import EvalQuery, Form, Origin, Pack, PackProblem
 from thresher.scanner import Finding, scan_rules
+from thresher.search import terms
 
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n{2,}|\n\s*[-*•]\s+|\s+[-–—]\s+(?=[A-Z])")  # noqa: RUF001 - dashes and full stops of other scripts part sentences too
 _QUOTED: Final = re.compile(r"[\"“]([^\"“”\n]{3,200})[\"”]|(?<!\w)['‘]([^'‘’\n]{3,200})['’](?!\w)")  # noqa: RUF001 - curly quotation marks
@@ -61,6 +63,9 @@ _AGAIN: Final = re.compile(
 _KEYWORDS: Final = re.compile(
     r"^\W{0,10}(?:[\w-]+\s+){0,2}(?:keywords?|triggers?|topics?|tags?|terms?)\s*(?:include)?:\s*", re.I
 )
+_BRACKETS: Final = re.compile(r"\([^()]{0,200}\)")
+_NOT_FOR: Final = re.compile(r"^[\s:,]*(?:for|when|if|with|on)?\b[\s:]*", re.I)
+_THINGS: Final = re.compile(r"[,;/]|\b(?:or|and)\b", re.I)
 _ENDS: Final = " .,:;-–—"  # noqa: RUF001 - dashes
 _SHORTEST: Final = 3
 _LONGEST_PHRASE: Final = 400
@@ -79,8 +84,8 @@ def described_lines(description: str) -> tuple[tuple[str, ...], tuple[str, ...]]
     negative: dict[str, None] = {}
     for sentence in _SENTENCE.split(description[:8_192]):
         meant, _, refused = _parted(sentence)
-        for text, lines in ((meant, positive), (refused, negative)):
-            lines.update(dict.fromkeys(_lines(text)))
+        positive.update(dict.fromkeys(_lines(meant)))
+        negative.update(dict.fromkeys((*_lines(refused), *_refusals(refused))))
     return tuple(positive)[:_MOST_PHRASES], tuple(line for line in negative if line not in positive)[:_MOST_PHRASES]
 
 
@@ -106,6 +111,12 @@ def _lines(text: str) -> list[str]:
     return [
         line for part in parts if len(part) >= _SHORTEST for line in (part[:_LONGEST_PHRASE], *_items(part))
     ] + quoted
+
+
+def _refusals(text: str) -> list[str]:
+    """Return the single things that a skill is not for, without what stands in brackets ("(use another-skill)")."""
+    things = _THINGS.split(_NOT_FOR.sub("", _BRACKETS.sub(" ", text)))
+    return [thing for part in things if len(thing := " ".join(part.split()).strip(_ENDS)) >= _SHORTEST]
 
 
 def _items(part: str) -> list[str]:
@@ -168,6 +179,9 @@ _SCANNED: Final = 2 << 20
 """Bytes of the texts beside the rules that the scanner reads: a second or two of work."""
 _ALL_FILES: Final = frozenset({"*", "**", "**/*"})
 _GLOBS: Final = ("globs", "applyto", "paths")
+_WORDS_READ: Final = 512 << 10
+"""Bytes of the texts beside the rules whose words count: half a second of work."""
+_PROSE: Final = (".md", ".txt")
 _SIGNS: Final = re.compile(r"[-_/.]+")
 _YES: Final = frozenset({"true", "yes", "on", "1"})
 
@@ -276,6 +290,7 @@ def _skill(reading: _PackDraft, origin: Origin) -> Pack:
         license=text_of(fields, "license")[:LONGEST_VALUE],
         compatibility=_compatibility(reading, fields),
         code=reading.path / CODE if any(file.path == CODE for file in files) else None,
+        words=_words(reading, name, description, matter.body) if reading.form == "skill" else {},
         files=files,
         digest=digest_of(files),
         findings=() if origin == "built-in" else _scanned(reading, matter.body, description, metadata),
@@ -304,6 +319,7 @@ def _rule_file(reading: _PackDraft, origin: Origin, label: str) -> Pack:
         not_examples=refused,
         globs=globs,
         always=everywhere or text_of(matter.fields, "alwaysapply").lower() in _YES,
+        words=_words(reading, name_of(stem), description, matter.body),
         files=reading.contents.files,
         digest=digest_of(reading.contents.files),
         findings=_scanned(reading, matter.body, description, {}),
@@ -383,6 +399,18 @@ def _training(description: str, evals: tuple[EvalQuery, ...]) -> tuple[tuple[str
     asked = [query.query for query in evals if query.should_trigger]
     not_asked = [query.query for query in evals if not query.should_trigger]
     return tuple(dict.fromkeys((*positive, *asked))), tuple(dict.fromkeys((*negative, *not_asked)))
+
+
+def _words(reading: _PackDraft, name: str, description: str, rules: str) -> dict[str, int]:
+    """Count the index terms of a skill's texts: its rules, and what stands beside them as far as it is read."""
+    own, left = {RULES.lower(), EVALS, reading.path.name.lower()}, _WORDS_READ
+    counts = Counter(terms(f"{name} {description} {rules}"))
+    for path, octets in reading.contents.texts.items():
+        if path.lower() in own or not path.lower().endswith(_PROSE) or left <= 0:
+            continue
+        counts.update(terms(decoded(octets[:left])[0]))
+        left -= len(octets)
+    return dict(counts)
 
 
 def _scanned(reading: _PackDraft, rules: str, description: str, metadata: Mapping[str, str]) -> tuple[Finding, ...]:

@@ -33,6 +33,7 @@ from thresher.knowledge.intents.router.fitted import EDITION, Fitted, unpacked
 from thresher.knowledge.intents.router.fitting import fit
 from thresher.knowledge.intents.router.lexicon import Lexicon, lexicon_of
 from thresher.knowledge.intents.router.records import EVERYDAY, Training, Vectors
+from thresher.knowledge.intents.router.skills import skill_text
 from thresher.search import text_vectors
 from thresher.store import Database, run_retrying
 
@@ -54,7 +55,9 @@ class TrainingSet:
 
 def training_set_of(packs: Packs) -> TrainingSet:
     """Return the training set of all active packs with lines; others apply by file, always, or by name."""
-    taught = sorted((pack for pack in packs.active if lines_of(pack)), key=lambda pack: pack.name)
+    taught = sorted(
+        (pack for pack in packs.active if lines_of(pack)), key=lambda pack: (pack.form != "pack", pack.name)
+    )
     lines = [(index, line) for index, pack in enumerate(taught) for line in lines_of(pack)]
     negatives = [(index, line) for index, pack in enumerate(taught) for line in negatives_of(pack)]
     training = Training(
@@ -64,6 +67,9 @@ def training_set_of(packs: Packs) -> TrainingSet:
         negatives=tuple(line for _, line in negatives),
         negative_labels=np.array([index for index, _ in negatives], np.int32),
         keywords=tuple(pack.keywords for pack in taught),
+        skills=tuple(
+            skill_text(pack.name, pack.description, pack.rules, pack.words) for pack in taught if pack.form != "pack"
+        ),
     )
     return TrainingSet(training, _digest(training), lexicon_of(training))
 
@@ -88,6 +94,7 @@ def _digest(training: Training) -> bytes:
         training.negatives,
         training.negative_labels.tolist(),
         training.keywords,
+        [(skill.gist, skill.passages, sorted(skill.words.items())) for skill in training.skills],
     ]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).digest()
 
@@ -223,11 +230,13 @@ class Fits:
     ) -> Trained:
         """Make the fit, or take the one of another tenant's equal packs, and store it."""
         training = training_set.training
-        texts = [*training.lines, *training.negatives, *EVERYDAY]
+        texts = [*training.lines, *training.negatives, *EVERYDAY, *training.views]
         found = await text_vectors(self._database, tenant, self._encoder, texts, prefixed=True)
         if known is None:
             lines, others = len(training.lines), len(training.lines) + len(training.negatives)
-            vectors = Vectors(found.vectors[:lines], found.vectors[lines:others], found.vectors[others:])
+            views = others + len(EVERYDAY)
+            parts = np.split(found.vectors, [lines, others, views])
+            vectors = Vectors(parts[0], parts[1], parts[2], parts[3])
             known = await self._fitted(tenant, training_set, vectors, found.embedded)
         fitted, fit_ms = known.fitted, known.fit_ms
         packed = StoredFit(await self._threaded(fitted.packed), fit_ms)

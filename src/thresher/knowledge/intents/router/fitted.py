@@ -22,6 +22,7 @@ from thresher.knowledge.intents.router.head import Head
 from thresher.knowledge.intents.router.lexicon import Keywords, keywords_of
 from thresher.knowledge.intents.router.records import Bools, Floats, TextScores
 from thresher.knowledge.intents.router.similarity import Groups, everyday_level, neighbours
+from thresher.knowledge.intents.router.skills import FittedSkills, packed_skills, score_skills, unpacked_skills
 
 LIKELY = 6
 """How many intents of a text, most likely first, are compared line by line if there are many."""
@@ -62,12 +63,28 @@ def _scored(fitted: Fitted, vectors: Matrix, texts: Sequence[str], *, thorough: 
     calibration = fitted.calibration
     head = fitted.head.log_probabilities(vectors)
     held = tuple(fitted.lookup.found(text) for text in texts)
-    hits = hits_of(held, len(fitted.intents)) if any(held) else 0.0
-    wanted = np.ones(head.shape, np.bool_) if thorough else likely(head) | (np.asarray(hits) > 0)
+    hits = hits_of(held, len(fitted.intents)) if any(held) else np.zeros((1, len(fitted.intents)), np.float32)
+    wanted = np.ones(head.shape, np.bool_) if thorough else likely(head) | (hits > 0)
     found = neighbours(fitted.lines, fitted.misses, everyday_level(fitted.everyday, vectors), vectors, wanted)
     probability = np.exp(calibration.which(head, found.density, hits))
     similarity = np.where(wanted, calibration.whether(found.contrast, hits), np.float32(0))
-    return TextScores(probability, probability * similarity, similarity, found.nearest, held)
+    scores = TextScores(probability, probability * similarity, similarity, found.nearest, held)
+    return _with_skills(fitted, scores, vectors, texts, hits) if fitted.skills.count else scores
+
+
+def _with_skills(fitted: Fitted, scores: TextScores, vectors: Matrix, texts: Sequence[str], hits: Floats) -> TextScores:
+    """Replace what the head says of skills, which it is told only so that it tells the others from them."""
+    first = len(fitted.intents) - fitted.skills.count
+    found = score_skills(fitted.skills, vectors, texts, hits[:, first:])
+    others = scores.probability[:, :first]
+    left = 1 - others.sum(axis=1, keepdims=True)
+    return TextScores(
+        np.hstack([others, found.which * left]),
+        np.hstack([scores.score[:, :first], found.which * found.whether]),
+        np.hstack([scores.similarity[:, :first], found.whether]),
+        np.hstack([scores.nearest[:, :first], found.nearest]),
+        scores.keywords,
+    )
 
 
 def _empty(texts: int, intents: int) -> TextScores:
@@ -91,7 +108,7 @@ def _joined(parts: Sequence[TextScores]) -> TextScores:
     )
 
 
-EDITION: Final = 5
+EDITION: Final = 6
 """The version of the stored form and of fitting; a stored fit of another one is fitted again."""
 
 Basis: TypeAlias = Literal["head", "prototype"]
@@ -111,6 +128,7 @@ class Fitted:
         calibration: From values to probabilities.
         limits: float32 (intents,), the least score that matches.
         keywords: Names of things in each intent's domain.
+        skills: What scores the last intents, which have no training lines of their own.
         lookup: The same, prepared for lookup.
         thresholds: The limits by name, 0 to 1.
     """
@@ -124,6 +142,7 @@ class Fitted:
     calibration: Calibration
     limits: Floats
     keywords: tuple[tuple[str, ...], ...]
+    skills: FittedSkills
     lookup: Keywords = field(init=False, repr=False, compare=False)
     thresholds: Mapping[str, float] = field(init=False, repr=False, compare=False)
 
@@ -154,6 +173,7 @@ class Fitted:
             everyday=self.everyday.astype(np.float16),
             **_columns("lines", self.lines),
             **_columns("misses", self.misses),
+            **packed_skills(self.skills),
         )
         return buffer.getvalue()
 
@@ -185,6 +205,7 @@ def _fitted(told: Mapping[str, Any], arrays: Mapping[str, Any]) -> Fitted:
         calibration=Calibration(arrays["usual"], arrays["spread"], **told["calibration"]),
         limits=arrays["limits"],
         keywords=tuple(tuple(words) for words in told["keywords"]),
+        skills=unpacked_skills(arrays),
     )
 
 

@@ -25,6 +25,7 @@ from thresher.knowledge.intents.router.head import Head, fit_head
 from thresher.knowledge.intents.router.lexicon import keywords_of
 from thresher.knowledge.intents.router.records import EVERYDAY, Bools, Floats, Numbers, Training, Vectors
 from thresher.knowledge.intents.router.similarity import Groups, everyday_level, grouped, neighbours
+from thresher.knowledge.intents.router.skills import THRESHOLD, fit_skills
 
 FOLDS: Final = 5
 MANY: Final = 3_000
@@ -96,15 +97,18 @@ def fit(training: Training, vectors: Vectors, *, false_alarms: float = FALSE_ALA
 
     Args:
         training: Lines, near misses and keywords; an intent may have one line, and there may be one intent, or none.
-        vectors: Their embeddings, and those of `EVERYDAY`.
+        vectors: Their embeddings, and those of `EVERYDAY` and of the skills' views.
         false_alarms: The share of other messages that may match, 0 to 1, as judged by held-out lines.
     """
+    skills = fit_skills(training, vectors)
     whole = _stored(training, vectors)
     folds = [_Fold(lines, misses, _parts(whole.without(lines, misses))) for lines, misses in _folds(whole)]
     parts = _parts(whole, folds[0].parts.head if folds else None)
     usual, spread = _usual(whole, parts)
     sides = sides_of(_judged(whole, parts, folds, _hits(training, whole)), usual, spread)
     calibration = calibrated(sides, usual, spread)
+    limits = limits_of(sides, calibration, false_alarms)
+    limits[len(limits) - skills.count :] = THRESHOLD
     return Fitted(
         intents=training.intents,
         basis=_basis(whole),
@@ -113,8 +117,9 @@ def fit(training: Training, vectors: Vectors, *, false_alarms: float = FALSE_ALA
         misses=parts.misses,
         everyday=whole.everyday,
         calibration=calibration,
-        limits=limits_of(sides, calibration, false_alarms),
+        limits=limits,
         keywords=training.keywords,
+        skills=skills,
     )
 
 

@@ -5,6 +5,7 @@ Invariant: values only; arrays are read-only once made.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -31,16 +32,32 @@ against which the probability of "any intent" is measured. They are embedded lik
 
 
 @dataclass(frozen=True, slots=True)
+class SkillText:
+    """What a skill without training lines of its own says of itself.
+
+    Attributes:
+        gist: Its name and the beginning of its description.
+        passages: Its rules in pieces, at least one.
+        words: Index terms to how often all its texts hold them.
+    """
+
+    gist: str
+    passages: tuple[str, ...]
+    words: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Training:
     """Lines to fit on.
 
     Attributes:
-        intents: Names, sorted.
+        intents: Names: those with training lines of their own, sorted, then the skills, sorted.
         lines: Training lines.
         labels: int32 (lines,), each line's intent as an index of `intents`.
         negatives: Near-miss lines.
         negative_labels: int32 (negatives,), the intent that each is *not*.
         keywords: For each intent, names of things in its domain.
+        skills: Of the last intents, whose lines are those of a description.
     """
 
     intents: tuple[str, ...]
@@ -49,6 +66,12 @@ class Training:
     negatives: tuple[str, ...]
     negative_labels: Numbers
     keywords: tuple[tuple[str, ...], ...]
+    skills: tuple[SkillText, ...] = ()
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """The texts of skills that are embedded: all gists, then all passages."""
+        return (*(skill.gist for skill in self.skills), *(text for skill in self.skills for text in skill.passages))
 
 
 def _nothing() -> Matrix:
@@ -66,11 +89,13 @@ class Vectors:
         lines: float32 (lines, dimension).
         negatives: float32 (negatives, dimension).
         background: float32 (n, dimension), of `EVERYDAY`; without it thresholds rest on the lines only.
+        views: float32 (views, dimension), of `Training.views`.
     """
 
     lines: Matrix
     negatives: Matrix
     background: Matrix = field(default_factory=_nothing)
+    views: Matrix = field(default_factory=_nothing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +103,7 @@ class TextScores:
     """The fitted router's results for some texts.
 
     Attributes:
-        probability: float32 (texts, intents), the head's: which intent, given that it is one. Rows sum to 1.
+        probability: float32 (texts, intents): which intent, given that it is one. Rows sum to 1.
         score: float32 (texts, intents), calibrated probability that the text asks for the intent at all.
         similarity: float32 (texts, intents), fitted similarity, 0 to 1.
         nearest: int32 (texts, intents), index of the nearest training line of each intent; -1 without one.
