@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
 from typing import Annotated
 
@@ -55,6 +56,22 @@ def check(package: Package = None, work: Work = WORK) -> None:
         f"requests for several tools, {len(read_no_tool()):,} messages without a tool; {len(found)} defects."
     )
     raise typer.Exit(1 if found else 0)
+
+
+@app.command()
+def words(package: Package = None, work: Work = WORK) -> None:
+    """Write the table of words that people use for what tools say of themselves; needs no PyTorch."""
+    from training.words import write  # noqa: PLC0415 - as the others
+
+    work.mkdir(parents=True, exist_ok=True)
+    vendors = vendor_tools(package or fetch_package(work), TRAINING)
+    every = [*(tool for each in vendors.values() for tool in each), *catalogue_tools(), *invented_tools()]
+    messages: defaultdict[str, list[str]] = defaultdict(list)
+    for one in read_messages():
+        messages[one.tool].append(one.text)
+    tools = [tool for tool in every if tool.key in messages and tool.server not in VALIDATION]
+    size = write(tools, {tool.key: messages[tool.key] for tool in tools})
+    typer.echo(f"{size:,} bytes of words for {len(tools):,} tools.")
 
 
 @app.command()

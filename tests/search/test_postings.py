@@ -12,8 +12,9 @@ KEY = (1, "tool", None, 0, 9)
 
 
 def word(documents: int) -> TermPostings:
-    """A term in this many items, 12 bytes each."""
-    return TermPostings(documents, Postings(1.0, 1.0, np.arange(documents), np.ones(documents, np.float32)))
+    """A term in this many items, 13 bytes each."""
+    ids = np.arange(documents)
+    return TermPostings(documents, Postings(1.0, 1.0, ids, np.ones(documents, np.float32), ids < 0))
 
 
 def test_what_was_kept_is_known_with_its_version() -> None:

@@ -49,6 +49,9 @@ class Reasons(BaseModel):
     terms: list[str] = Field(description="Words of the query that the tool matched, strongest first.")
     query: int = Field(description="Which query or part of the message found it best; 0 is the first.")
     own_words: list[str] = Field(description="Those of the terms that are among the owner's words for the tool.")
+    minor_terms: list[str] = Field(
+        description="Those of the terms that the tool does not have itself, but that people probably use for it."
+    )
     learned: float = Field(description="What earlier use added to its score in the ranking; 0 without any.")
     uses: int = Field(description="How often it was used after like messages.")
 
@@ -269,6 +272,7 @@ def _tool(found: Found, definition: Tool | None) -> FoundTool:
             terms=list(why.terms),
             query=why.query,
             own_words=list(why.own_words),
+            minor_terms=list(why.minor_terms),
             learned=why.learned,
             uses=why.uses,
         ),

@@ -114,6 +114,8 @@ class Why:
         terms: Query terms that the item matched, strongest first.
         query: Index of the clause or query that found it best; 0 is the first.
         own_words: Those of the terms that are among the words which the item's owner gave it.
+        minor_terms: Those of the terms that it has only in fields of small weight; a tool has words there that people
+            probably use for it.
         learned: What earlier use adds to its score in the ranking; 0 without any.
         uses: How often it was used after like messages.
     """
@@ -124,6 +126,7 @@ class Why:
     terms: tuple[str, ...] = ()
     query: int = 0
     own_words: tuple[str, ...] = ()
+    minor_terms: tuple[str, ...] = ()
     learned: float = 0.0
     uses: int = 0
 

@@ -5,7 +5,7 @@ Invariant: a search sees only the rows of its caller's tenant, and a filter is a
 Uses: core, embedding, store.
 """
 
-from thresher.search.budget import Bools, Units, select
+from thresher.search.budget import Units, select
 from thresher.search.index import Prefetch, SearchIndex
 from thresher.search.lexical.clauses import clauses, is_request, prose
 from thresher.search.lexical.profiles import shares_of
@@ -13,6 +13,7 @@ from thresher.search.lexical.query_expansion import Synonyms
 from thresher.search.lexical.terms import query_terms, split_name, terms
 from thresher.search.plan import MAX_QUERIES, EmbeddedQuery
 from thresher.search.records import (
+    Bools,
     Entry,
     Filter,
     Floats,

@@ -235,7 +235,8 @@ def _hit(
     terms = matched_terms(plan.terms[row], postings, number)
     dense = _arm(scores.dense[row], column) if scores.known[column] else Arm(None, None)
     lexical = _arm(scores.lexical[row], column) if terms else Arm(None, None)
-    why = Why(_source(dense, lexical), dense, lexical, terms, row)
+    minor = tuple(term for term in terms if postings[term].is_minor(number))
+    why = Why(_source(dense, lexical), dense, lexical, terms, row, minor_terms=minor)
     if learned is not None and len(at := np.flatnonzero(learned.ids == number)):
         why = replace(why, learned=float(learned.added[row, at[0]]), uses=int(learned.uses[at[0]]))
     return Hit(number, float(chances[place]), why, float(needed[place]), float(ranking.standing[place]))

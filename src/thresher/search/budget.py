@@ -11,14 +11,11 @@ Invariant: pure; the sum of all costs never exceeds the budget, and no unit is t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thresher.search.records import Floats, Ids
-
-Bools: TypeAlias = NDArray[np.bool_]
+from thresher.search.records import Bools, Floats, Ids
 
 FULL: Final = 0.95
 """The share of a budget that is full enough; an exchange costs a unit that was chosen for its score."""

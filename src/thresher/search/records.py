@@ -13,6 +13,7 @@ from thresher.core import Why
 
 Ids: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float32]
+Bools: TypeAlias = NDArray[np.bool_]
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with (entries done, entries in total) after each batch that is safely written."""
 

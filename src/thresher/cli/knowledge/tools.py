@@ -63,7 +63,9 @@ def _reasons(why: Row) -> str:
     arms = [f"{arm} #{why[arm]['rank']}" for arm in ("dense", "lexical") if why[arm]["rank"] is not None]
     learned = [f"chosen {why['uses']} x"] if why.get("learned", 0) > 0 else []
     own = [f"your words: {' '.join(why['own_words'][:5])}"] if why["own_words"] else []
-    return ", ".join([why["source"], *arms, *learned, *([" ".join(why["terms"][:5])] if why["terms"] else []), *own])
+    likely = [f"probable words: {' '.join(why['minor_terms'][:5])}"] if why["minor_terms"] else []
+    terms = [" ".join(why["terms"][:5])] if why["terms"] else []
+    return ", ".join([why["source"], *arms, *learned, *terms, *own, *likely])
 
 
 def tool_list(answer: Sequence[Row]) -> RenderableType:

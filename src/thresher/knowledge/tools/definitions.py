@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from thresher.core import JSON, Arm, Tool, Why, first_sentence, one_line, plain, shortened
+from thresher.knowledge.tools.message_words import message_words
 from thresher.knowledge.tools.models import FoundTool, plain_name
 from thresher.search import Slot, split_name, terms
 
@@ -99,7 +100,8 @@ def why_text(why: Why) -> str:
     arms = [_arm("meaning", why.dense, 2), _arm("words", why.lexical, 1), use_text(why)]
     text = ", ".join(arm for arm in arms if arm) or why.source
     own = f" (owner's words: {', '.join(why.own_words)})" if why.own_words else ""
-    return f"{text}: {', '.join(why.terms)}{own}" if why.terms else text
+    likely = f" (probable words: {', '.join(why.minor_terms)})" if why.minor_terms else ""
+    return f"{text}: {', '.join(why.terms)}{own}{likely}" if why.terms else text
 
 
 def use_text(why: Why) -> str:
@@ -247,11 +249,18 @@ class ToolText:
         texts: Texts to embed, without the encoder's query prefix.
         weights: One weight per text, adding up to 1.
         lexical: The text whose terms are indexed.
+        likely: Words that people probably use for it, none of them in `lexical`; they are indexed with a small weight.
     """
 
     texts: tuple[str, ...]
     weights: tuple[float, ...]
     lexical: str
+    likely: tuple[str, ...] = ()
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The fields of the index."""
+        return {"text": self.lexical, "likely": " ".join(self.likely)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,11 +292,12 @@ def enrich(tool: Tool, server_description: str = "", words: Sequence[str] = ()) 
     # The name counts twice: a word of it says more than a word of the description.
     named = (server, tool.name, tool.name, tool.title, tool.description, about)
     lexical = " ".join((*named, *(" ".join((one.name, one.description, *one.values)) for one in parameters), *words))
+    likely = message_words(own_name, brief, set(terms(lexical)))
     weights = NAME_WEIGHT, BRIEF_WEIGHT, FULL_WEIGHT
     if not words:
-        return ToolText((own_name, brief, full), weights, lexical)
+        return ToolText((own_name, brief, full), weights, lexical, likely)
     shares = *((1 - OWN_WEIGHT) * weight for weight in weights), *(OWN_WEIGHT / len(words) for _ in words)
-    return ToolText((own_name, brief, full, *words), shares, lexical)
+    return ToolText((own_name, brief, full, *words), shares, lexical, likely)
 
 
 def slots_of(schema: Mapping[str, object]) -> tuple[Slot, ...]:

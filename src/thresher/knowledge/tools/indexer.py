@@ -213,7 +213,7 @@ def _entry(stored: StoredTool, description: str, texts: Mapping[ToolKey, ToolTex
         id=stored.id,
         texts=text.texts,
         weights=text.weights,
-        fields={"text": text.lexical},
+        fields=text.fields,
         facets=frozenset({facet_of(stored.server_id, held=held)}),
         owner=stored.owner,
         slots=slots_of(stored.tool.input_schema),
@@ -232,7 +232,7 @@ def write_of(
         gist: A few words that tell it from its server's other tools; None to take them from the tool alone.
     """
     text = enrich(tool, server_description)
-    enriched = "\n".join((*text.texts, text.lexical))
+    enriched = "\n".join((*text.texts, *text.fields.values()))
     return ToolWrite(
         tool=tool,
         enriched=enriched,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thresher.search.records import Floats, Ids
+from thresher.search.records import Bools, Floats, Ids
 
 K1 = 1.2
 """Saturation of the term frequency; 1.2 beat 1.5 and 2.0 on the development sets of tools."""
@@ -48,19 +48,28 @@ class Postings:
         idf: The term's inverse document frequency there.
         ids: int64 (n,), sorted, the items that the caller may see.
         weights: float32 (n,), the term's BM25 in each.
+        minor: bool (n,), whether the item has the term only in fields that count less than 1.
     """
 
     documents: int
     idf: float
     ids: Ids
     weights: Floats
+    minor: Bools
 
     def weight_of(self, number: int) -> float:
         """Return the term's BM25 in one item; 0 if the item does not contain it."""
+        place = self._place_of(number)
+        return 0.0 if place is None else float(self.weights[place])
+
+    def is_minor(self, number: int) -> bool:
+        """Return whether an item has the term only in fields that count less than 1."""
+        place = self._place_of(number)
+        return place is not None and bool(self.minor[place])
+
+    def _place_of(self, number: int) -> int | None:
         place = int(np.searchsorted(self.ids, number))
-        if place == len(self.ids) or self.ids[place] != number:
-            return 0.0
-        return float(self.weights[place])
+        return None if place == len(self.ids) or self.ids[place] != number else place
 
 
 def inverse_frequency(items: int, documents: float) -> float:
@@ -80,7 +89,8 @@ def postings_of(totals: Totals, documents: int, ids: Ids, frequencies: Floats, l
     """
     idf = inverse_frequency(totals.items, documents)
     norms = np.float32(K1 * (1 - B)) + np.float32(K1 * B / totals.average_length) * lengths
-    return Postings(documents, idf, ids, (np.float32(idf) * frequencies / (frequencies + norms)).astype(np.float32))
+    weights = (np.float32(idf) * frequencies / (frequencies + norms)).astype(np.float32)
+    return Postings(documents, idf, ids, weights, frequencies < 1)
 
 
 def rows_of(ids: Ids, universe: Ids) -> tuple[Ids, Ids]:

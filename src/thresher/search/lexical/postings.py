@@ -36,8 +36,8 @@ class TermPostings:
     @property
     def nbytes(self) -> int:
         """The memory that it takes."""
-        arrays = 0 if self.postings is None else self.postings.ids.nbytes + self.postings.weights.nbytes
-        return _ENTRY_BYTES + arrays
+        held = self.postings
+        return _ENTRY_BYTES + (0 if held is None else held.ids.nbytes + held.weights.nbytes + held.minor.nbytes)
 
 
 ABSENT = TermPostings(0)

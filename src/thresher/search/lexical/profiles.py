@@ -91,7 +91,7 @@ _OPERATION: Mapping[str, float] = {"title": 2.0, "parameters": 0.3, "schemas": 0
 """Names of parameters, schemas and properties are many, and say less than a title."""
 
 PROFILES: Mapping[str, KindProfile] = {
-    "tool": KindProfile(group_prefix="server:", background=TOOL_BACKGROUND),
+    "tool": KindProfile({"likely": 0.4}, "server:", TOOL_BACKGROUND),
     "operation": KindProfile(field_weights=_OPERATION),
 }
 _PLAIN = KindProfile()
