@@ -9,7 +9,7 @@ from thresher.search.budget import Bools, Units, select
 from thresher.search.index import Prefetch, SearchIndex
 from thresher.search.lexical.clauses import clauses, is_request, prose
 from thresher.search.lexical.query_expansion import Synonyms
-from thresher.search.lexical.terms import query_terms, split_name, terms
+from thresher.search.lexical.terms import query_terms, split_name, terms, without_terms
 from thresher.search.plan import MAX_QUERIES, EmbeddedQuery
 from thresher.search.records import (
     Entry,
@@ -58,4 +58,5 @@ __all__ = [
     "split_name",
     "terms",
     "text_vectors",
+    "without_terms",
 ]
