@@ -132,7 +132,7 @@ def test_documents_keep_their_standing_when_a_question_is_narrowed() -> None:
     assert inside.tolist() == [6, 9, 7]
 
 
-def test_a_sentence_of_which_one_chunk_holds_all_words_fits() -> None:
+def test_a_search_of_which_one_chunk_holds_all_words_fits() -> None:
     """A code that stands in a chunk is found however little its meaning says; half of the words are not enough."""
     assert not ranking.nothing_fits(floats(0.5), floats(1.0))
     assert ranking.nothing_fits(floats(0.5), floats(0.5))

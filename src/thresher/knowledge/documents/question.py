@@ -151,7 +151,7 @@ _PHRASE: Final = LazyPattern(
     r"|tell\s+(?:me|us)\s+(?:an?|another|one\s+more)\s+(?:\w+\s+)?(?:joke|riddle|story)|make\s+me\s+(?:laugh|smile)"
     r"|tell\s+me\s+something\s+(?:funny|interesting|nice|new)|sing\s+(?:me\s+)?a\s+song"
     r"|i(?:'m|\u2019m|\s+am)\s+(?:so\s+|very\s+|a\s+bit\s+)?(?:bored|tired|happy|sad|hungry|back|lonely)"
-    r"|(?:have\s+a\s+)?(?:good|nice|great|lovely)\s+(?:morning|afternoon|evening|night|day|weekend|one)"
+    r"|(?:have\s+a\s+)?(?:good|nice|great|lovely|well)\s+(?:job|work|done|morning|afternoon|evening|night|day|weekend|one)"
     r"|(?:see|talk\s+to|catch)\s+you(?:\s+\w+){0,2}|never\s*mind|try\s+again|go\s+ahead"
     r"|say\s+(?:that|it)\s+again|i\s+(?:love|hate|like)\s+you"
     r")(?:\s+(?:today|now|again|then|there|please|all|so\s+far))*\W*",

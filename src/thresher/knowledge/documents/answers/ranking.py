@@ -64,8 +64,8 @@ of the questions in other words: see docs/decisions/0072-names-are-not-questions
 LEAST_WORDS: Final = 0.18
 """If no vectors count, nothing fits unless the best chunk contains this share of the question's words."""
 NEARLY_ALL: Final = 0.75
-"""A chunk that contains more than this share of the question's words is relevant though its meaning is not near: a
-search for a code or a name is not a sentence."""
+"""A chunk that contains more than this share of a search's words is relevant though its meaning is not near, unless the
+search is a sentence: only then some chunk contains all of its common words by chance."""
 ALL_WORDS: Final = 0.8
 """Lowers the nearness needed by this for each point of share above it."""
 MOST_WORDS: Final = 0.5

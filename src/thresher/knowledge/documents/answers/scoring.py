@@ -35,8 +35,6 @@ EVERYWHERE: Final = 0.3
 """A word in this share of a document's chunks, headings included, is a name there: it says which document is meant."""
 _LEAST_CHUNKS: Final = 20
 """Chunks from which a document is long enough to say what stands everywhere in it."""
-_TELLING: Final = 2
-"""Terms from which a chunk that contains a sentence's words is likely to be about it."""
 _MANY: Final = 4_096
 """Above this number of chunks, documents are chosen by the best of all chunks only."""
 
@@ -53,7 +51,7 @@ class ScoredChunks:
         fits: Whether any chunk is relevant to the question.
         scoring: The index's own result.
         dense: float32 (n,), inner product of each with the question; None if the dense arm did not run.
-        coverage: float32 (n,), the share of the question's words in each chunk; 0 if they tell nothing.
+        coverage: float32 (n,), the share of the question's words in each chunk; at most `NEARLY_ALL` of a sentence.
     """
 
     heads: Mapping[int, RepositoryHead]
@@ -270,8 +268,8 @@ class Scorer:
             context = _ArmScores(scoring.context_dense, scoring.context_lexical).at(places)
             scores = ranking.with_context(scores, ranking.fuse(context.dense, context.lexical, scoring.model))
         coverage = scoring.coverage if places is None else scoring.coverage[places]
-        if own.dense is not None and len(scoring.terms) < _TELLING and len(question.query.split()) > 1:
-            coverage = np.zeros_like(coverage)  # some chunk contains all of a sentence's only word
+        if own.dense is not None and len(question.query.split()) > len(scoring.terms):
+            coverage = np.minimum(coverage, ranking.NEARLY_ALL)  # some chunk contains all the words of a sentence
         fits = bool(len(ids)) and not ranking.nothing_fits(own.dense, coverage, scoring.model)
         return ScoredChunks(
             {head.id: head for head in heads}, holdings, ids, scores, fits, scoring, own.dense, coverage
