@@ -138,7 +138,7 @@ _AROUND: Final = frozenset(
     now of off oh on one out problem quick quickly quite really right saved see seen so soon talk tea that that's
     the then there they this thought time to today tomorrow too tonight totally truly try understand understood
     until useful very was way week weekend well what what's with won't work worked works worry would you you'll
-    you're you've your yours""".split()  # noqa: SIM905
+    you're you've your yours""".split()  # noqa: SIM905 - as above
 )
 """Words that may stand around them; what else a message says may be a question."""
 _TALK_WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
