@@ -12,6 +12,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ CORPORA = ("wikitexts", "state_of_the_union", "chatlogs")
 BUDGETS = (1000, 2000, 4000, 8000)
 MANUAL = "pestpp_users_manual.md"
 QUESTIONS = Path(__file__).with_name("questions") / "pestpp.jsonl"
+UNANSWERED = QUESTIONS.with_name("unanswered.jsonl")
+"""Small talk and questions to which no document is needed; the thresholds of abstaining were chosen with them."""
 _SHOWN = ("full_retention", "span_recall")
 
 
@@ -52,10 +55,16 @@ def manual_lines(words: str = "") -> Iterator[dict[str, Any]]:
             yield {"document": MANUAL, "question": row["question"], "spans": spans}
 
 
+def unanswered_lines() -> Iterator[dict[str, Any]]:
+    """Messages that nothing in a corpus answers."""
+    for row in map(json.loads, UNANSWERED.read_text(encoding="utf-8").splitlines()):
+        yield {"question": row["question"]}
+
+
 async def _evaluated(services: Services, corpus: Path, lines: Iterator[dict[str, Any]]) -> Sequence[DocumentResult]:
     with tempfile.TemporaryDirectory(prefix="thresher-questions-") as place:
         path = Path(place) / "questions.jsonl"
-        path.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
+        path.write_text("\n".join(json.dumps(line) for line in chain(lines, unanswered_lines())), encoding="utf-8")
         questions, texts = read_document_questions(corpus, path)
     trial = DocumentTrial(corpus, texts, questions, BUDGETS)
     return await evaluate_documents(services.database, services.encoder, services.documents, trial, lambda *_: None)
@@ -69,7 +78,8 @@ def _row(result: DocumentResult) -> dict[str, Any]:
     }
     best = max(figures.full_retention or 0.0 for figures in result.baselines.values())
     ahead = (result.figures.full_retention or 0.0) - best
-    return ours | {"baselines": others, "ahead_of_best_baseline": _rounded(ahead)}
+    refusals = {name: _rounded(getattr(result, name)) for name in ("foreign_refused", "answerable_lost")}
+    return ours | refusals | {"baselines": others, "ahead_of_best_baseline": _rounded(ahead)}
 
 
 def _rounded(value: float | None) -> float | None:

@@ -60,7 +60,7 @@ def test_questions_are_read_with_the_texts_that_they_ask_of(tmp_path: Path) -> N
         ({"document": "../a.md", "question": "q", "spans": [{"start": 0, "end": 1}]}, "leaves the corpus"),
         ({"document": "b.md", "question": "q", "spans": [{"start": 0, "end": 1}]}, "has no document 'b.md'"),
         ({"document": "a.md", "question": " ", "spans": [{"start": 0, "end": 1}]}, '"question" must be text'),
-        ({"document": "a.md", "question": "q", "spans": []}, "at least one span"),
+        ({"document": "a.md", "question": "q", "spans": "0-2"}, "a list of spans"),
         ({"document": "a.md", "question": "q", "spans": [{"start": 2, "end": 2}]}, "0 to 4"),
         ({"document": "a.md", "question": "q", "spans": [{"start": 0, "end": 5}]}, "0 to 4"),
         ({"document": "a.md", "question": "q", "spans": [{"start": True, "end": 2}]}, "0 to 4"),
@@ -93,6 +93,24 @@ def test_a_folder_or_file_without_anything_is_refused(tmp_path: Path) -> None:
         read_document_questions(tmp_path, asked)
     with pytest.raises(InvalidInput, match="is not a folder"):
         read_document_questions(tmp_path / "none", asked)
+
+
+def test_a_question_without_spans_needs_no_document(tmp_path: Path) -> None:
+    """But some question must have an answer, or there is nothing to index."""
+    (tmp_path / "a.md").write_text("text")
+    asked = tmp_path / "asked.jsonl"
+    foreign = {"question": "how do I boil an egg"}
+    asked.write_text(
+        "\n".join(map(json.dumps, [{"document": "a.md", "question": "q", "spans": [{"start": 0, "end": 4}]}, foreign]))
+    )
+
+    questions, texts = read_document_questions(tmp_path, asked)
+
+    assert [(one.document, len(one.spans)) for one in questions] == [("a.md", 1), ("", 0)]
+    assert texts == {"a.md": "text"}
+    asked.write_text(json.dumps(foreign))
+    with pytest.raises(InvalidInput, match="no question that a document answers"):
+        read_document_questions(tmp_path, asked)
 
 
 def test_an_answer_with_the_span_in_it_retains_it() -> None:

@@ -33,6 +33,8 @@ ASKED = {
     "How long are invoices kept?": "Invoices are kept for ten years in the cellar.",
 }
 
+FOREIGN = ("how do I boil an egg", "thank you, that was helpful", "who painted the night watch")
+
 
 @pytest.fixture
 async def services(databases: Databases, settings: Settings) -> AsyncIterator[Services]:
@@ -60,6 +62,8 @@ def trial(tmp_path: Path) -> DocumentTrial:
             start = MANUAL.index(gold)
             spans = [{"start": start, "end": start + len(gold)}]
             file.write(json.dumps({"document": "manual.md", "question": question, "spans": spans}) + "\n")
+        for question in FOREIGN:
+            file.write(json.dumps({"question": question}) + "\n")
     questions, texts = read_document_questions(corpus, path)
     return DocumentTrial(corpus, texts | {"poem.md": ""}, questions, (200, 8000))
 
@@ -80,6 +84,7 @@ async def test_an_evaluation_of_documents_measures_and_leaves_nothing(services: 
     assert (small.figures.full_retention, small.figures.verbatim_rate) == (1.0, 1.0)
     assert (small.figures.budget_violations, small.figures.cut_tables, small.figures.cut_fences) == (0, 0, 0)
     assert small.document_chosen == 1.0
+    assert (small.foreign_refused, small.answerable_lost) == (1.0, 0.0)
     assert small.baselines["head"].full_retention == 0.5
     assert set(small.baselines) == {"head", "head_tail", "bm25_chunks", "vector_chunks"}
     assert whole.figures.full_retention == 1.0

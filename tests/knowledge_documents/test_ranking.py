@@ -106,3 +106,33 @@ def test_the_cross_encoder_moves_what_it_read() -> None:
     judged = ranking.reranked(floats(5, 5, 5), np.array([0, 2]), floats(-11.0, 4.0))
 
     assert judged[2] > judged[0] >= judged[1]
+
+
+def test_the_nearest_chunks_get_places_whatever_their_words() -> None:
+    """A chunk far below in score takes the fourth place if none is nearer."""
+    scores, nearness = floats(9, 8, 7, 6, 5, 1), floats(0.3, 0.3, 0.2, 0.2, 0.1, 0.9)
+
+    assert np.argsort(-ranking.with_nearest(scores, nearness), kind="stable").tolist() == [0, 1, 2, 3, 5, 4]
+    assert ranking.with_nearest(scores, None) is scores
+
+
+def test_a_chunk_that_must_not_be_chosen_stays_last_however_near() -> None:
+    """A chunk without a vector keeps its place by score."""
+    merged = ranking.with_nearest(floats(9, -np.inf, 7), floats(np.nan, 0.9, 0.1))
+
+    assert merged[0] > merged[2] > merged[1] == -np.inf
+
+
+def test_documents_keep_their_standing_when_a_question_is_narrowed() -> None:
+    """The best chunk of each document has the score that the whole question gave to the document."""
+    ids = np.array([chunk_id(1, 0), chunk_id(1, 1), chunk_id(2, 0)], np.int64)
+
+    inside = ranking.inside_documents(floats(9, 5, 7), floats(1, 4, 4), ids)
+
+    assert inside.tolist() == [6, 9, 7]
+
+
+def test_a_search_of_which_one_chunk_holds_all_words_fits() -> None:
+    """A code that stands in a chunk is found however little its meaning says; half of the words are not enough."""
+    assert not ranking.nothing_fits(floats(0.5), floats(1.0))
+    assert ranking.nothing_fits(floats(0.5), floats(0.5))

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from thresher.search.lexical.terms import LONGEST, query_terms, split_name, terms
+from thresher.search.lexical.terms import LONGEST, query_terms, split_name, terms, without_terms
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,20 @@ def test_texts_become_terms(text: str, expected: list[str]) -> None:
 def test_query_terms_are_distinct() -> None:
     """A repeat in a message is no evidence."""
     assert query_terms("file the files, file") == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("What law governs Corio's hosting agreements?", "What law governs ?"),
+        ("CorioHosting and Corio_Hosting, please", "and _, please"),
+        ("CorioLedger in 2017", "CorioLedger in 2017"),
+        ("the of and", "the of and"),
+    ],
+)
+def test_words_are_left_out_if_all_their_terms_are(text: str, left: str) -> None:
+    """In every form, with the ending of a possessive; a word that says more stays."""
+    assert without_terms(text, {"corio", "host", "agreement"}) == left
 
 
 def test_a_term_is_bounded_and_can_be_stored() -> None:

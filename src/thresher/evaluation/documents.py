@@ -26,13 +26,15 @@ from thresher.evaluation.document_figures import (
     summarise,
 )
 from thresher.evaluation.files import not_empty, read_objects, read_text, wrong
+from thresher.evaluation.metrics import mean
 from thresher.evaluation.runs import PAUSE_SECONDS, Progress, temporary_tenant
 from thresher.knowledge.documents import DocumentService, Mode, Origin, Retrieval
 from thresher.search import text_vectors
 from thresher.store import Database
 
 _HINT = (
-    'Lines are {"document": path, "question": text, "spans": [{"start": 0, "end": 10}, ...]}, offsets in characters.'
+    'Lines are {"document": path, "question": text, "spans": [{"start": 0, "end": 10}, ...]}, offsets in characters;'
+    ' a question that nothing answers is {"question": text}.'
 )
 
 
@@ -41,9 +43,9 @@ class SpanQuestion:
     """A question about a document, and the spans that answer it.
 
     Attributes:
-        document: Path of the document in the corpus, with `/`.
+        document: Path of the document in the corpus, with `/`; empty if nothing in the corpus answers the question.
         question: The question.
-        spans: The spans that answer it; at least one, none empty.
+        spans: The spans that answer it, none empty; without any, nothing answers it.
         line: Its line in the file, from 1.
     """
 
@@ -71,11 +73,13 @@ def read_document_questions(corpus: Path, path: Path) -> tuple[list[SpanQuestion
     questions: list[SpanQuestion] = []
     texts: dict[str, str] = {}
     for number, fields in read_objects(path, _HINT):
-        name = _document(corpus, path, number, fields)
-        if name not in texts:
+        name = _document(corpus, path, number, fields) if fields.get("spans") or "document" in fields else ""
+        if name and name not in texts:
             texts[name] = read_text(corpus / name)
-        questions.append(SpanQuestion(name, *_asked(path, number, fields, texts[name]), number))
-    return not_empty(questions, path, "questions", _HINT), texts
+        questions.append(SpanQuestion(name, *_asked(path, number, fields, texts.get(name, "")), number))
+    if not any(question.spans for question in not_empty(questions, path, "questions", _HINT)):
+        raise InvalidInput(f"{path} has no question that a document answers.", hint=_HINT)
+    return questions, texts
 
 
 def _document(corpus: Path, path: Path, number: int, fields: Mapping[str, Any]) -> str:
@@ -91,11 +95,11 @@ def _document(corpus: Path, path: Path, number: int, fields: Mapping[str, Any]) 
 
 
 def _asked(path: Path, number: int, fields: Mapping[str, Any], text: str) -> tuple[str, tuple[TextSpan, ...]]:
-    question, spans = fields.get("question"), fields.get("spans")
+    question, spans = fields.get("question"), fields.get("spans", [])
     if not isinstance(question, str) or not question.strip():
         raise wrong(path, number, '"question" must be text', _HINT)
-    if not isinstance(spans, list) or not spans:
-        raise wrong(path, number, '"spans" must be a list with at least one span', _HINT)
+    if not isinstance(spans, list):
+        raise wrong(path, number, '"spans" must be a list of spans', _HINT)
     return question, tuple(_span(path, number, span, len(text)) for span in cast("list[Any]", spans))
 
 
@@ -142,6 +146,8 @@ class DocumentResult:
         figures: The product's figures.
         baselines: The figures of plain rules under the same budget, by name; empty for abstracts.
         document_chosen: Share of questions whose document the product finds in the corpus by itself.
+        foreign_refused: Share of questions without an answer for which it finds nothing; None without such questions.
+        answerable_lost: Share of the others for which it finds nothing if the document is not named.
         index_seconds: The time to index the corpus.
     """
 
@@ -149,6 +155,8 @@ class DocumentResult:
     figures: DocumentFigures
     baselines: Mapping[str, DocumentFigures]
     document_chosen: float
+    foreign_refused: float | None
+    answerable_lost: float | None
     index_seconds: float
 
 
@@ -183,6 +191,8 @@ class _Run:
         self._database, self._encoder, self._documents = database, encoder, documents
         self._trial, self._caller, self._tell = trial, caller, progress
         self._structures = {name: structure_of(text) for name, text in trial.texts.items()}
+        self._answerable = [question for question in trial.questions if question.spans]
+        self._foreign = [question for question in trial.questions if not question.spans]
 
     async def run(self) -> list[DocumentResult]:
         """Index, ask, compare."""
@@ -195,28 +205,30 @@ class _Run:
         rules = await self._rules() if self._trial.mode == "extractive" else {}
         results: list[DocumentResult] = []
         for budget in self._trial.budgets:
-            judged, chosen = await self._asked(budget)
+            judged, alone = await self._asked(budget)
+            chosen = mean(answer.document == one.document for one, answer in zip(self._answerable, alone, strict=True))
+            refused = [not (await self._timed(one, budget, None))[0].found for one in self._foreign]
+            lost = mean(not answer.found for answer in alone)
             others = {name: summarise(self._ruled(rule, budget)) for name, rule in rules.items()}
-            results.append(DocumentResult(budget, summarise(judged), others, chosen, seconds))
+            results.append(
+                DocumentResult(budget, summarise(judged), others, chosen or 0.0, mean(refused), lost, seconds)
+            )
         return results
 
-    async def _asked(self, budget: int) -> tuple[list[Judgement], float]:
-        """Ask every question; also returns the share of documents that were found without their name."""
+    async def _asked(self, budget: int) -> tuple[list[Judgement], list[Retrieval]]:
+        """Ask every question that has an answer; also returns the answers to the questions without the document."""
         judged: list[Judgement] = []
-        chosen = 0
-        for place, question in enumerate(self._trial.questions):
+        unnamed: list[Retrieval] = []
+        for place, question in enumerate(self._answerable):
             answer, first_ms = await self._timed(question, budget, question.document)
             again_ms = (
                 (await self._timed(question, budget, question.document))[1] if answer.mode != "abstractive" else None
             )
-            alone = answer
-            if len(self._trial.texts) > 1:
-                alone = (await self._timed(question, budget, None))[0]
-            chosen += alone.document == question.document
+            unnamed.append((await self._timed(question, budget, None))[0])
             judged.append(self._judged(question, budget, _given(answer, first_ms, again_ms)))
-            self._tell(f"Asking at {budget:,}", place + 1, len(self._trial.questions))
+            self._tell(f"Asking at {budget:,}", place + 1, len(self._answerable))
             await asyncio.sleep(PAUSE_SECONDS)
-        return judged, chosen / len(self._trial.questions)
+        return judged, unnamed
 
     async def _timed(self, question: SpanQuestion, budget: int, document: str | None) -> tuple[Retrieval, float]:
         started = time.perf_counter()
@@ -236,7 +248,7 @@ class _Run:
         return judge(self._trial.texts[name], self._structures[name], question.spans, budget, given)
 
     def _ruled(self, rule: Rule, budget: int) -> list[Judgement]:
-        return [self._judged(one, budget, self._extract(one, rule(one, budget))) for one in self._trial.questions]
+        return [self._judged(one, budget, self._extract(one, rule(one, budget))) for one in self._answerable]
 
     def _extract(self, question: SpanQuestion, spans: Sequence[TextSpan]) -> DocumentAnswer:
         text = self._trial.texts[question.document]
@@ -249,7 +261,7 @@ class _Run:
         chunks = {name: plain_chunks(text) for name, text in texts.items()}
         pieces = {name: [texts[name][one.start : one.end] for one in chunks[name]] for name in texts}
         bm25 = {name: PlainBM25(pieces[name]) for name in texts}
-        lexical = {one.line: bm25[one.document].scores(one.question) for one in self._trial.questions}
+        lexical = {one.line: bm25[one.document].scores(one.question) for one in self._answerable}
         dense = await self._nearest(pieces)
 
         def ranked(scores: Mapping[int, Sequence[float]]) -> Rule:
@@ -269,7 +281,7 @@ class _Run:
             for name, some in pieces.items()
         }
         found: dict[int, list[float]] = {}
-        for one in self._trial.questions:
+        for one in self._answerable:
             question = await self._encoder.embed_queries([one.question], prefixed=True)
             found[one.line] = nearest(question, vectors[one.document])
         return found

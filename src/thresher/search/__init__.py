@@ -10,7 +10,7 @@ from thresher.search.index import Prefetch, SearchIndex
 from thresher.search.lexical.clauses import clauses, is_request, prose
 from thresher.search.lexical.profiles import shares_of
 from thresher.search.lexical.query_expansion import Synonyms
-from thresher.search.lexical.terms import query_terms, split_name, terms
+from thresher.search.lexical.terms import query_terms, split_name, terms, without_terms
 from thresher.search.plan import MAX_QUERIES, EmbeddedQuery
 from thresher.search.records import (
     Bools,
@@ -61,4 +61,5 @@ __all__ = [
     "split_name",
     "terms",
     "text_vectors",
+    "without_terms",
 ]

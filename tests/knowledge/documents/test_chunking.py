@@ -112,6 +112,28 @@ def test_sentences_are_not_cut() -> None:
     assert all(parsed.text[one.start :].startswith("As Dr. Smith") for one in chunked.chunks)
 
 
+def test_sentences_without_capitals_are_not_cut() -> None:
+    """Extracts of financial reports are often written in lower case, a page on one line."""
+    sentences = [
+        f"as of december 31, 20{year}, the company, inc. had credits of approx. ${year} million, net of benefit. "
+        for year in range(10, 60)
+    ]
+    parsed = read("".join(sentences))
+
+    found = texts(parsed, chunk(parsed))
+
+    assert len(found) > 10
+    assert all(sum(sentence.strip() in one for one in found) == 1 for sentence in sentences)
+
+
+def test_an_abbreviation_does_not_make_a_text_one_without_capitals() -> None:
+    """Where sentences begin with capitals, a full stop before a small letter ends none."""
+    text = "The valve acc. to the plan opens. " * 40
+    parsed = read(text)
+
+    assert all(one.strip().endswith("opens.") for one in texts(parsed, chunk(parsed)))
+
+
 def test_front_matter_stays_separate() -> None:
     """Front matter is a chunk of its own kind."""
     chunked = chunk(read("---\ntitle: A\n---\n\n# A\n\nWords.\n"))

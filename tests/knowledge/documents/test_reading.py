@@ -57,6 +57,20 @@ def test_an_html_table_inside_markdown_is_one_table() -> None:
     assert parsed.text[found.start : found.head].endswith("</thead>\n<tbody>\n")
 
 
+@pytest.mark.parametrize("path", ["report.md", "report.txt"])
+def test_lines_of_as_many_cells_are_a_table_without_dashes(path: str) -> None:
+    """The first line is its header; two lines with a bar are a sentence that uses it."""
+    table = "in millions | 2017 | 2016\nnotes | 600 | 600\nloan | 84 | 84"
+    text = f"debt consisted of the following:.\n{table}\n\na | b\nc | d\n"
+
+    blocks = parse(path, text.encode()).blocks
+
+    (found,) = [block for block in blocks if block.kind == "table"]
+    assert text[found.start : found.end] == table
+    assert text[found.start : found.head] == "in millions | 2017 | 2016\n"
+    assert [text[row:].partition("\n")[0] for row in found.rows] == ["notes | 600 | 600", "loan | 84 | 84"]
+
+
 def test_a_table_in_a_code_block_is_code() -> None:
     """Text between fences is not markup."""
     parsed = parse("a.md", b"```html\n<table>\n<tr><td>1</td></tr>\n</table>\n```\n")

@@ -6,7 +6,7 @@ Invariant: pure; one pass over any text; a piece never has more than `WHOLE` cha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,12 +35,16 @@ _ENDS: Final = re.compile(
     r"|(?P<written>(?:\\n)+)"
     r"|(?P<wide>[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019)\]]*\s*)"
     rf"|(?P<sentence>(?<=[.!?\u2026])[{_CLOSING}]*[ \t\u00a0]+(?=[{_OPENING}]*[^\W a-z]))"
+    rf"|(?P<lower>(?<=[.!?\u2026])[{_CLOSING}]*[ \t\u00a0]+(?=[{_OPENING}]*[a-z]))"
     r"|(?P<record>(?<=\}), (?=\{))"
 )
 _ABBREVIATION: Final = re.compile(
     rf"(?:^|[\s{_OPENING}])(?:[A-Z]|[A-Za-z](?:\.[A-Za-z])+|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|vs|cf|et al|Figs?|Eqs?|Sec|Ch|"
     r"Vol|Nos?|pp?|eds?|approx|Inc|Ltd|Co|Corp|lit|ca|resp|incl|etc)\.$"
 )
+_LOWER_ABBREVIATION: Final = re.compile(_ABBREVIATION.pattern, re.IGNORECASE)
+_UNCASED: Final = 3
+"""Sentences that must begin in lower case, and be more than those that do not, for a text to count as written so."""
 _SOFT: Final = re.compile(r"[,;:)\]}>|\u2013\u2014][ \t]*|[\u3001\uff0c\uff1b\uff1a]")
 _BLANK: Final = re.compile(r"\s+")
 
@@ -63,8 +67,10 @@ class TextPiece:
 def pieces(text: str, start: int, end: int) -> Iterator[TextPiece]:
     """Cut a range of text at the ends of its sentences and lines, and between words if those are far apart."""
     place, price = start, 0.0
-    for match in _ENDS.finditer(text, start, end):
-        cost = _price(text, place, match)
+    ends = list(_ENDS.finditer(text, start, end))
+    uncased = _is_uncased(ends)
+    for match in ends:
+        cost = _price(text, place, match, uncased=uncased)
         if cost is None or match.end() >= end:
             continue
         yield from _short(text, place, match.end(), price)
@@ -73,11 +79,20 @@ def pieces(text: str, start: int, end: int) -> Iterator[TextPiece]:
         yield from _short(text, place, end, price)
 
 
-def _price(text: str, place: int, match: re.Match[str]) -> float | None:
+def _is_uncased(ends: Sequence[re.Match[str]]) -> bool:
+    """Whether a text is written without capitals, so that its sentences begin in lower case."""
+    lower = sum(match.lastgroup == "lower" for match in ends)
+    return lower >= _UNCASED and lower > sum(match.lastgroup == "sentence" for match in ends)
+
+
+def _price(text: str, place: int, match: re.Match[str], *, uncased: bool) -> float | None:
     """Price of a cut at a possible end; None if it is not an end."""
     kind = match.lastgroup
-    if kind == "sentence":
-        return None if _ABBREVIATION.search(text, max(place, match.start() - 12), match.start()) else SENTENCE
+    if kind in ("sentence", "lower"):
+        if kind == "lower" and not uncased:
+            return None
+        abbreviation = _LOWER_ABBREVIATION if uncased else _ABBREVIATION
+        return None if abbreviation.search(text, max(place, match.start() - 12), match.start()) else SENTENCE
     if kind != "line":
         return SENTENCE
     if "\n" in match[0].strip(" \t")[1:] or match.start() - place > _LONG_LINE:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, Protocol, cast
 
 import Stemmer
@@ -25,6 +25,8 @@ STOP_WORDS: Final = frozenset(
 """English function words; they carry no capability."""
 
 _WORD: Final = re.compile(r"[^\W_]+")
+_WRITTEN: Final = re.compile(r"[^\W_]+(?:['\u2019]s\b)?")
+"""A word as it is written, with the ending of its possessive."""
 _POSSESSIVE: Final = re.compile(r"['’]s\b")  # noqa: RUF001 - the typographic apostrophe is meant
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 _UNSPACED: Final = re.compile(
@@ -69,6 +71,16 @@ def query_words(text: str) -> dict[str, str]:
     for word, whole in _words(text):
         words.setdefault(word if whole else stem(word), word)
     return words
+
+
+def without_terms(text: str, dropped: Collection[str]) -> str:
+    """Return a text, on one line, without the words whose terms are all among some terms."""
+
+    def kept(match: re.Match[str]) -> str:
+        found = terms(match[0])
+        return "" if found and all(term in dropped for term in found) else match[0]
+
+    return " ".join(_WRITTEN.sub(kept, text).split())
 
 
 def stemmed(word: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.answers import outline
-from thresher.knowledge.documents.answers.ranking import among_neighbours
+from thresher.knowledge.documents.answers.ranking import among_neighbours, with_nearest
 from thresher.knowledge.documents.layout import Column, DocumentLayout
 from thresher.search import Bools, Floats, Units, select
 
@@ -61,7 +61,12 @@ class CompressionPlan:
 
 
 def plan(
-    layout: DocumentLayout, scores: Floats, budget: int, delivered: Bools | None = None, path: str = ""
+    layout: DocumentLayout,
+    scores: Floats,
+    budget: int,
+    delivered: Bools | None = None,
+    path: str = "",
+    nearness: Floats | None = None,
 ) -> CompressionPlan:
     """Choose chunks.
 
@@ -71,10 +76,11 @@ def plan(
         budget: Tokens of the whole answer, marks and table included.
         delivered: bool (n,), chunks of earlier answers.
         path: Path of the document, as the answer names it.
+        nearness: float32 (n,), inner products of its chunks with the question; None if the dense arm does not count.
     """
     delivered = np.zeros(len(layout), np.bool_) if delivered is None else delivered
     units = units_of(layout)
-    seen = among_neighbours(scores, layout.headings)
+    seen = with_nearest(among_neighbours(scores, layout.headings), nearness)
     frame = FRAME_TOKENS + count_tokens(path) + budget // _RUN_TOKENS
     table = outline.table_tokens(layout, ~delivered, budget)
     best, cost = _best(units, seen, delivered)

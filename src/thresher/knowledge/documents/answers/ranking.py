@@ -27,7 +27,7 @@ class RankingConstants:
         dense: Weight of the inner product.
         lexical: Weight of BM25.
         near: Inner product from which a chunk without any of the question's words fits.
-        words: Lowers `near` by this for a chunk that contains all of the question's words.
+        words: Lowers `near` by this for a chunk that itself contains all of the question's words.
     """
 
     dense: float
@@ -36,12 +36,12 @@ class RankingConstants:
     words: float
 
 
-BGE_SMALL: Final = RankingConstants(dense=28.0, lexical=0.7, near=0.63, words=0.25)
-"""bge-small-en-v1.5, int8, questions with its prefix; fitted on three corpora of chunking_evaluation: see
-docs/decisions/0014-choosing-passages.md."""
-THRESHER_SMALL: Final = RankingConstants(dense=22.0, lexical=0.7, near=0.73, words=0.25)
-"""Our encoder, int8: the weight fitted on the same corpora; nearness lets as many questions pass, of these corpora and
-of others, as bge-small's does: see docs/decisions/0067-one-encoder-for-everything.md."""
+BGE_SMALL: Final = RankingConstants(dense=28.0, lexical=0.7, near=0.605, words=0.04)
+"""bge-small-en-v1.5, int8, questions with its prefix; weights fitted on three corpora of chunking_evaluation: see
+docs/decisions/0014-choosing-passages.md; nearness as for our encoder: docs/decisions/0073-passages-that-abstain.md."""
+THRESHER_SMALL: Final = RankingConstants(dense=22.0, lexical=0.7, near=0.68, words=0.04)
+"""Our encoder, int8: the weight fitted on the same corpora; nearness refuses 95 % of the messages that no document
+answers: see docs/decisions/0073-passages-that-abstain.md."""
 UNKNOWN: Final = RankingConstants(dense=20.0, lexical=0.7, near=-1.0, words=0.0)
 """For an encoder that was never measured: nothing is refused because of its meaning."""
 _KNOWN: Final = {"thresher-small-en-1": THRESHER_SMALL, "bge-small-en-v1.5": BGE_SMALL}
@@ -58,14 +58,24 @@ SECTION: Final = 0.5
 """Share of that weight for a neighbour under another heading."""
 BETWEEN: Final = 0.75
 """A chunk that scores below both its neighbours is raised by this part of the way to the lower of the two."""
+NEAREST: Final = 4
+"""The nearest chunks take one of so many places; from 2 to 6 the three corpora are level, and 3 and 4 answer most
+of the questions in other words: see docs/decisions/0072-names-are-not-questions.md."""
 LEAST_WORDS: Final = 0.18
 """If no vectors count, nothing fits unless the best chunk contains this share of the question's words."""
-UNNAMED: Final = 0.02
-"""Additional nearness needed in a repository that the question does not name; see
-docs/decisions/0033-choosing-repositories.md."""
-EVEN: Final = 0.12
-"""Nearness at which a question is as likely as not to be about the chunks."""
-STEEPNESS: Final = 20.0
+NEARLY_ALL: Final = 0.75
+"""A chunk that contains more than this share of a search's words is relevant though its meaning is not near, unless the
+search is a sentence: only then some chunk contains all of its common words by chance."""
+ALL_WORDS: Final = 0.8
+"""Lowers the nearness needed by this for each point of share above it."""
+MOST_WORDS: Final = 0.5
+"""If others have vectors, a chunk without one is relevant from this share of the question's words."""
+UNNAMED: Final = 0.015
+"""Additional nearness needed in a repository that the question does not name: among many, one is always near by
+chance."""
+EVEN: Final = 0.06
+"""Nearness above the threshold at which a question is as likely as not to be about the chunks."""
+STEEPNESS: Final = 30.0
 PAIRS: Final = 40
 """Chunks that the cross-encoder reads."""
 CROSSING: Final = 0.1
@@ -156,6 +166,48 @@ def among_neighbours(scores: Floats, headings: Column) -> Floats:
     return np.where(known, lent, -np.inf).astype(np.float32)
 
 
+def with_nearest(scores: Floats, nearness: Floats | None) -> Floats:
+    """One order of two: a chunk's place is the better of its place by score and `NEAREST` times that by nearness.
+
+    A question in other words than the document's shares few words with the chunk that answers and some with many
+    others; whatever its words, the nearest chunks take every fourth place.
+
+    Args:
+        scores: float32 (n,), of a document's chunks, smoothed; -inf for a chunk that must not be chosen.
+        nearness: float32 (n,), inner product with the question; NaN for a chunk without a vector; None for no order.
+
+    Returns:
+        float32 (n,), higher is better.
+    """
+    if nearness is None or np.isnan(nearness).all():
+        return scores
+    near = NEAREST * _places(np.where(np.isnan(nearness) | np.isneginf(scores), -np.inf, nearness))
+    merged = -np.minimum(_places(scores), near).astype(np.float32)
+    return np.where(np.isneginf(scores), -np.inf, merged).astype(np.float32)
+
+
+def _places(values: Floats) -> Column:
+    """int64 (n,), the place of each value from 1, the highest first."""
+    places = np.empty(len(values), np.int64)
+    places[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)
+    return places
+
+
+def inside_documents(whole: Floats, narrowed: Floats, ids: Column) -> Floats:
+    """Scores of a question that choose documents, with the order of a narrowed question inside each document.
+
+    Args:
+        whole: float32 (n,), scores of the whole question: the best chunk of each document keeps the document's score.
+        narrowed: float32 (n,), scores of the question without the names that stand everywhere in a document.
+        ids: int64 (n,), ids of chunks, sorted.
+    """
+    if not len(ids):
+        return whole
+    starts = np.flatnonzero(np.r_[True, np.diff(ids >> CHUNK_BITS) != 0])
+    moved = np.maximum.reduceat(whole, starts) - np.maximum.reduceat(narrowed, starts)
+    return (narrowed + np.repeat(moved, np.diff(np.r_[starts, len(ids)]))).astype(np.float32)
+
+
 def reranked(scores: Floats, best: Column, logits: Floats) -> Floats:
     """The scores with the cross-encoder's judgement of some of the best chunks.
 
@@ -206,9 +258,15 @@ def relevance(dense: Floats | None, coverage: Floats, model: str = "") -> float:
 
 
 def _nearness(dense: Floats | None, coverage: Floats, model: str) -> float:
-    """How far the best chunk is above the threshold of relevance."""
+    """How far the best chunk is above the threshold of relevance.
+
+    Nearness and words count in one chunk: of a greeting's few words some chunk contains all, but none is near.
+    """
     constants = constants_for(model)
-    best_words = float(coverage.max(initial=0.0))
     if dense is None or np.isnan(dense).all():
-        return best_words - LEAST_WORDS
-    return float(np.nanmax(dense)) + constants.words * best_words - constants.near
+        return float(coverage.max(initial=0.0)) - LEAST_WORDS
+    words = constants.words * coverage + (ALL_WORDS if constants.words else 0.0) * np.maximum(
+        coverage - NEARLY_ALL, 0.0
+    )
+    near = dense + words - constants.near
+    return float(np.where(np.isnan(dense), coverage - MOST_WORDS, near).max())

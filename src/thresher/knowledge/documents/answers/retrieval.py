@@ -24,7 +24,8 @@ from thresher.knowledge.documents.answers.scoring import ScoredChunks, Scorer
 from thresher.knowledge.documents.cache import DocumentCache, Holdings, document_changed
 from thresher.knowledge.documents.layout import DocumentLayout
 from thresher.knowledge.documents.models import Document, DocumentPart, Retrieval, cut_to_budget, key_of
-from thresher.knowledge.documents.question import DocumentQuestion
+from thresher.knowledge.documents.queries import RepositoryHead
+from thresher.knowledge.documents.question import SMALL_TALK, DocumentQuestion, is_small_talk
 
 _logger = logging.getLogger("thresher.knowledge")
 
@@ -79,7 +80,9 @@ class Retriever:
     async def _answered(
         self, caller: Caller, repository: str, question: DocumentQuestion, delivered: DeliveredChunks | None
     ) -> Retrieval:
-        scored = await self._scorer.score(caller, repository, question)
+        if is_small_talk(question):
+            return await self._nothing(caller, repository, await self._scorer.head(caller, repository), question)
+        scored = plain = await self._scorer.score(caller, repository, question)
         ready = time.perf_counter()
         holdings = next(iter(scored.holdings.values()))
         named = holdings.document(question.document) if question.document else None
@@ -90,9 +93,12 @@ class Retriever:
         crossed = time.perf_counter()
         key = _key(scored, holdings, named, delivered)
         if key is None:
-            answer = await self._nothing(caller, repository, question, scored)
+            answer = await self._nothing(caller, repository, next(iter(scored.heads.values())), question)
         else:
             document = scored.document(key)
+            if document.tokens > question.budget:
+                inside = await self._scorer.without_names(caller, repository, question, plain, key)
+                scored = replace(inside, scores=inside.scores + (scored.scores - plain.scores))
             layout = await self._cache.layout(caller.tenant, key)
             source = _AnswerSource(document, layout, delivered)
             content = await self._content(caller, repository, question, scored, source)
@@ -123,8 +129,8 @@ class Retriever:
             texts = await self._cache.texts(caller.tenant, document.id, range(len(layout)))
             return rendering.whole(document, layout, "".join(texts[place] for place in range(len(layout))))
         delivered = None if source.delivered is None else source.delivered.mask(len(layout))
-        scores = scored.of(document.id, len(layout))
-        plan = compression.plan(layout, scores, question.budget, delivered, document.path)
+        scores, nearness = scored.of(document.id, len(layout)), scored.nearness(document.id, len(layout))
+        plan = compression.plan(layout, scores, question.budget, delivered, document.path, nearness)
         texts = await self._cache.texts(caller.tenant, document.id, plan.reads(layout))
         return rendering.render(document, layout, plan, texts, question.budget, question.words(repository))
 
@@ -162,11 +168,11 @@ class Retriever:
         return replace(scored, scores=ranking.reranked(scored.scores, best[read], logits)), ""
 
     async def _nothing(
-        self, caller: Caller, repository: str, question: DocumentQuestion, scored: ScoredChunks
+        self, caller: Caller, repository: str, head: RepositoryHead, question: DocumentQuestion
     ) -> Retrieval:
-        """The answer if nothing fits: the guide of the repository."""
-        head = next(iter(scored.heads.values()))
-        text = cut_to_budget(await self._cache.guide(caller.tenant, head.id), question.budget)
+        """The answer if nothing fits: the beginning of the repository's guide."""
+        guide = await self._cache.guide(caller.tenant, head.id)
+        text = cut_to_budget(guide, min(question.budget, GUIDE_TOKENS))
         tokens = count_tokens(text)
         part = DocumentPart(GUIDE, (), 1, text.count("\n") + 1, 0, len(text), tokens)
         return Retrieval(
@@ -176,11 +182,15 @@ class Retriever:
             was_compressed=False,
             original_token_count=tokens,
             found=False,
-            hint=_advice(repository, question, scored),
+            hint=_advice(repository, head, question),
+            repository=repository,
+            search_type=question.search_type,
         )
 
 
 _TOO_LITTLE: Final = "Nothing of what is left fits into this budget: raise it, or read the lines with read_document."
+GUIDE_TOKENS: Final = 300
+"""Most tokens of the guide if nothing fits: what the repository is about, not all that it contains."""
 GUIDE: Final = "(guide)"
 """Stands for a path if the answer is the guide of a repository."""
 
@@ -219,13 +229,14 @@ def _retrieval(document: Document, content: RenderedAnswer, *, compressed: bool)
     )
 
 
-def _advice(repository: str, question: DocumentQuestion, scored: ScoredChunks) -> str:
+def _advice(repository: str, head: RepositoryHead, question: DocumentQuestion) -> str:
     """What to try if nothing fits."""
-    head = next(iter(scored.heads.values()))
     if not head.documents:
         coming = head.state in ("waiting", "indexing")
         empty = f"contains no documents; for the reason run: thresher docs show {repository}"
         return f"'{repository}' {'is being indexed; ask again in a moment.' if coming else empty}"
+    if is_small_talk(question):
+        return SMALL_TALK
     other = "other words" if question.search_type == "hybrid" else "other words, or search_type=hybrid"
     return f"Nothing in '{repository}' fits. Try {other}; content holds its guide; read_document reads a path."
 

@@ -22,7 +22,7 @@ from thresher.knowledge.documents.layout import Column
 from thresher.knowledge.documents.models import CHUNK_BITS, Document, chunk_id, key_of
 from thresher.knowledge.documents.queries import RepositoryHead
 from thresher.knowledge.documents.question import DocumentQuestion
-from thresher.search import Filter, Floats, Scoring, SearchIndex
+from thresher.search import Filter, Floats, Scoring, SearchIndex, query_terms, without_terms
 
 _PATIENCE_SECONDS: Final = 10.0
 """How long an answer waits for the first document of a repository that is being indexed."""
@@ -31,6 +31,10 @@ _ATTEMPTS: Final = 3
 """How often the index is queried again while the set of repositories changes."""
 _NAMED: Final = 10
 """Repositories that an error names."""
+EVERYWHERE: Final = 0.3
+"""A word in this share of a document's chunks, headings included, is a name there: it says which document is meant."""
+_LEAST_CHUNKS: Final = 20
+"""Chunks from which a document is long enough to say what stands everywhere in it."""
 _MANY: Final = 4_096
 """Above this number of chunks, documents are chosen by the best of all chunks only."""
 
@@ -47,7 +51,7 @@ class ScoredChunks:
         fits: Whether any chunk is relevant to the question.
         scoring: The index's own result.
         dense: float32 (n,), inner product of each with the question; None if the dense arm did not run.
-        coverage: float32 (n,), the share of the question's words in each chunk.
+        coverage: float32 (n,), the share of the question's words in each chunk; at most `NEARLY_ALL` of a sentence.
     """
 
     heads: Mapping[int, RepositoryHead]
@@ -87,11 +91,30 @@ class ScoredChunks:
 
     def of(self, document: int, chunks: int) -> Floats:
         """The scores of one document's chunks in their order; -inf for a chunk that is not in the index."""
+        return self._of(self.scores, document, chunks, -np.inf)
+
+    def nearness(self, document: int, chunks: int) -> Floats | None:
+        """Inner products of one document's chunks with the question; NaN for a chunk that is not in the index."""
+        return None if self.dense is None else self._of(self.dense, document, chunks, np.nan)
+
+    def _of(self, values: Floats, document: int, chunks: int, missing: float) -> Floats:
         first, end = np.searchsorted(self.ids, [document << CHUNK_BITS, document + 1 << CHUNK_BITS])
-        scores = np.full(chunks, -np.inf, np.float32)
-        places = self.ids[first:end] & (1 << CHUNK_BITS) - 1
-        scores[places] = self.scores[first:end]
-        return scores
+        column = np.full(chunks, missing, np.float32)
+        column[self.ids[first:end] & (1 << CHUNK_BITS) - 1] = values[first:end]
+        return column
+
+    def names(self, document: int) -> frozenset[str]:
+        """The question's words that stand everywhere in a document; none if it is short."""
+        bounds = [document << CHUNK_BITS, document + 1 << CHUNK_BITS]
+        first, end = np.searchsorted(self.ids, bounds)
+        if end - first < _LEAST_CHUNKS:
+            return frozenset()
+        counts = {term: np.diff(np.searchsorted(ids, bounds))[0] for term, (ids, _) in self.scoring.holders.items()}
+        return frozenset(
+            term
+            for term, count in counts.items()
+            if count >= EVERYWHERE * (end - first) and not term.isdecimal() and term in self.scoring.terms
+        )
 
     def best(self, limit: int) -> Column:
         """Indexes of the best chunks, best first, int64; a larger limit only appends to them."""
@@ -152,11 +175,41 @@ class Scorer:
             heads = chosen(directory, name)
             if not any(head.documents for head in heads):
                 heads = await self._ready(caller, name)
-            found = await self._scored(caller, heads, scoring)
+            found = await self._scored(caller, heads, question, scoring)
             # Documents that became current meanwhile are in the index but were not scored.
             if scored_keys == set(found.heads) and len(found.ids) >= sum(one.chunks for one in found.holdings.values()):
                 break
         return found
+
+    async def without_names(
+        self, caller: Caller, name: str | None, question: DocumentQuestion, scored: ScoredChunks, document: int
+    ) -> ScoredChunks:
+        """The same chunks, inside documents in the order of the question without the names of one of them.
+
+        A name, such as that of a party or a product, chooses the document and is no question to it: beside chunks that
+        repeat it, the one that answers would be neither near nor rare in its words.
+
+        Args:
+            caller: The caller of the question.
+            name: The repository of the question; None for all.
+            question: The question.
+            scored: Its scores.
+            document: The document whose names are left out.
+        """
+        names = scored.names(document)
+        rest = without_terms(question.query, names) if names and question.search_type != "text" else ""
+        if not query_terms(rest):
+            return scored
+        narrowed = await self.score(caller, name, replace(question, query=rest))
+        if not np.array_equal(narrowed.ids, scored.ids):
+            return scored  # a document was replaced meanwhile
+        scoring = replace(
+            scored.scoring,
+            embedding_ms=scored.scoring.embedding_ms + narrowed.scoring.embedding_ms,
+            search_ms=scored.scoring.search_ms + narrowed.scoring.search_ms,
+        )
+        scores = ranking.inside_documents(scored.scores, narrowed.scores, scored.ids)
+        return replace(scored, scores=scores, dense=narrowed.dense, scoring=scoring)
 
     async def head(self, caller: Caller, name: str) -> RepositoryHead:
         """A repository by its name.
@@ -201,7 +254,9 @@ class Scorer:
         texts = await self._cache.texts_of(tenant, [key_of(number) for number in ids])
         return {chunk_id(*key): text for key, text in texts.items()}
 
-    async def _scored(self, caller: Caller, heads: Sequence[RepositoryHead], scoring: Scoring) -> ScoredChunks:
+    async def _scored(
+        self, caller: Caller, heads: Sequence[RepositoryHead], question: DocumentQuestion, scoring: Scoring
+    ) -> ScoredChunks:
         holdings = {head.id: await self._cache.holdings(caller.tenant, head) for head in heads}
         documents = np.sort(np.concatenate([np.empty(0, np.int64), *(one.ids for one in holdings.values())]))
         places = chunks_of_documents(scoring.ids, documents)
@@ -213,6 +268,8 @@ class Scorer:
             context = _ArmScores(scoring.context_dense, scoring.context_lexical).at(places)
             scores = ranking.with_context(scores, ranking.fuse(context.dense, context.lexical, scoring.model))
         coverage = scoring.coverage if places is None else scoring.coverage[places]
+        if own.dense is not None and len(question.query.split()) > len(scoring.terms):
+            coverage = np.minimum(coverage, ranking.NEARLY_ALL)  # some chunk contains all the words of a sentence
         fits = bool(len(ids)) and not ranking.nothing_fits(own.dense, coverage, scoring.model)
         return ScoredChunks(
             {head.id: head for head in heads}, holdings, ids, scores, fits, scoring, own.dense, coverage

@@ -21,7 +21,7 @@ from thresher.knowledge.documents.answers.scoring import ScoredChunks, Scorer
 from thresher.knowledge.documents.cache import DocumentCache
 from thresher.knowledge.documents.layout import DocumentLayout
 from thresher.knowledge.documents.models import Document, DocumentPart, Passage, Passages, key_of
-from thresher.knowledge.documents.question import DocumentQuestion
+from thresher.knowledge.documents.question import SMALL_TALK, DocumentQuestion, is_small_talk
 
 _logger = logging.getLogger("thresher.knowledge")
 PASSAGES: Final = 8
@@ -56,11 +56,19 @@ class PassageSearcher:
         check_limit(limit, MOST_PASSAGES)
         started = time.perf_counter()
         with traced() as trace:
+            if is_small_talk(question):
+                if repository is not None:
+                    await self._scorer.head(caller, repository)
+                return _chat(question, (time.perf_counter() - started) * 1000, trace)
             words = question.words(repository or "")
             (first,) = _CURSOR.decode(question.cursor, words) if question.cursor else (0,)
             whole = await self._scorer.score(caller, repository, question)
             choice = choosing.requested(whole) if repository else choosing.choose(question.query, whole)
             scored = whole.among(choice.keys)
+            relevance = round(ranking.relevance(scored.dense, scored.coverage, scored.scoring.model), 4)
+            if choice.fits and (best := scored.best_documents(1)):
+                whole = await self._scorer.without_names(caller, repository, question, whole, best[0])
+                scored = whole.among(choice.keys)
             places = scored.best(first + limit + 1) if choice.fits else np.empty(0, np.int64)
             if scored.scoring.search_type == "text":
                 places = places[scored.scores[places] > 0]  # the others share no words with the question
@@ -74,7 +82,7 @@ class PassageSearcher:
                 repositories=choice.searched,
                 left_out=choice.left_out,
                 left_out_count=choice.left_out_count,
-                relevance=round(ranking.relevance(scored.dense, scored.coverage, scored.scoring.model), 4),
+                relevance=relevance,
                 cursor=_CURSOR.encode(first + limit, question=words) if more else "",
                 hint="" if passages else _advice(repository, whole, choice),
                 search_type=scored.scoring.search_type,
@@ -123,6 +131,12 @@ def part_of(document: Document, layout: DocumentLayout, ordinal: int) -> Documen
         int(layout.ends[ordinal]),
         int(layout.tokens[ordinal]),
     )
+
+
+def _chat(question: DocumentQuestion, total: float, trace: str) -> Passages:
+    """The answer to small talk."""
+    timings = {"embedding": 0.0, "search": 0.0, "total": round(total, 2)}
+    return Passages((), 0, 0, hint=SMALL_TALK, search_type=question.search_type, timings=timings, trace_id=trace)
 
 
 def _advice(repository: str | None, scored: ScoredChunks, choice: RepositoryChoice) -> str:

@@ -20,7 +20,7 @@ from thresher.knowledge.documents.queries import DocumentWrite, RefusedFile, Sto
 from thresher.knowledge.documents.reading import UnreadableDocument, parse
 from thresher.knowledge.documents.sections import sections_of
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Raised when files are read or cut in a new way, so that the next run reads every file again."""
 _LONGEST_TITLE: Final = 300
 _MOST_CHUNKS: Final = 1 << CHUNK_BITS

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 from thresher.core import InvalidInput
@@ -15,6 +16,10 @@ from thresher.knowledge.documents.models import Block
 
 _LINE: Final = re.compile("\n")
 _WORD: Final = re.compile(r"\S")
+_TEXT_LINE: Final = re.compile(r"[^\n]+")
+_CELL: Final = " | "
+_BARE_ROWS: Final = 3
+"""Lines that must follow one another for their bars to be those of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,35 @@ def block_within(text: str, start: int, end: int, like: Block) -> list[Block]:
     if first >= end:
         return []
     return [Block(like.kind, first, trimmed_end(text, first, end), like.level, like.title)]
+
+
+def cut_at_bare_tables(text: str, blocks: Sequence[Block]) -> list[Block]:
+    """The blocks with the tables inside paragraphs as blocks of their own.
+
+    Such a table has no line of dashes: it is lines of as many cells each, and the first is its header.
+    """
+    pieces: list[Block] = []
+    for block in blocks:
+        place = block.start
+        for table in _bare_tables(text, block) if block.kind == "paragraph" else ():
+            pieces.extend(block_within(text, place, table.start, block))
+            pieces.append(table)
+            place = table.end
+        pieces.extend([block] if place == block.start else block_within(text, place, block.end, block))
+    return pieces
+
+
+def _bare_tables(text: str, block: Block) -> list[Block]:
+    """The tables without a line of dashes in a paragraph, in order."""
+    found: list[Block] = []
+    lines = [(match.start(), match[0].count(_CELL)) for match in _TEXT_LINE.finditer(text, block.start, block.end)]
+    for cells, run in groupby(lines, key=lambda line: line[1]):
+        starts = [start for start, _ in run]
+        if cells and len(starts) >= _BARE_ROWS:
+            end = text.find("\n", starts[-1], block.end)
+            end = trimmed_end(text, starts[0], block.end if end < 0 else end)
+            found.append(Block("table", starts[0], end, head=starts[1], rows=tuple(starts[1:])))
+    return found
 
 
 class UnreadableDocument(InvalidInput):

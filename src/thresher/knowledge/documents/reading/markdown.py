@@ -24,6 +24,7 @@ from thresher.knowledge.documents.models import Block, BlockKind
 from thresher.knowledge.documents.reading.blocks import (
     TextStructure,
     block_within,
+    cut_at_bare_tables,
     line_starts,
     trimmed_end,
     with_matter,
@@ -49,7 +50,8 @@ def read_markdown(text: str) -> TextStructure:
     found = [block for leaf in _leaves(_parser().parse(text)) if (block := leaf.block(text, starts)).end > block.start]
     fences = [block for block in found if block.kind == "fence"]
     tables = [table for table in html_tables(text) if not _inside(table.start, fences)]
-    blocks = _with_contents_as_matter(text, _cut_at_wiki_headings(text, list(_clipped(text, found, tables))))
+    blocks = _cut_at_wiki_headings(text, list(_clipped(text, found, tables)))
+    blocks = _with_contents_as_matter(text, cut_at_bare_tables(text, blocks))
     front = _FRONT_TITLE.search(text, 0, blocks[0].end) if text.startswith("---") and blocks else None
     return TextStructure(with_matter(text, blocks), heading_text(front[2]) if front else title_of(blocks))
 

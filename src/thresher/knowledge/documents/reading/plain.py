@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from thresher.knowledge.documents.models import Block
-from thresher.knowledge.documents.reading.blocks import TextStructure, block_within, with_matter
+from thresher.knowledge.documents.reading.blocks import TextStructure, block_within, cut_at_bare_tables, with_matter
 from thresher.knowledge.documents.reading.headings import heading_text, title_of, wiki_headings
 
 _PARAGRAPH: Final = re.compile(r"^[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)*", re.M)
@@ -30,7 +30,8 @@ def read_plain(text: str, headings: Sequence[Block] = ()) -> TextStructure:
             blocks.extend(_paragraph(text, match.start(), match.end(), known=bool(headings)))
         blocks.append(heading)
         place = heading.end
-    return TextStructure(with_matter(text, blocks[:-1]), title_of(blocks[:3]))
+    blocks = cut_at_bare_tables(text, blocks[:-1])
+    return TextStructure(with_matter(text, blocks), title_of(blocks[:3]))
 
 
 def _paragraph(text: str, start: int, end: int, *, known: bool) -> list[Block]:

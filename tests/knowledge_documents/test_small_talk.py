@@ -1,0 +1,90 @@
+"""Small talk is recognised before anything is searched; what no document answers gets the guide in short."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from thresher.core import Caller, NotFound
+from thresher.knowledge.documents import DocumentService, origin_of
+from thresher.knowledge.documents.answers.retrieval import GUIDE_TOKENS
+from thresher.knowledge.documents.question import checked_question, is_small_talk
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "hi there",
+        "Thank you, that was helpful!",
+        "thanks, that\u2019s exactly what I needed",
+        "ok great",
+        "good evening",
+        "tell me a joke",
+        "who are you?",
+        "Are you a human or a robot?",
+        "see you next week",
+    ],
+)
+def test_greetings_thanks_and_chat_are_small_talk(message: str) -> None:
+    """Messages of such words alone."""
+    assert is_small_talk(checked_question(message, search_type="hybrid"))
+    assert not is_small_talk(checked_question(message, search_type="text"))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "thanks, and how do I reset the pump?",
+        "hello world example in Python",
+        "what is hello?",
+        "stop",
+        "no route to host",
+        "ok status code 200",
+        "help with error 809",
+        "is the evening shift paid more?",
+        "\u041f\u0440\u0438\u0432\u0435\u0442",
+    ],
+)
+def test_whoever_asks_for_something_is_searched_for(message: str) -> None:
+    """One word besides is enough, and a number, and every language that is not read here."""
+    assert not is_small_talk(checked_question(message, search_type="hybrid"))
+
+
+@pytest.fixture
+async def asked(documents: DocumentService, caller: Caller, handbook: Path) -> DocumentService:
+    """The service with the handbook indexed."""
+    await documents.index_here(caller, "handbook", origin_of(str(handbook)))
+    return documents
+
+
+@pytest.mark.parametrize(
+    "message", ["thank you, that was helpful", "how do I boil an egg", "who painted the night watch"]
+)
+async def test_what_no_document_answers_gets_nothing(asked: DocumentService, caller: Caller, message: str) -> None:
+    """No passage of one repository or of all; the guide in short where one was asked for."""
+    everywhere = await asked.search_documents(caller, message)
+    one = await asked.search_documents(caller, message, "handbook")
+    answer = await asked.retrieve_document(caller, message, "handbook")
+
+    assert everywhere.passages == one.passages == ()
+    assert everywhere.hint
+    assert one.hint
+    assert not answer.found
+    assert answer.token_count <= GUIDE_TOKENS
+    assert (answer.repository, answer.search_type) == ("handbook", "hybrid")
+
+
+async def test_small_talk_to_an_unknown_repository_is_an_error(asked: DocumentService, caller: Caller) -> None:
+    """As for every other question."""
+    with pytest.raises(NotFound):
+        await asked.search_documents(caller, "thank you", "handbok")
+    with pytest.raises(NotFound):
+        await asked.retrieve_document(caller, "thank you", "handbok")
+
+
+async def test_a_keyword_is_found_however_little_it_means(asked: DocumentService, caller: Caller) -> None:
+    """A chunk that contains all words of a short search is relevant."""
+    found = await asked.search_documents(caller, "error 809", "handbook")
+
+    assert "Error 809" in found.passages[0].text
