@@ -51,6 +51,7 @@ class Reasons(BaseModel):
     own_words: list[str] = Field(description="Those of the terms that are among the owner's words for the tool.")
     learned: float = Field(description="What earlier use added to its score in the ranking; 0 without any.")
     uses: int = Field(description="How often it was used after like messages.")
+    trained: float = Field(description="What training on the tenant's own messages added to its score; 0 without any.")
 
 
 class FoundTool(BaseModel):
@@ -271,6 +272,7 @@ def _tool(found: Found, definition: Tool | None) -> FoundTool:
             own_words=list(why.own_words),
             learned=why.learned,
             uses=why.uses,
+            trained=why.trained,
         ),
         form=found.form,
         line=found.line,

@@ -116,6 +116,7 @@ class Why:
         own_words: Those of the terms that are among the words which the item's owner gave it.
         learned: What earlier use adds to its score in the ranking; 0 without any.
         uses: How often it was used after like messages.
+        trained: What training on the tenant's own messages adds to its score; 0 without any.
     """
 
     source: str
@@ -126,6 +127,7 @@ class Why:
     own_words: tuple[str, ...] = ()
     learned: float = 0.0
     uses: int = 0
+    trained: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

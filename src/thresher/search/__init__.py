@@ -11,12 +11,15 @@ from thresher.search.lexical.clauses import clauses, is_request, prose
 from thresher.search.lexical.query_expansion import Synonyms
 from thresher.search.lexical.terms import query_terms, split_name, terms
 from thresher.search.plan import MAX_QUERIES, EmbeddedQuery
+from thresher.search.ranking import levelled
 from thresher.search.records import (
+    Adapter,
     Entry,
     Filter,
     Floats,
     Hit,
     Ids,
+    ItemVectors,
     LearnedScores,
     Learner,
     Progress,
@@ -30,6 +33,7 @@ from thresher.search.vectors import TextVectors, text_vectors
 
 __all__ = [
     "MAX_QUERIES",
+    "Adapter",
     "Bools",
     "EmbeddedQuery",
     "Entry",
@@ -37,6 +41,7 @@ __all__ = [
     "Floats",
     "Hit",
     "Ids",
+    "ItemVectors",
     "LearnedScores",
     "Learner",
     "Prefetch",
@@ -52,6 +57,7 @@ __all__ = [
     "Units",
     "clauses",
     "is_request",
+    "levelled",
     "prose",
     "query_terms",
     "select",

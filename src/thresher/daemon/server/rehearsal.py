@@ -59,6 +59,7 @@ WRITES: Final[Mapping[str, Shown | None]] = {
     **dict.fromkeys(("apply_tool_rewrite", "remove_tool_rewrite"), Shown("rewrite of", "list_tool_rewrites")),
     "unlearn_tools": Shown("tool", "learned_tools", ("tenant",)),
     "set_learning": Shown("learning", "learned_tools", ("tenant",), frozenset({"tools", "decided_at"})),
+    **dict.fromkeys(("train_tools", "remove_training"), Shown("training", "show_training", ("tenant",))),
     "forget_consent": Shown("consent", "list_consents"),
     **dict.fromkeys(("add_key", "revoke_key"), _KEYS),
     "cancel_job": Shown("job", "show_job", ("job",)),
