@@ -300,8 +300,9 @@ def _figures(collected: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     }
 
 
-TRAINED_CALLS: Final = (500, 2_000)
-TRAINED_WORLDS: Final = 3
+TRAINED_CALLS: Final = (2_000,)
+TRAINED_WORLDS: Final = 2
+TRAINED_ASKED: Final = 150
 EXAMPLES: Final = 8
 """Examples of each tool in use, where a file is trained on."""
 
@@ -322,7 +323,7 @@ async def _trained_world(
         if calls:
             await run.work(calls)
         examples = None if calls else run.world.examples(EXAMPLES)
-        asked = {kind: [getattr(run.world, kind)() for _ in range(ASKED)] for kind in KINDS}
+        asked = {kind: [getattr(run.world, kind)() for _ in range(TRAINED_ASKED)] for kind in KINDS}
         before = {kind: await run.measure(asked[kind], learned=False) for kind in KINDS}
         if calls:
             await learning.decide(owner, "on")
@@ -349,7 +350,8 @@ async def _trained_world(
 async def run_training() -> dict[str, Any]:
     """Simulate training on logs of several sizes, and on examples, and save the figures."""
     texts = messages(even=False)
-    figures: dict[str, Any] = {"worlds": TRAINED_WORLDS, "users": USERS, "asked_of_each_kind": TRAINED_WORLDS * ASKED}
+    asked = TRAINED_WORLDS * TRAINED_ASKED
+    figures: dict[str, Any] = {"worlds": TRAINED_WORLDS, "users": USERS, "asked_of_each_kind": asked}
     settings: dict[str, object] = {"learning": "shadow", "query_cache_size": 20_000, "query_cache_seconds": 100_000}
     async with product.running(**settings) as services:
         for calls in (*TRAINED_CALLS, 0):
@@ -357,9 +359,9 @@ async def run_training() -> dict[str, Any]:
             for seed in range(TRAINED_WORLDS):
                 for name, rows in (await _trained_world(services, texts, seed, calls)).items():
                     collected.setdefault(name, []).extend(rows)
-            figures[f"log_of_{calls}" if calls else "examples"] = _training_figures(collected)
-            print(calls, figures, flush=True)
-            machine.save("training", figures)
+                figures[f"log_of_{calls}" if calls else "examples"] = _training_figures(collected)
+                print(calls, seed, figures, flush=True)
+                machine.save("training", figures)
     return figures
 
 

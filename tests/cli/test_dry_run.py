@@ -338,6 +338,7 @@ def test_a_dry_run_of_each_command_changes_nothing_and_says_what_would_be(
     ways = every_way(model.url, older)
     lines = [(*name.split(), *arguments) for name, (arguments, _) in ways.items()]
     lines += [("servers", "add", "--config", "servers.json")]
+    lines += [("train", "--from-log")]
     lines += [("servers", "set", "own", "--sql-dialect", "sqlite", "--sql-argument", "query")]
     command("packs", "list")
     command("index", "tools")

@@ -25,6 +25,12 @@ TOOLS = np.array([3, 5, 7, 9], np.int64)
 SCALE = 10.0
 
 
+@pytest.fixture
+def one_suffices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tool gets an offset for one message."""
+    monkeypatch.setattr("thresher.knowledge.tools.learning.adapter.LEAST_EACH", 1)
+
+
 def stored(dimension: int = 8) -> ItemVectors:
     """Four tools at right angles."""
     return ItemVectors("m", TOOLS, np.eye(4, dimension, dtype=np.float32), SCALE)
@@ -74,6 +80,7 @@ def held_out(samples: Samples) -> AdapterFigures:
     return figures(samples, measured)
 
 
+@pytest.mark.usefixtures("one_suffices")
 def test_scores_are_the_standings_of_what_was_offered() -> None:
     """What was not offered stood below it; a tool that nobody needs competes, and has no offset."""
     one, two = messages(2)
@@ -89,6 +96,7 @@ def test_scores_are_the_standings_of_what_was_offered() -> None:
     assert sorted(samples.others[1].tolist()) == [-4, -2]
 
 
+@pytest.mark.usefixtures("one_suffices")
 def test_only_uses_of_the_stored_model_and_of_tools_that_are_there_count() -> None:
     """A tool that has gone has no vector to add to."""
     one, two, three = messages(3)
@@ -96,6 +104,18 @@ def test_only_uses_of_the_stored_model_and_of_tools_that_are_there_count() -> No
     samples = samples_of([used(3, one), used(4, two), used(5, three, model="older")], stored())
 
     assert (len(samples), samples.tools.tolist()) == (1, [3])
+
+
+def test_a_tool_that_was_called_for_two_messages_only_gets_no_offset() -> None:
+    """However often: those calls may be mistakes, or one key's; it counts as a rival of the others."""
+    two = messages(2, seed=9)
+    mistakes = [used(7, two[row % 2], standings=(0.0, -1.0, -2.0)) for row in range(20)]
+    uses = [used(3, vector, standings=(-1.0, -2.0, 0.0)) for vector in messages(4)]
+
+    samples = samples_of([*uses, *mistakes], stored())
+
+    assert (len(samples), samples.tools.tolist()) == (4, [3])
+    assert samples.others.max(axis=1).tolist() == [0] * 4
 
 
 def test_without_any_use_there_is_nothing_to_fit() -> None:
@@ -154,6 +174,7 @@ def test_what_follows_no_rule_gains_nothing() -> None:
     assert not found.helps
 
 
+@pytest.mark.usefixtures("one_suffices")
 def test_few_messages_decide_nothing_however_often_they_are_repeated() -> None:
     """Ten that gain, each 20 times, are ten."""
     uses = swapped(10) * 20
@@ -177,6 +198,7 @@ def test_it_does_not_help_if_as_many_voters_lose_as_gain() -> None:
     assert (found.better, found.worse, found.helps) == (1, 1, False)
 
 
+@pytest.mark.usefixtures("one_suffices")
 def test_other_tools_that_a_message_needs_do_not_count_against_it() -> None:
     """A message that needs two tools has each of them first."""
     vector = messages(1)[0]
@@ -188,6 +210,7 @@ def test_other_tools_that_a_message_needs_do_not_count_against_it() -> None:
     assert found.tolist() == [[1, 1], [1, 1]]
 
 
+@pytest.mark.usefixtures("one_suffices")
 @pytest.mark.parametrize("count", [1, 2])
 def test_one_tool_alone_can_be_fitted(count: int) -> None:
     """It has no rival to be told from."""

@@ -32,6 +32,8 @@ STEPS: Final = 80
 """Accelerated steps of the fit; twice as many change nothing."""
 MOST_TOOLS: Final = 500
 """Tools that may have an offset, those most often needed first; a search multiplies with all."""
+LEAST_EACH: Final = 3
+"""Different messages for which a tool must have been called to get an offset: one or two calls may be mistakes."""
 SAME: Final = 0.9
 """The cosine from which two messages are measured in the same part."""
 PARTS: Final = 5
@@ -93,13 +95,14 @@ def samples_of(uses: Sequence[Use], stored: ItemVectors) -> Samples:
     """
     known = {int(tool): place for place, tool in enumerate(stored.ids)}
     uses = [use for use in uses if use.model == stored.model and use.tool_id in known]
-    called, counts = np.unique(np.array([use.tool_id for use in uses], np.int64), return_counts=True)
-    tools = np.sort(called[np.argsort(-counts, kind="stable")[:MOST_TOOLS]])
-    column = {int(tool): place for place, tool in enumerate(tools)}
-    uses = [use for use in uses if use.tool_id in column]
     dimension = stored.vectors.shape[1] if len(stored.ids) else 0
     raw = np.frombuffer(b"".join(use.vector for use in uses), np.float16).astype(np.float32)
     vectors = raw.reshape(len(uses), dimension)
+    message = _messages(vectors)
+    tools = _taught([use.tool_id for use in uses], message)
+    column = {int(tool): place for place, tool in enumerate(tools)}
+    kept = np.flatnonzero([use.tool_id in column for use in uses])
+    uses, vectors, message = [uses[row] for row in kept], vectors[kept], message[kept]
     items = stored.vectors[[known[int(tool)] for tool in tools]] if len(tools) else np.empty((0, dimension), np.float32)
     scores, others = _scores(uses, np.float32(stored.weight) * (vectors @ items.T), column)
     voters, voter = np.unique([use.voter for use in uses], return_inverse=True)
@@ -111,7 +114,7 @@ def samples_of(uses: Sequence[Use], stored: ItemVectors) -> Samples:
         _also(uses, column),
         _capped(np.array([use.weight for use in uses], np.float32), voter, len(voters)),
         voter.astype(np.int64),
-        _messages(vectors),
+        message,
         np.array([bool(use.offered) for use in uses], np.bool_),
         tools,
         items,
@@ -155,11 +158,19 @@ def _also(uses: Sequence[Use], column: Mapping[int, int]) -> Bools:
     return also
 
 
+def _taught(tools: Sequence[int], message: Ids) -> Ids:
+    """The tools that enough different messages need, sorted; of too many those that most messages need."""
+    pairs = np.unique(np.array([*zip(tools, message, strict=True)], np.int64).reshape(-1, 2), axis=0)
+    called, counts = np.unique(pairs[:, 0], return_counts=True)
+    often = np.argsort(-counts, kind="stable")[:MOST_TOOLS]
+    return np.sort(called[often[counts[often] >= LEAST_EACH]])
+
+
 def _capped(weight: Floats, voter: Ids, voters: int) -> Floats:
     """Weights of which a voter has no more than the median one, the lesser of two in the middle."""
-    totals = np.bincount(voter, weight, minlength=voters)
     if not voters:
         return weight
+    totals = np.bincount(voter, weight, minlength=voters)
     most = np.sort(totals)[(voters - 1) // 2]
     return (weight * np.minimum(1.0, most / totals)[voter]).astype(np.float32)
 

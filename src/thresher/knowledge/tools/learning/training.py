@@ -10,7 +10,7 @@ import asyncio
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -224,7 +224,7 @@ def _example(number: int, example: Mapping[str, Any], catalogue: ToolCatalogue) 
         raise InvalidInput(f"Example {number} has no query of 1 to {_MOST_CHARACTERS:,} characters.", hint=_HINT)
     if not isinstance(relevant, list | tuple):
         raise InvalidInput(f"Example {number} has no list of relevant tools.", hint=_HINT)
-    wanted = {str(name) for name in relevant}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    wanted = set(map(str, cast("Sequence[object]", relevant)))
     tools = catalogue.by_id.values()
     return message, [tool.row.id for tool in tools if wanted & {tool.name, f"{tool.row.server}/{tool.row.name}"}]
 
