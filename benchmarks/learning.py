@@ -353,7 +353,7 @@ async def run_training() -> dict[str, Any]:
     asked = TRAINED_WORLDS * TRAINED_ASKED
     figures: dict[str, Any] = {"worlds": TRAINED_WORLDS, "users": USERS, "asked_of_each_kind": asked}
     settings: dict[str, object] = {"learning": "shadow", "query_cache_size": 20_000, "query_cache_seconds": 100_000}
-    async with product.running(**settings) as services:
+    async with product.running(None, **settings) as services:
         for calls in (*TRAINED_CALLS, 0):
             collected: dict[str, list[Any]] = {}
             for seed in range(TRAINED_WORLDS):

@@ -79,7 +79,7 @@ async def use(services: Services, examples: Sequence[dict[str, Any]], users: Seq
     """Let users search for the messages of examples, and call what they need."""
     async with services.database.transaction(services.caller.tenant) as connection:
         rows = await connection.exec_driver_sql("select name, id from tool")
-        ids = {str(row[0]): int(row[1]) for row in rows}
+        ids = {str(row[0]): int(row[-1]) for row in rows}
     for number, example in enumerate(examples):
         user = users[number % len(users)]
         await search(services, example["query"], user)

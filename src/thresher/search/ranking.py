@@ -107,11 +107,11 @@ def rank(
     plain = scores
     if added is not None:
         scores = scores + added + (np.float32(weights.context) * added[0] if first else 0)
-    trained = np.zeros_like(scores)
+    trained: Floats = np.zeros(scores.shape, np.float32)
     if adapted is not None and len(adapted[1]):
         more, columns = adapted
         more = more + (np.float32(weights.context) * more[0] if first else 0)
-        trained[:, columns] = levelled(scores[:, columns], more)
+        trained[:, columns] = levelled(scores[:, columns].astype(np.float32), more)
         scores = scores + trained
     turns, candidates = interleave(np.argsort(-scores[first:], axis=1, kind="stable"))
     rows = turns + first

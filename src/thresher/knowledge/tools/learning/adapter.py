@@ -3,7 +3,7 @@
 A tenant's samples are messages, each with the tool that it needs and the scores of the tools that a search would have
 ranked. A map of the vector space, the same for all tools, is fitted by softmax regression on these scores, with a
 ridge; what it makes of the vector of each tool that was needed is the offset of that tool. Tools that no sample needs
-have none, and the ranking sees to it that they lose no place (`levelled`).
+have none, and in the ranking they lose no place (`levelled`).
 
 No voter weighs more than the median one. The gain is measured in five parts of the messages, each ranked with what the
 other four teach; messages that are nearly the same are in one part.
@@ -313,7 +313,8 @@ def figures(samples: Samples, measured: Mapping[int, NDArray[np.float64]]) -> Ad
     weight = samples.weight[order].astype(np.float64)
     gains = 1 / after - 1 / before
     _, message = np.unique(samples.message[order], return_inverse=True)
-    low, high = _interval(np.bincount(message, weight * gains), np.bincount(message, weight))
+    sums, weights = (np.bincount(message, amounts).astype(np.float64) for amounts in (weight * gains, weight))
+    low, high = _interval(sums, weights)
     share = weight / weight.sum()
     each = np.bincount(samples.voter[order], weight * gains)
     better, worse = int(np.count_nonzero(each > 0)), int(np.count_nonzero(each < 0))
