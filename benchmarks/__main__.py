@@ -64,6 +64,7 @@ BENCHMARKS = {
     "everyday": everyday.run,
     "learning": learning.run,
     "learning_speed": learning.run_speed,
+    "training": learning.run_training,
     "abstention": quality.run_abstention,
     "intents": intents.run,
     "multi_intent": multi_intent.run,

@@ -7,6 +7,9 @@ another message for it, or give up. After 500 calls learning is switched on, and
 
 A fifth of the tools is never used, and of each tool half of the messages. The constants were chosen on the messages
 whose SHA-256 begins with an even byte; these figures are of the others.
+
+`python -m benchmarks training` lets the same users work, trains on their log or on examples of the half of messages
+that they use, and asks what they ask next, new messages, and messages for tools that nobody has used.
 """
 
 from __future__ import annotations
@@ -117,6 +120,10 @@ class World:
         """A message for a tool that nobody has used."""
         return self._spared(self._unused[int(self.random.integers(len(self._unused)))])
 
+    def examples(self, most: int) -> list[dict[str, object]]:
+        """Some messages in use for each tool in use, as a file for training has them."""
+        return [{"query": text, "relevant": [tool]} for tool in self._used for text in self._in_use[tool][:most]]
+
     def again(self, asked: Asked) -> Asked:
         """The same need in other words."""
         texts = self._in_use[asked.tool]
@@ -162,10 +169,10 @@ class Simulation:
             self._caller(user), name=tool, tool_id=self._ids[tool], state="ok", duration_ms=1.0, trace_id=""
         )
 
-    async def work(self) -> dict[str, int]:
+    async def work(self, most: int = CALLS) -> dict[str, int]:
         """Let the users work for some calls; returns how many messages that took, and how often they asked again."""
         calls = asked_messages = again = 0
-        while calls < CALLS:
+        while calls < most:
             asked = self.world.next()
             asked_messages += 1
             self.seen.add((asked.user, asked.message))
@@ -290,6 +297,92 @@ def _figures(collected: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
             "low_least": round(min(one.low for one in replays), 4),
             "helps": sum(one.helps for one in replays),
         },
+    }
+
+
+TRAINED_CALLS: Final = (2_000,)
+TRAINED_WORLDS: Final = 2
+TRAINED_ASKED: Final = 150
+EXAMPLES: Final = 8
+"""Examples of each tool in use, where a file is trained on."""
+
+
+async def _trained_world(
+    services: Services, texts: Mapping[str, Sequence[str]], seed: int, calls: int
+) -> dict[str, list[Any]]:
+    """One world: the log of some calls, and with no calls examples in its place."""
+    bench = data.metatool_multi()
+    found: dict[str, list[Any]] = {}
+    async with product.pool(services, f"training-{calls}-{seed}", bench.tools, {}) as owner:
+        async with services.database.transaction(owner.tenant) as connection:
+            rows = await connection.exec_driver_sql("select name, id from tool")
+            ids = {str(name): int(number) for name, number in rows}
+        run = Simulation(services, owner, ids, World(texts, seed))
+        learning, training = services.tools.learning, services.tools.training
+        await learning.decide(owner, "shadow")
+        if calls:
+            await run.work(calls)
+        examples = None if calls else run.world.examples(EXAMPLES)
+        asked = {kind: [getattr(run.world, kind)() for _ in range(TRAINED_ASKED)] for kind in KINDS}
+        before = {kind: await run.measure(asked[kind], learned=False) for kind in KINDS}
+        if calls:
+            await learning.decide(owner, "on")
+        learned = {kind: await run.measure(asked[kind]) for kind in KINDS} if calls else before
+        started = time.perf_counter()
+        result = await training.train(owner, examples, lambda _done, _total: None)
+        found["result"], found["seconds"] = [result], [time.perf_counter() - started]
+        both = {kind: await run.measure(asked[kind]) for kind in KINDS}
+        await learning.decide(owner, "shadow")
+        trained = {kind: await run.measure(asked[kind]) for kind in KINDS}
+        for kind in KINDS:
+            found |= {f"{kind} before": [before[kind]], f"{kind} learned": [learned[kind]]}
+            found |= {f"{kind} trained": [trained[kind]], f"{kind} both": [both[kind]]}
+        if calls:
+            others = np.array([one.user != HOSTILE for one in asked["next"]])
+            await run.attack()
+            await training.remove(owner)
+            found["attacked"] = [await training.train(owner, None, lambda _done, _total: None)]
+            honest = [one for one in asked["next"] if one.user != HOSTILE]
+            found |= {"clean": [trained["next"][others]], "poisoned": [await run.measure(honest)]}
+    return found
+
+
+async def run_training() -> dict[str, Any]:
+    """Simulate training on logs of several sizes, and on examples, and save the figures."""
+    texts = messages(even=False)
+    asked = TRAINED_WORLDS * TRAINED_ASKED
+    figures: dict[str, Any] = {"worlds": TRAINED_WORLDS, "users": USERS, "asked_of_each_kind": asked}
+    settings: dict[str, object] = {"learning": "shadow", "query_cache_size": 20_000, "query_cache_seconds": 100_000}
+    async with product.running(None, **settings) as services:
+        for calls in (*TRAINED_CALLS, 0):
+            collected: dict[str, list[Any]] = {}
+            for seed in range(TRAINED_WORLDS):
+                for name, rows in (await _trained_world(services, texts, seed, calls)).items():
+                    collected.setdefault(name, []).extend(rows)
+                figures[f"log_of_{calls}" if calls else "examples"] = _training_figures(collected)
+                print(calls, seed, figures, flush=True)
+                machine.save("training", figures)
+    return figures
+
+
+def _training_figures(collected: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """The figures of one size."""
+    columns = {name: np.concatenate(collected[name]) for name in collected if " " in name}
+    results = collected["result"]
+    found: dict[str, Any] = {
+        "kept": sum(one.kept for one in results),
+        "samples_mean": round(float(np.mean([one.figures.samples for one in results])), 1),
+        "held_out_gain_mean": round(float(np.mean([one.figures.gain for one in results])), 4),
+        "held_out_low_least": round(min(one.figures.low for one in results), 4),
+        "seconds_mean": round(float(np.mean(collected["seconds"])), 1),
+        **{kind: _compared(columns[f"{kind} before"], columns[f"{kind} trained"]) for kind in KINDS},
+    }
+    if "clean" not in collected:
+        return found
+    return found | {
+        "beside_learning": {kind: _compared(columns[f"{kind} learned"], columns[f"{kind} both"]) for kind in KINDS},
+        "poisoned": _compared(np.concatenate(collected["clean"]), np.concatenate(collected["poisoned"])),
+        "kept_after_attack": sum(one.kept for one in collected["attacked"]),
     }
 
 

@@ -78,8 +78,9 @@ def _recall(found: Results, name: str) -> str:
 
 
 def _learned(found: Results, name: str) -> str:
-    """What learning changes for one kind of message: in the answer, among the first five, first."""
-    measures = [value(found, f"learning.{name}.{measure}") for measure in ("delivered", "first_five", "first")]
+    """What learning or training changes for one kind of message: in the answer, among the first five, first."""
+    path = name if "." in name else f"learning.{name}"
+    measures = [value(found, f"{path}.{measure}") for measure in ("delivered", "first_five", "first")]
     return " | ".join(
         f"{one['before']:.3f}, **{one['difference']:+.3f}** {_interval(one['interval'], '+')}" for one in measures
     )

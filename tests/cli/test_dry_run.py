@@ -28,6 +28,7 @@ from thresher.core import Caller, Tenant
 from thresher.daemon.server.rehearsal import LOOKS, OTHERS, WRITES
 from thresher.daemon.server.verbs import build_verbs
 from thresher.jobs import Jobs
+from thresher.knowledge.tools import AdapterFigures
 from thresher.store import Database
 
 SECONDS = 60.0
@@ -127,6 +128,13 @@ async def older(prepared: Path, command: Command, database: Database) -> Older:
                 " select tenant_id, '', 't', 'm', '\\x0000', id, 1, '{}', '{}', '{}', '{}' from tool"
                 " where name = 'echo' limit 1"
             )
+        )
+        await connection.execute(
+            text(
+                "insert into tool_adapter (tenant_id, model, tools, offsets, figures, made_by)"
+                " select tenant_id, 'm', array[id], '\\x0000', :figures, 'owner' from tool where name = 'echo' limit 1"
+            ),
+            {"figures": json.dumps(dict.fromkeys(AdapterFigures.__slots__, 0))},
         )
     await threads.close()
     chest = ListedServer.at(prepared, "chest", listed("open"))
@@ -260,6 +268,7 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "tools words remove": (("own_echo",), "- words of own_echo"),
         "tools learning": (("on",), "mode: shadow -> on"),
         "tools unlearn": (("--all",), "uses: 1 -> 0"),
+        "train": (("--remove",), "model: m ->"),
         "tools reject": (("--all", "--yes"), "~ tool that waits for approval chest_open"),
     }
 
@@ -329,6 +338,7 @@ def test_a_dry_run_of_each_command_changes_nothing_and_says_what_would_be(
     ways = every_way(model.url, older)
     lines = [(*name.split(), *arguments) for name, (arguments, _) in ways.items()]
     lines += [("servers", "add", "--config", "servers.json")]
+    lines += [("train", "--from-log")]
     lines += [("servers", "set", "own", "--sql-dialect", "sqlite", "--sql-argument", "query")]
     command("packs", "list")
     command("index", "tools")

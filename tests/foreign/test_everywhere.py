@@ -84,6 +84,7 @@ COMMANDS: Final[tuple[tuple[str, ...], ...]] = (
     ("tools", "held"), ("tools", "approve", NAME, "--yes"), ("tools", "reject", NAME, "--yes"),
     ("tools", "consents"), ("tools", "forget", NAME), ("tools", "learned"),
     ("tools", "replay"), ("tools", "learning", "shadow"), ("tools", "unlearn", NAME), ("tools", "unlearn", "--all"),
+    ("train", "--from-log"), ("train", "--from", "/none"), ("train", "--status"), ("train", "--remove"),
     ("settings", "floor"), ("settings", "floor", NAME),
     ("tools", "stats"), ("tools", "refresh", "staff"), ("tools", "health"), ("tools", "improve", "staff"),
     ("tools", "words", "add", "staff_leave_days", f"holidays {NAME}"), ("tools", "words", "list"),

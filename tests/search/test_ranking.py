@@ -17,6 +17,7 @@ from thresher.search.ranking import (
     constants_for,
     group_support,
     interleave,
+    levelled,
     needs,
     probabilities,
     rank,
@@ -171,3 +172,35 @@ def test_who_is_needed_depends_on_the_rivals() -> None:
     assert min(needed[:2]) > max(needed[2:])
     assert needs(close, sure, BGE_SMALL.need)[0] < needed[0]
     assert max(needs(ranking, unsure, BGE_SMALL.need)) < min(needed[:2]) / 5
+
+
+@given(matrices, st.data())
+def test_an_adapter_takes_no_place_from_an_item_that_it_does_not_know(dense: np.ndarray, data: st.DataObject) -> None:
+    """Whatever it adds, no more of its items stand ahead of that one than before; its own order may change."""
+    columns = dense.shape[1]
+    known = np.array(sorted(data.draw(st.sets(st.integers(0, columns - 1), min_size=1))), np.int64)
+    more = data.draw(hnp.arrays(np.float32, (len(dense), len(known)), elements=st.floats(-2, 2, width=32)))
+    row = dense[:1]
+
+    levels = levelled(row[:, known], more[:1])
+
+    before, after = row[0].astype(np.float64), row[0].astype(np.float64)
+    after[known] += levels[0]
+    for unknown in set(range(columns)) - set(known.tolist()):
+        assert np.sum(after > before[unknown] + 1e-5) <= np.sum(before > before[unknown])
+
+
+def test_an_adapter_orders_its_items_and_leaves_alone_how_well_they_fit() -> None:
+    """The one that it prefers takes the place of the other; distances without it are the largest that count."""
+    dense = np.array([[0.9, 0.8, 0.1, 0.7]], np.float32)
+    adapted = (np.array([[0.0, 0.5]], np.float32), np.array([0, 1]))
+
+    ranking = rank(dense, np.zeros_like(dense), no_groups(4), PLAIN, whole=False, adapted=adapted)
+    plain = rank(dense, np.zeros_like(dense), no_groups(4), PLAIN, whole=False)
+
+    assert ranking.candidates.tolist() == [1, 3, 0, 2]
+    assert ranking.trained.tolist() == pytest.approx([0.1, 0, -0.4, 0])
+    assert dict(zip(ranking.candidates.tolist(), ranking.standing.tolist(), strict=True)) == pytest.approx(
+        dict(zip(plain.candidates.tolist(), plain.standing.tolist(), strict=True))
+    )
+    assert (ranking.behind <= -ranking.standing + 1e-6).all()

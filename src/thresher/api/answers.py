@@ -54,6 +54,7 @@ class Reasons(BaseModel):
     )
     learned: float = Field(description="What earlier use added to its score in the ranking; 0 without any.")
     uses: int = Field(description="How often it was used after like messages.")
+    trained: float = Field(description="What training on the tenant's own messages added to its score; 0 without any.")
 
 
 class FoundTool(BaseModel):
@@ -275,6 +276,7 @@ def _tool(found: Found, definition: Tool | None) -> FoundTool:
             minor_terms=list(why.minor_terms),
             learned=why.learned,
             uses=why.uses,
+            trained=why.trained,
         ),
         form=found.form,
         line=found.line,

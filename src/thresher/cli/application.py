@@ -73,6 +73,9 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     "eval": CommandEntry(
         "evaluation:evaluations", "Measure search, router, passages, guard and conversations on your own data."
     ),
+    "train": CommandEntry(
+        "knowledge.training:train", "Fit the search for tools to your own messages, if that finds more of them."
+    ),
     "doctor": CommandEntry(
         "installation:doctor", "Check everything that Thresher needs, and say how to fix what is missing."
     ),

@@ -118,6 +118,7 @@ class Why:
             probably use for it.
         learned: What earlier use adds to its score in the ranking; 0 without any.
         uses: How often it was used after like messages.
+        trained: What training on the tenant's own messages adds to its score; 0 without any.
     """
 
     source: str
@@ -129,6 +130,7 @@ class Why:
     minor_terms: tuple[str, ...] = ()
     learned: float = 0.0
     uses: int = 0
+    trained: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,16 @@ from thresher.search.lexical.profiles import shares_of
 from thresher.search.lexical.query_expansion import Synonyms
 from thresher.search.lexical.terms import query_terms, split_name, terms, without_terms
 from thresher.search.plan import MAX_QUERIES, EmbeddedQuery
+from thresher.search.ranking import levelled
 from thresher.search.records import (
+    Adapter,
     Bools,
     Entry,
     Filter,
     Floats,
     Hit,
     Ids,
+    ItemVectors,
     LearnedScores,
     Learner,
     Progress,
@@ -32,6 +35,7 @@ from thresher.search.vectors import TextVectors, text_vectors
 
 __all__ = [
     "MAX_QUERIES",
+    "Adapter",
     "Bools",
     "EmbeddedQuery",
     "Entry",
@@ -39,6 +43,7 @@ __all__ = [
     "Floats",
     "Hit",
     "Ids",
+    "ItemVectors",
     "LearnedScores",
     "Learner",
     "Prefetch",
@@ -54,6 +59,7 @@ __all__ = [
     "Units",
     "clauses",
     "is_request",
+    "levelled",
     "prose",
     "query_terms",
     "select",

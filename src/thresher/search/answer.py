@@ -20,12 +20,12 @@ from thresher.search.lexical.arguments import (
     lacks_required,
     unpack_arguments,
 )
-from thresher.search.lexical.bm25 import Postings, matched_terms, score_texts
+from thresher.search.lexical.bm25 import Postings, matched_terms, rows_of, score_texts
 from thresher.search.lexical.profiles import Background
 from thresher.search.plan import SearchPlan
 from thresher.search.ranking import EncoderCalibration, Ranking, needs, probabilities, rank
 from thresher.search.reading import CandidateTraits
-from thresher.search.records import Floats, Hit, Ids, LearnedScores
+from thresher.search.records import Adapter, Floats, Hit, Ids, LearnedScores
 
 CANDIDATES = 100
 """Best items of each arm and text that are fused; the constants were fitted with this number."""
@@ -54,6 +54,19 @@ class CandidateScores:
 
 
 @dataclass(frozen=True, slots=True)
+class AdaptedProducts:
+    """What an adapter adds to inner products.
+
+    Attributes:
+        columns: int64 (m,), sorted, its items among those that may be returned.
+        added: float32 (texts, m).
+    """
+
+    columns: Ids
+    added: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class RankedHits:
     """Hits, whether nothing fits, and the probability that something does."""
 
@@ -62,7 +75,13 @@ class RankedHits:
     probability: float
 
 
-def scores_of(ids: Ids, dense: Floats | None, lexical: Floats, learned: LearnedScores | None = None) -> CandidateScores:
+def scores_of(
+    ids: Ids,
+    dense: Floats | None,
+    lexical: Floats,
+    learned: LearnedScores | None = None,
+    adapted: AdaptedProducts | None = None,
+) -> CandidateScores:
     """Combine both arms and choose the candidates.
 
     Args:
@@ -70,6 +89,7 @@ def scores_of(ids: Ids, dense: Floats | None, lexical: Floats, learned: LearnedS
         dense: float32 (texts, n), NaN for an item without vectors, at least one not NaN; None if the arm did not run.
         lexical: float32 (texts, n).
         learned: What use has taught: its items are candidates, too.
+        adapted: What an adapter adds: the nearest items with it are candidates, too.
     """
     if dense is None:
         columns = candidates([], lexical, CANDIDATES)
@@ -78,6 +98,10 @@ def scores_of(ids: Ids, dense: Floats | None, lexical: Floats, learned: LearnedS
     columns = candidates(whole, lexical, CANDIDATES)
     if learned is not None:
         columns = np.union1d(columns, np.flatnonzero(np.isin(ids, learned.ids)))
+    if adapted is not None:
+        moved = whole.copy()
+        moved[:, adapted.columns] += adapted.added
+        columns = np.union1d(columns, candidates(moved, [], CANDIDATES))
     return CandidateScores(ids, whole, lexical, known, columns)
 
 
@@ -94,6 +118,7 @@ def answer(
     threshold: float | None,
     need: float,
     learned: LearnedScores | None = None,
+    adapted: AdaptedProducts | None = None,
 ) -> RankedHits:
     """Rank and explain.
 
@@ -109,6 +134,7 @@ def answer(
         threshold: The minimum probability of a hit, 0 to 1; None for the fitted decision whether anything fits.
         need: The minimum probability, 0 to 1, that a hit is needed; the best one is returned whatever its own.
         learned: What use has taught. It changes the order, not whether anything fits.
+        adapted: What an adapter adds. It changes the order of its items, not whether anything fits.
     """
     if not len(scores.columns):
         return RankedHits((), True, 0.0)
@@ -123,6 +149,7 @@ def answer(
         whole=plan.whole,
         adjust=_argument_fit(given, traits, constants.arguments),
         added=None if learned is None else _added(learned, scores),
+        adapted=None if adapted is None else _adapted(adapted, scores, weights.dense),
     )
     usual = score_texts(
         plan.terms,
@@ -149,6 +176,26 @@ def _added(learned: LearnedScores, scores: CandidateScores) -> Floats:
     ids = scores.ids[scores.columns]
     places = np.searchsorted(learned.ids, ids).clip(max=len(learned.ids) - 1)
     return np.where(learned.ids[places] == ids, learned.added[:, places], np.float32(0))
+
+
+def adapted_products(adapter: Adapter, vectors: Floats, ids: Ids) -> AdaptedProducts | None:
+    """Multiply texts with an adapter; None if none of its items may be returned.
+
+    Args:
+        adapter: The adapter, of the model of the vectors.
+        vectors: float32 (texts, dimension), of length 1.
+        ids: int64 (n,), sorted, the items that may be returned.
+    """
+    places, columns = rows_of(adapter.ids, ids)
+    if not len(columns):
+        return None
+    return AdaptedProducts(columns, vectors @ adapter.offsets[places].T)
+
+
+def _adapted(adapted: AdaptedProducts, scores: CandidateScores, weight: float) -> tuple[Floats, Ids]:
+    """What an adapter adds to candidates, in units of the score, and their places among the candidates."""
+    places, columns = rows_of(adapted.columns, scores.columns)
+    return (np.float32(weight) * adapted.added[:, places]).astype(np.float32), columns
 
 
 def _argument_fit(
@@ -235,8 +282,8 @@ def _hit(
     terms = matched_terms(plan.terms[row], postings, number)
     dense = _arm(scores.dense[row], column) if scores.known[column] else Arm(None, None)
     lexical = _arm(scores.lexical[row], column) if terms else Arm(None, None)
-    minor = tuple(term for term in terms if postings[term].is_minor(number))
-    why = Why(_source(dense, lexical), dense, lexical, terms, row, minor_terms=minor)
+    minor, trained = tuple(term for term in terms if postings[term].is_minor(number)), float(ranking.trained[place])
+    why = Why(_source(dense, lexical), dense, lexical, terms, row, minor_terms=minor, trained=trained)
     if learned is not None and len(at := np.flatnonzero(learned.ids == number)):
         why = replace(why, learned=float(learned.added[row, at[0]]), uses=int(learned.uses[at[0]]))
     return Hit(number, float(chances[place]), why, float(needed[place]), float(ranking.standing[place]))

@@ -13,9 +13,11 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from thresher.core import Caller, EncoderError, InvalidInput, Settings, Tenant, event
 from thresher.embedding import Encoder
-from thresher.search.answer import answer, scores_of
+from thresher.search.answer import adapted_products, answer, scores_of
 from thresher.search.arms import SearchArms
 from thresher.search.documents import FORMAT, checked
 from thresher.search.indexing import (
@@ -39,9 +41,11 @@ from thresher.search.plan import EmbeddedQuery, SearchPlan, phrase_vectors, plan
 from thresher.search.ranking import constants_for
 from thresher.search.reading import EMPTY_READING, CollectionReader, CollectionReading, IndexScope, reading_of
 from thresher.search.records import (
+    Adapter,
     Entry,
     Filter,
     Floats,
+    ItemVectors,
     Learner,
     Progress,
     PutCounts,
@@ -50,7 +54,7 @@ from thresher.search.records import (
     SearchType,
 )
 from thresher.search.scoring import ScoreRequest, TextLoader, score
-from thresher.search.snapshot_cache import SnapshotCache
+from thresher.search.snapshot_cache import SnapshotCache, read_snapshot
 from thresher.search.vectors import known_model, running_model
 from thresher.store import Database, run_retrying
 
@@ -185,6 +189,19 @@ class SearchIndex:
         scope = EmbeddingScope(tenant, kind, known_model(self._encoder), filter.facets)
         return await count_embedded(self._database, scope)
 
+    async def item_vectors(self, tenant: Tenant, kind: str) -> ItemVectors:
+        """Read the stored vectors of a collection, to train an adapter on them.
+
+        Raises:
+            StoreUnavailable: The database cannot be reached.
+        """
+        snapshot = await read_snapshot(self._database, tenant, kind)
+        if snapshot is None:
+            return ItemVectors("", np.empty(0, np.int64), np.empty((0, 0), np.float32), 0.0)
+        weight = constants_for(snapshot.model).weights.dense
+        ids = snapshot.rows.ids[snapshot.holders]
+        return ItemVectors(snapshot.model, ids, snapshot.rows.vectors[snapshot.starts], weight)
+
     async def serving_model(self, tenant: Tenant, kind: str) -> str:
         """Return the id of the model whose vectors are in use; empty while there are none."""
         return await serving(self._database, tenant, kind)
@@ -291,6 +308,7 @@ class SearchIndex:
         message: str = "",
         prefetched: Prefetch | None = None,
         learner: Learner | None = None,
+        adapter: Adapter | None = None,
     ) -> SearchResult:
         """Find the items that fit.
 
@@ -306,6 +324,7 @@ class SearchIndex:
             message: The message for which the calling model wrote the phrases; it adds context.
             prefetched: What `prefetch` returned for the same caller, kind, queries, split and message.
             learner: Says what earlier use has taught about the texts.
+            adapter: What training adds to the vectors of some items; one of another model has no effect.
 
         Raises:
             InvalidInput: No query, too many, a negative limit, or a threshold outside 0 to 1.
@@ -322,7 +341,10 @@ class SearchIndex:
         dense, bare = await self._arms.dense(request, reading, embedded)
         vectors = phrase_vectors(embedded)
         learned = learner(embedded.model, vectors) if learner is not None and vectors is not None else None
-        scores = scores_of(reading.ids, dense, lexical, learned)
+        adapted = None
+        if adapter is not None and dense is not None and vectors is not None and adapter.model == embedded.model:
+            adapted = adapted_products(adapter, vectors, reading.ids)
+        scores = scores_of(reading.ids, dense, lexical, learned, adapted)
         traits = await self._reader.traits(request, reading, scores.columns)
         constants = constants_for(reading.model, dense=dense is not None, lexical=not lost)
         found = answer(
@@ -337,6 +359,7 @@ class SearchIndex:
             threshold=threshold,
             need=need,
             learned=learned,
+            adapted=adapted,
         )
         total = (time.perf_counter() - started) * 1000
         return SearchResult(

@@ -53,6 +53,7 @@ class Ranking:
         dense: float32, inner product with that text.
         lexical: float32, BM25 with that text.
         standing: float32, the score less that of the best of that ranking, both without what was added to it.
+        trained: float32, what an adapter added to the score.
     """
 
     candidates: Ids
@@ -61,6 +62,7 @@ class Ranking:
     dense: Floats
     lexical: Floats
     standing: Floats
+    trained: Floats
 
     def __len__(self) -> int:
         """The number of candidates."""
@@ -76,6 +78,7 @@ def rank(
     whole: bool,
     adjust: Callable[[Floats], Floats] | None = None,
     added: Floats | None = None,
+    adapted: tuple[Floats, Ids] | None = None,
 ) -> Ranking:
     """Order all candidates, best first.
 
@@ -87,6 +90,8 @@ def rank(
         whole: Whether the first text is the whole message: next to others it only adds context.
         adjust: Returns what to add to each candidate's scores, given how far each is behind the best, (candidates,).
         added: float32 (texts, candidates), what use has taught, in units of the score; None for nothing.
+        adapted: float32 (texts, m), what an adapter adds to some candidates, and int64 (m,), their columns. It counts
+            as `levelled` says.
 
     Returns:
         Every candidate once; with one text in its order, otherwise taken in turn from the texts.
@@ -102,13 +107,37 @@ def rank(
     plain = scores
     if added is not None:
         scores = scores + added + (np.float32(weights.context) * added[0] if first else 0)
+    trained: Floats = np.zeros(scores.shape, np.float32)
+    if adapted is not None and len(adapted[1]):
+        more, columns = adapted
+        more = more + (np.float32(weights.context) * more[0] if first else 0)
+        trained[:, columns] = levelled(scores[:, columns].astype(np.float32), more)
+        scores = scores + trained
     turns, candidates = interleave(np.argsort(-scores[first:], axis=1, kind="stable"))
     rows = turns + first
     behind = scores.max(axis=1, initial=-np.inf)[rows] - scores[rows, candidates]
     standing = plain[rows, candidates] - plain.max(axis=1, initial=-np.inf)[rows]
     # An item that use has raised takes no other one out of the answer: that one is as near as without it.
     behind = np.minimum(behind, -standing)
-    return Ranking(candidates, rows, behind, dense[rows, candidates], lexical[rows, candidates], standing)
+    own = (rows, candidates)
+    return Ranking(candidates, rows, behind, dense[own], lexical[own], standing, trained[own])
+
+
+def levelled(scores: Floats, added: Floats) -> Floats:
+    """Lower what an adapter adds to its items, by one number a text, until it raises none of them above the others.
+
+    After it the best of these items scores no more than the best of them did, and so does the second best, and so on:
+    an item that the adapter does not know never loses a place. What changes is their order among themselves.
+
+    Args:
+        scores: float32 (texts, m), the scores of the adapter's items without it.
+        added: float32 (texts, m), what it adds.
+
+    Returns:
+        float32 (texts, m), what counts.
+    """
+    room = np.sort(scores, axis=1) - np.sort(scores + added, axis=1)
+    return (added + room.min(axis=1, keepdims=True)).astype(np.float32)
 
 
 def interleave(orders: Ids) -> tuple[Ids, Ids]:

@@ -36,6 +36,39 @@ class LearnedScores:
 Learner: TypeAlias = Callable[[str, Floats], LearnedScores | None]
 """Returns what earlier use says, given a model's name and float32 (texts, dimension), its vectors; None if nothing."""
 
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """What training on a tenant's own messages adds to the vectors of some items; the stored vectors stay as they are.
+
+    Attributes:
+        model: The model of the vectors that it was trained on; for another one it has no effect.
+        ids: int64 (m,), sorted, the items.
+        offsets: float32 (m, dimension), what is added to the vector of each.
+    """
+
+    model: str
+    ids: Ids
+    offsets: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class ItemVectors:
+    """The stored vectors of a collection.
+
+    Attributes:
+        model: The model in use; empty without a collection.
+        ids: int64 (n,), sorted, the items that have vectors.
+        vectors: float32 (n, dimension), the first vector of each.
+        weight: What an inner product counts in the score of the ranking.
+    """
+
+    model: str
+    ids: Ids
+    vectors: Floats
+    weight: float
+
+
 SearchType: TypeAlias = Literal["hybrid", "text", "semantic"]
 """The arms that decide: both, lexical alone, or dense alone."""
 

@@ -163,6 +163,13 @@ async def load(connection: AsyncConnection, kind: str, head: CollectionHead) -> 
     return await asyncio.to_thread(snapshot_of, head.model, head.version, rows, profile_of(kind))
 
 
+async def read_snapshot(database: Database, tenant: Tenant, kind: str) -> VectorSnapshot | None:
+    """Read a whole collection as it is now, beside what is cached; None for an empty kind."""
+    async with database.transaction(tenant) as connection:
+        head = await read_head(connection, kind)
+        return None if head is None else await load(connection, kind, head)
+
+
 async def refresh(connection: AsyncConnection, kind: str, head: CollectionHead, old: VectorSnapshot) -> VectorSnapshot:
     """Read what was written since a snapshot, and find out what was removed."""
     changed = await _changed(connection, kind, head.model, old.version)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from annotated_types import Ge, Le
 from typing_extensions import Doc
@@ -17,10 +17,8 @@ if TYPE_CHECKING:
         Descriptions,
         FindResult,
         HeldTool,
-        LearningState,
         Purged,
         Refreshed,
-        Replay,
         ServerInfo,
         Statistics,
         ToolHealth,
@@ -362,56 +360,6 @@ async def purge(
     purged = await services.tools.purge(caller, older_than)
     others = [await kind.purge(caller, older_than) for kind in (services.intents, services.apis)]
     return replace(purged, rows=purged.rows + sum(others))
-
-
-@TOOLS.verb("read")
-async def learned_tools(request: Request, tenant: Tenant = None) -> LearningState:
-    """What the ranking of tools has learned from their use, and whether it counts.
-
-    Raises:
-        NotAllowed: A tenant is named, and the caller is not the owner of the data folder.
-    """
-    return await request.services.tools.learning.state(await request.caller_in(tenant))
-
-
-@TOOLS.verb("read")
-async def replay_learning(request: Request, tenant: Tenant = None) -> Replay:
-    """What learning from use would have changed, computed from the log.
-
-    Raises:
-        NotAllowed: A tenant is named, and the caller is not the owner of the data folder.
-    """
-    return await request.services.tools.learning.replay(await request.caller_in(tenant))
-
-
-@TOOLS.verb("admin", idempotent=True)
-async def set_learning(
-    request: Request,
-    mode: Annotated[Literal["off", "shadow", "on"], Doc("off: nothing is recorded; shadow: uses are; on: they count")],
-    tenant: Tenant = None,
-) -> LearningState:
-    """Decide for a tenant whether tools that were used after like messages rank higher.
-
-    Raises:
-        NotAllowed: The caller is one of the tenant's users, or THRESHER_LEARNING is off.
-    """
-    return await request.services.tools.learning.decide(await request.caller_in(tenant), mode)
-
-
-@TOOLS.verb("admin", key="removed", destroys=True, idempotent=True)
-async def unlearn_tools(
-    request: Request,
-    names: Annotated[list[str] | None, Doc("Of these tools; of all by default")] = None,
-    tenant: Tenant = None,
-) -> int:
-    """Erase what was learned from use: the caller's own uses, or the whole tenant's; how many.
-
-    Raises:
-        InvalidInput: The list of names is empty.
-        NotFound: No tool has this name.
-        NotAllowed: A tenant is named, and the caller is not the owner of the data folder.
-    """
-    return await request.services.tools.learning.forget(await request.caller_in(tenant), names)
 
 
 @TOOLS.verb("read")

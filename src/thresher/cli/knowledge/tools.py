@@ -62,6 +62,7 @@ def _found_table(tools: Sequence[Row]) -> Table:
 def _reasons(why: Row) -> str:
     arms = [f"{arm} #{why[arm]['rank']}" for arm in ("dense", "lexical") if why[arm]["rank"] is not None]
     learned = [f"chosen {why['uses']} x"] if why.get("learned", 0) > 0 else []
+    learned += [f"trained {why['trained']:+.1f}"] if why.get("trained") else []
     own = [f"your words: {' '.join(why['own_words'][:5])}"] if why["own_words"] else []
     likely = [f"probable words: {' '.join(why['minor_terms'][:5])}"] if why["minor_terms"] else []
     terms = [" ".join(why["terms"][:5])] if why["terms"] else []

@@ -5,6 +5,7 @@ Invariant: a verb returns what JSON can represent, without secrets.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections import Counter
@@ -81,6 +82,7 @@ def build_verbs(
     own = (
         verbs.find_tools,
         verbs.evaluate_tools,
+        verbs.train_tools,
         verbs.improve_tools,
         verbs.status,
         verbs.measure_encoder,
@@ -193,6 +195,16 @@ class _Verbs:
             tell({"stage": stage, "done": done, "total": total})
 
         return asdict(await evaluate_tools(self._services.database, self._tools, pool, questions, follow))
+
+    async def train_tools(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
+        """Train as the declared verb does, on the questions of a file, too."""
+        verb = TOOLS["train_tools"]
+        given = {name: value for name, value in arguments.items() if name != "file"}
+        if path := arguments.get("file"):
+            questions = await asyncio.to_thread(read_questions, Path(path))
+            asked = [one for one in questions if one.relevant]
+            given["examples"] = [{"query": one.text, "relevant": sorted(one.relevant)} for one in asked]
+        return plain(await verb.run(replace(self._request, progress=tell), checked(verb, given)))
 
     async def improve_tools(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
         """Measure a server of the catalogue or a draft of one beside all others, or one of a file beside its others."""

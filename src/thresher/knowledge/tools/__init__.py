@@ -30,7 +30,17 @@ from thresher.knowledge.tools.findability import (
     try_tool,
 )
 from thresher.knowledge.tools.finder import WANTED
-from thresher.knowledge.tools.learning import Learning, LearningState, MovedTool, Replay, UsedTool
+from thresher.knowledge.tools.learning import (
+    AdapterFigures,
+    Learning,
+    LearningState,
+    MovedTool,
+    Replay,
+    Training,
+    TrainingResult,
+    TrainingState,
+    UsedTool,
+)
 from thresher.knowledge.tools.log import RULES_FIRST, SIGNATURE_FIRST, Purged, Statistics, purge_logs
 from thresher.knowledge.tools.models import (
     KIND,
@@ -68,6 +78,7 @@ __all__ = [
     "SCHEME",
     "SIGNATURE_FIRST",
     "WANTED",
+    "AdapterFigures",
     "Claim",
     "Component",
     "Components",
@@ -98,6 +109,9 @@ __all__ = [
     "ToolRewrite",
     "ToolService",
     "ToolWords",
+    "Training",
+    "TrainingResult",
+    "TrainingState",
     "Trial",
     "UsedTool",
     "compact",

@@ -97,7 +97,8 @@ def found_line(tool: FoundTool) -> str:
 
 def why_text(why: Why) -> str:
     """Return the reasons in one phrase: `meaning #1 0.83, words #2 11.2, chosen 3 times: log (owner's words: log)`."""
-    arms = [_arm("meaning", why.dense, 2), _arm("words", why.lexical, 1), use_text(why)]
+    trained = f"trained {why.trained:+.1f}" if why.trained else ""
+    arms = [_arm("meaning", why.dense, 2), _arm("words", why.lexical, 1), use_text(why), trained]
     text = ", ".join(arm for arm in arms if arm) or why.source
     own = f" (owner's words: {', '.join(why.own_words)})" if why.own_words else ""
     likely = f" (probable words: {', '.join(why.minor_terms)})" if why.minor_terms else ""

@@ -86,7 +86,7 @@ class Finder:
         self._settings = settings
 
     def unlogged(self) -> Finder:
-        """Return the same finder without a log, and without what was learned from it."""
+        """Return the same finder without a log, and without what was learned or trained."""
         return Finder(self._index, self._catalogues, None, None, self._settings)
 
     async def find(
@@ -171,6 +171,7 @@ class Finder:
                 message=question.message,
                 prefetched=prefetched,
                 learner=None if self._learning is None else await self._learning.learner(caller),
+                adapter=None if self._learning is None else await self._learning.adapter(caller),
             )
         except ThresherError as error:
             return f"search failed: {error.message}"

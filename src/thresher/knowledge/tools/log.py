@@ -263,12 +263,17 @@ class Purged:
 async def purge(database: Database, caller: Caller, days: float) -> int:
     """Remove the caller's log rows that are at least this many days old; returns how many.
 
+    An adapter none of whose uses is newer goes with them.
+
     Raises:
         InvalidInput: The age is negative or too large.
     """
     moment = age_limit(days)
     removed = await purge_rows(database, caller, ("discovery", "invocation"), moment)
-    return removed + await purge_rows(database, caller, ("tool_use",), moment, queries.note_removal)
+    removed += await purge_rows(database, caller, ("tool_use",), moment, queries.note_removal)
+    if caller.user is None:
+        await run_retrying(database, caller.tenant, lambda run: queries.delete_adapter(run, caller.tenant, moment))
+    return removed
 
 
 async def purge_logs(database: Database, days: float) -> Purged:

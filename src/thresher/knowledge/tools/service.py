@@ -17,7 +17,7 @@ from thresher.knowledge.tools.approval import Approvals, Consents
 from thresher.knowledge.tools.catalogue import CatalogueCache, NamedTool, ToolCatalogue, is_trusted, relied_on
 from thresher.knowledge.tools.finder import Finder, tool_query
 from thresher.knowledge.tools.indexer import Indexer, LocalServers, OfferSource
-from thresher.knowledge.tools.learning import Learning
+from thresher.knowledge.tools.learning import Learning, Training
 from thresher.knowledge.tools.log import Purged, Statistics, ToolLog, measure, prune, purge
 from thresher.knowledge.tools.models import (
     LOCAL,
@@ -60,6 +60,7 @@ class ToolService:
         self._settings = settings
         self._catalogues = CatalogueCache(database)
         self.learning = Learning(database, self._catalogues, settings)
+        self.training = Training(database, index, self._catalogues, self.learning)
         self._log = ToolLog(database, self._catalogues, self.learning, settings)
         self._finder = Finder(index, self._catalogues, self._log, self.learning, settings)
         self.calls = self._log.calls
@@ -311,10 +312,8 @@ class ToolService:
 
     async def overview(self, caller: Caller) -> dict[str, int]:
         """Return the number of enabled tools of each enabled server, by its plain name."""
-        counts: Counter[str] = Counter()
-        for tool in (await self._catalogues.current(caller)).by_id.values():
-            counts[plain_name(tool.row.server)] += 1
-        return dict(counts)
+        tools = (await self._catalogues.current(caller)).by_id.values()
+        return dict(Counter(plain_name(tool.row.server) for tool in tools))
 
     async def server_names(self, caller: Caller) -> frozenset[str]:
         """Return the names that the filter of `find_tools` accepts: enabled servers, local ones by plain name too."""

@@ -226,6 +226,20 @@ tool_learning = tenant_table(
 whether they rank tools: `off`,
 `shadow` or `on` once somebody has decided, null while the setting does."""
 
+tool_adapter = tenant_table(
+    "tool_adapter",
+    Column("model", Text, nullable=False),
+    Column("tools", ARRAY(BigInteger), nullable=False),
+    Column("offsets", LargeBinary, nullable=False),
+    Column("figures", JSON, nullable=False),
+    Column("made_by", Text, nullable=False),
+    Column("made_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("log_at", DateTime(timezone=True), nullable=True),
+)
+"""What training adds to the vectors of a tenant's tools: `offsets`, a float16 vector for each of `tools`, of `model`.
+`figures`: what it gained on messages that it was not fitted on; `log_at`: the time of the newest use that it was fitted
+on, with which it goes; null if it was fitted on a file."""
+
 component = tenant_table(
     "component",
     row_id(),

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from weakref import WeakValueDictionary
 
+import numpy as np
 from cachetools import LRUCache
 
 from thresher.core import Caller, InvalidInput, NotAllowed, Settings, Tenant, ThresherError, event
@@ -27,7 +28,7 @@ from thresher.knowledge.tools.learning.evidence import Evidence, evidence_of, le
 from thresher.knowledge.tools.learning.replay import Replay, replay
 from thresher.knowledge.tools.learning.uses import OfferedAnswer, UseTracker, voter_of
 from thresher.knowledge.tools.models import Use
-from thresher.search import Floats, LearnedScores, Learner
+from thresher.search import Adapter, Floats, LearnedScores, Learner
 from thresher.store import Database, age_limit, run_retrying
 
 logger = logging.getLogger("thresher.knowledge")
@@ -105,6 +106,8 @@ class _Known:
         lasts: Seconds after which it has to be read again.
         read_at: When it was read, on the monotonic clock.
         stale: Whether another version was seen.
+        adapter: What training adds to the vectors of tools; None without any.
+        adapted_at: When that was trained.
     """
 
     row: queries.LearningRow
@@ -113,6 +116,8 @@ class _Known:
     lasts: float = float("inf")
     read_at: float = field(default_factory=time.monotonic)
     stale: bool = False
+    adapter: Adapter | None = None
+    adapted_at: dt.datetime | None = None
 
 
 class Learning:
@@ -148,6 +153,10 @@ class Learning:
             return learned_scores(vectors, evidence, voter, now, self._settings.learning_days)
 
         return learned
+
+    async def adapter(self, caller: Caller) -> Adapter | None:
+        """Return what training adds to the vectors of the tenant's tools, whatever the model; None without any."""
+        return (await self._current(caller.tenant)).adapter
 
     def offered(self, caller: Caller, answer: OfferedAnswer) -> None:
         """Record an answer to which calls may belong."""
@@ -292,6 +301,7 @@ class Learning:
                     new = await queries.read_uses(connection, Caller(tenant), after=after - 1, ranking=True)
                     oldest = age_limit(self._settings.log_days)
                     uses = {number: use for number, use in (uses | new).items() if use.at > oldest}
+                trained = await queries.read_adapter(connection, tenant, before and before.adapted_at)
         except (ThresherError, TimeoutError) as error:
             reason = error.message if isinstance(error, ThresherError) else "no answer in time"
             event(logger, "uses not read", level=logging.WARNING, tenant=tenant.id, reason=reason)
@@ -303,7 +313,10 @@ class Learning:
         if before is not None and before.row.removals < row.removals:
             self._tracker.forget(Caller(tenant))
         if self._changes[tenant.id] == changes:
-            self._known[tenant.id] = _Known(row, uses, evidence)
+            known = self._known[tenant.id] = _Known(row, uses, evidence)
+            if trained is not None:
+                known.adapted_at = trained.made_at
+                known.adapter = adapter_of(trained) or (before and before.adapter)
 
     async def _decide_by_replay(self, tenant: Tenant) -> None:
         """Switch learning on if nobody has decided and a replay says that it helps."""
@@ -346,6 +359,14 @@ class Learning:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def adapter_of(row: queries.AdapterRow) -> Adapter | None:
+    """Return the adapter of a row; None if its offsets were not read."""
+    if row.offsets is None:
+        return None
+    offsets = np.frombuffer(row.offsets, np.float16).astype(np.float32)
+    return Adapter(row.model, np.array(row.tools, np.int64), offsets.reshape(len(row.tools), -1))
 
 
 def _newest(uses: Mapping[int, Use]) -> dict[int, Use]:

@@ -1,4 +1,4 @@
-"""The SQL of uses: reading and removing them, and whether they rank tools.
+"""The SQL of uses and of what is trained on them: reading and removing, and whether uses rank tools.
 
 Invariant: every change of a tenant's uses, or of what was decided about them, raises the tenant's version in
 `tool_learning` in the same transaction. A caller that is one user reads and removes only that user's rows.
@@ -7,15 +7,18 @@ Invariant: every change of a tenant's uses, or of what was decided about them, r
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import Caller, Tenant
 from thresher.knowledge.tools.models import Use
+from thresher.search import Adapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,10 @@ _REMOVED: Final = text("""
     on conflict (tenant_id) do update
     set version = tool_learning.version + 1, removals = tool_learning.removals + 1
 """)
+_CHANGED: Final = text("""
+    insert into tool_learning (tenant_id, version) values (:tenant, 1)
+    on conflict (tenant_id) do update set version = tool_learning.version + 1 returning removals
+""")
 _DECIDE: Final = text("""
     insert into tool_learning (tenant_id, version, mode, decided_by, decided_at)
     values (:tenant, 1, :mode, :by, now())
@@ -69,6 +76,94 @@ _DECIDE: Final = text("""
     set version = tool_learning.version + 1, mode = :mode, decided_by = :by, decided_at = now()
     where tool_learning.mode is null or not :undecided
 """)
+
+
+_ADAPTER: Final = text("""
+    select model, tools, case when made_at is distinct from :known then offsets end, figures, made_by, made_at, log_at
+    from tool_adapter where tenant_id = :tenant
+""")
+_PUT_ADAPTER: Final = text("""
+    insert into tool_adapter (tenant_id, model, tools, offsets, figures, made_by, log_at)
+    values (:tenant, :model, :tools, :offsets, cast(:figures as json), :by, :log_at)
+    on conflict (tenant_id) do update
+    set model = :model, tools = :tools, offsets = :offsets, figures = cast(:figures as json), made_by = :by,
+        made_at = clock_timestamp(), log_at = :log_at
+""")
+_DELETE_ADAPTER: Final = text("""
+    delete from tool_adapter
+    where tenant_id = :tenant and (cast(:before as timestamptz) is null or log_at <= :before)
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterRow:
+    """A row of `tool_adapter`; `offsets` is None if it is the known one."""
+
+    model: str
+    tools: Sequence[int]
+    offsets: bytes | None
+    figures: Mapping[str, Any]
+    made_by: str
+    made_at: dt.datetime
+    log_at: dt.datetime | None
+
+
+async def read_adapter(
+    connection: AsyncConnection, tenant: Tenant, known: dt.datetime | None = None
+) -> AdapterRow | None:
+    """Return a tenant's adapter; without its offsets if it was made when the known one was."""
+    row = (await connection.execute(_ADAPTER, {"tenant": tenant.id, "known": known})).one_or_none()
+    return None if row is None else AdapterRow(*row)
+
+
+async def put_adapter(
+    connection: AsyncConnection,
+    tenant: Tenant,
+    adapter: Adapter,
+    figures: Mapping[str, Any],
+    by: str,
+    log_at: dt.datetime | None,
+    removals: int | None,
+) -> bool:
+    """Store a tenant's adapter in place of the one before; returns False, and stores nothing, if uses were removed.
+
+    Args:
+        connection: In a transaction of the tenant.
+        tenant: The tenant.
+        adapter: The adapter.
+        figures: What it gained.
+        by: Who trained it.
+        log_at: The time of the newest use that it was fitted on; None if it was fitted on a file.
+        removals: How often uses had been removed when they were read; None if none were.
+    """
+    now = (await connection.execute(_CHANGED, {"tenant": tenant.id})).scalar_one()
+    if removals not in (None, now):
+        return False
+    values = {
+        "tenant": tenant.id,
+        "model": adapter.model,
+        "tools": adapter.ids.tolist(),
+        "offsets": adapter.offsets.astype(np.float16).tobytes(),
+        "figures": json.dumps(figures),
+        "by": by,
+        "log_at": log_at,
+    }
+    await connection.execute(_PUT_ADAPTER, values)
+    return True
+
+
+async def delete_adapter(connection: AsyncConnection, tenant: Tenant, before: dt.datetime | None = None) -> bool:
+    """Remove a tenant's adapter; returns whether there was one.
+
+    Args:
+        connection: In a transaction of the tenant.
+        tenant: The tenant.
+        before: Only one that was fitted on uses none of which is newer.
+    """
+    removed = (await connection.execute(_DELETE_ADAPTER, {"tenant": tenant.id, "before": before})).rowcount
+    if removed:
+        await connection.execute(_CHANGED, {"tenant": tenant.id})
+    return bool(removed)
 
 
 async def read_learning(connection: AsyncConnection, tenant: Tenant) -> LearningRow:
@@ -113,6 +208,8 @@ async def forget_uses(connection: AsyncConnection, caller: Caller, tool_ids: Seq
         removed += (await connection.execute(_FORGET, values)).rowcount
         if tool is not None:
             await connection.execute(_FORGET_AGAINST, values)
+    if removed:  # what was fitted on them goes with them
+        await delete_adapter(connection, caller.tenant, dt.datetime.max.replace(tzinfo=dt.UTC))
     await note_removal(connection, caller.tenant)
     return removed
 
