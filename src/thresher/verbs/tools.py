@@ -102,9 +102,13 @@ async def list_tools(
 
 @TOOLS.verb("read")
 async def tool_health(
-    request: Request, server: Annotated[str | None, Doc("Only tools of this server, beside all others")] = None
+    request: Request,
+    server: Annotated[str | None, Doc("Only tools of this server, beside all others")] = None,
+    again: Annotated[bool, Doc("Measure what is known, too")] = False,
 ) -> ToolHealth:
     """Which tools nobody would find, which are confused, and what in their definitions stands in the way.
+
+    It is measured in the background once a server's list has changed; what is not known yet is measured now.
 
     Raises:
         NotFound: There is no such server.
@@ -113,8 +117,7 @@ async def tool_health(
     def follow(done: int, total: int) -> None:
         request.progress({"stage": "Searching", "done": done, "total": total})
 
-    measure = TOOLS.imported("measure_health")
-    return await measure(request.services.tools, request.caller, server, follow)
+    return await request.services.tools.health.health(request.caller, server, follow, again=again)
 
 
 @TOOLS.verb("admin", idempotent=True)

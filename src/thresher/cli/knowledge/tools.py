@@ -229,7 +229,7 @@ tools = new_group(
     {
         "health": CommandEntry(
             "knowledge.findability:health",
-            "Search every tool by what its own definition says; print the tools that nobody would find, and why.",
+            "Print the tools that nobody would find by what their own definitions say, and why.",
         ),
         "improve": CommandEntry(
             "knowledge.findability:improve",

@@ -25,7 +25,6 @@ from thresher.knowledge.tools.findability import (
     description_rule,
     findings_of_definition,
     findings_of_trials,
-    measure_health,
     parameters_without_words,
     try_tool,
 )
@@ -107,7 +106,6 @@ __all__ = [
     "findings_of_trials",
     "found_line",
     "line",
-    "measure_health",
     "parameters_without_words",
     "plain_name",
     "propose",

@@ -16,10 +16,12 @@ from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.approval import Approvals, Consents
 from thresher.knowledge.tools.catalogue import CatalogueCache, NamedTool, ToolCatalogue, is_trusted, relied_on
 from thresher.knowledge.tools.finder import Finder, tool_query
+from thresher.knowledge.tools.health import HealthMonitor
 from thresher.knowledge.tools.indexer import Indexer, LocalServers, OfferSource
 from thresher.knowledge.tools.learning import Learning
 from thresher.knowledge.tools.log import Purged, Statistics, ToolLog, measure, prune, purge
 from thresher.knowledge.tools.models import (
+    KIND,
     LOCAL,
     STATIC,
     Definition,
@@ -65,8 +67,15 @@ class ToolService:
         self.calls = self._log.calls
         self._indexer = Indexer(database, index, self._catalogues)
         self._servers = Servers(database, self._indexer, self._catalogues, upstreams, secrets)
+        self.health = HealthMonitor(database, self._catalogues, self, lambda: index.edition(KIND))
         self._refresher = ServerRefresher(
-            database, self._indexer, self._catalogues, upstreams, self._servers, settings.auto_approve
+            database,
+            self._indexer,
+            self._catalogues,
+            upstreams,
+            self._servers,
+            settings.auto_approve,
+            self.health.note,
         )
         self._local = LocalServers(database, self._indexer, self._catalogues)
         self._changes = ChangeWatcher(self._refresher.refresh)

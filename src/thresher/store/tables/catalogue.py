@@ -146,6 +146,17 @@ names server and tool and has no key of theirs, so that it is there again when t
 tool has several, with the SHA-256 of each as `digest`; or `rewrite`, one for a tool (`digest` is empty), which holds
 for the definition of that hash alone. A row is never changed but for `there_at`, when its server was last known."""
 
+tool_health = tenant_table(
+    "tool_health",
+    Column("server_id", BigInteger, primary_key=True),
+    Column("digest", LargeBinary, nullable=False),
+    Column("measured_at", DateTime(timezone=True), nullable=False),
+    Column("report", JSONB, nullable=False),
+    ForeignKeyConstraint(["tenant_id", "server_id"], ["server.tenant_id", "server.id"], ondelete="CASCADE"),
+)
+"""Whether the tools of a server are found by what their own definitions say, as it was measured last; `digest` is what
+it was measured of. It names no tools of other servers."""
+
 discovery = tenant_table(
     "discovery",
     row_id(),

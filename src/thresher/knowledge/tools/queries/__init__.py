@@ -43,6 +43,7 @@ from thresher.knowledge.tools.queries.learning import (
 from thresher.knowledge.tools.queries.listing import Judge, ListingResult, ListingWrite, ToolWrite, write_listing
 from thresher.knowledge.tools.queries.log import Discovery, Invocation, write_logs
 from thresher.knowledge.tools.queries.servers import (
+    HealthRow,
     Mark,
     ServerRow,
     delete_credential,
@@ -56,9 +57,11 @@ from thresher.knowledge.tools.queries.servers import (
     put_credential,
     put_server,
     read_credential,
+    read_health,
     servers,
     set_server,
     switch_server,
+    write_health,
 )
 from thresher.knowledge.tools.queries.texts import (
     NO_TEXTS,
@@ -84,6 +87,7 @@ __all__ = [
     "ClaimRow",
     "ConsentRow",
     "Discovery",
+    "HealthRow",
     "HeldRow",
     "Invocation",
     "Judge",
@@ -127,6 +131,7 @@ __all__ = [
     "put_server",
     "raise_version",
     "read_credential",
+    "read_health",
     "read_learning",
     "read_uses",
     "reject",
@@ -140,6 +145,7 @@ __all__ = [
     "tools",
     "version",
     "visible",
+    "write_health",
     "write_listing",
     "write_logs",
 ]
