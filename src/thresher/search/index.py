@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from thresher.core import Caller, EncoderError, InvalidInput, Settings, Tenant, event
 from thresher.embedding import Encoder
 from thresher.search.answer import answer, scores_of
@@ -42,6 +44,7 @@ from thresher.search.records import (
     Entry,
     Filter,
     Floats,
+    Ids,
     Learner,
     Progress,
     PutCounts,
@@ -50,7 +53,7 @@ from thresher.search.records import (
     SearchType,
 )
 from thresher.search.scoring import ScoreRequest, TextLoader, score
-from thresher.search.snapshot_cache import SnapshotCache
+from thresher.search.snapshot_cache import SnapshotCache, read_vectors
 from thresher.search.vectors import known_model, running_model
 from thresher.store import Database, run_retrying
 
@@ -184,6 +187,16 @@ class SearchIndex:
         """Return how many items of a filter have vectors of the running model and are found by meaning."""
         scope = EmbeddingScope(tenant, kind, known_model(self._encoder), filter.facets)
         return await count_embedded(self._database, scope)
+
+    async def vectors(self, tenant: Tenant, kind: str, ids: Sequence[int]) -> tuple[Ids, Floats]:
+        """Return the stored vectors of some items, those of the model that serves searches.
+
+        Returns:
+            int64 (n,), the item of each vector, those without one left out; float32 (n, dimension).
+        """
+        model = await serving(self._database, tenant, kind)
+        async with self._database.transaction(tenant) as connection:
+            return await read_vectors(connection, kind, model, np.array(ids, np.int64))
 
     async def serving_model(self, tenant: Tenant, kind: str) -> str:
         """Return the id of the model whose vectors are in use; empty while there are none."""

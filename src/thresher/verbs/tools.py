@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Replay,
         ServerInfo,
         Statistics,
+        ToolCategory,
         ToolHealth,
         ToolRewrite,
         ToolWords,
@@ -33,6 +34,7 @@ TOOLS = Kind("tools", "thresher.knowledge.tools")
 
 ServerName: TypeAlias = Annotated[str, Doc("The server's name")]
 ToolName: TypeAlias = Annotated[str, Doc("The tool's name")]
+CategoryName: TypeAlias = Annotated[str, Doc("The category's name")]
 ListedName: TypeAlias = Annotated[str | None, Doc("Only this tool")]
 Tested: TypeAlias = Annotated[bool, Doc("Keep only what can be started or reached, and listed")]
 Definitions: TypeAlias = Annotated[dict[str, str], Doc("By tool: the digest of the definition that was shown")]
@@ -47,6 +49,7 @@ async def find_tools(
     message: Annotated[str | None, Doc("The user's own words, which may contain several tasks")] = None,
     history: Annotated[list[str], Doc("The last turns, oldest first; used if the message alone is too short")] = _NONE,
     servers: Annotated[list[str] | None, Doc("Only tools of these servers")] = None,
+    categories: Annotated[list[str] | None, Doc("Only tools of these categories")] = None,
     budget: Annotated[Annotated[int, Ge(50), Le(4_000)] | None, Doc("Most tokens of the text; by default 300")] = None,
     limit: Annotated[Annotated[int, Ge(1), Le(50)] | None, Doc("Most tools, core tools included")] = None,
     threshold: Annotated[Annotated[float, Ge(0), Le(1)] | None, Doc("The least probability that anything fits")] = None,
@@ -56,7 +59,7 @@ async def find_tools(
 
     Raises:
         InvalidInput: Neither queries nor a message is given, or an argument is out of bounds.
-        NotFound: There is no such server.
+        NotFound: There is no such server or category.
     """
     return await request.services.tools.find_tools(
         request.caller,
@@ -64,6 +67,7 @@ async def find_tools(
         message=message,
         history=history,
         servers=servers,
+        categories=categories,
         budget=budget,
         limit=limit,
         threshold=threshold,
@@ -118,6 +122,59 @@ async def tool_health(
         request.progress({"stage": "Searching", "done": done, "total": total})
 
     return await request.services.tools.health.health(request.caller, server, follow, again=again)
+
+
+@TOOLS.verb("read", key="categories")
+async def list_tool_categories(request: Request) -> tuple[ToolCategory, ...]:
+    """The categories of all tools, the largest first."""
+    return await request.services.tools.categories.categories(request.caller)
+
+
+@TOOLS.verb("admin", key="categories", idempotent=True)
+async def derive_tool_categories(
+    request: Request, again: Annotated[bool, Doc("Also for tools that have a derived one")] = False
+) -> tuple[ToolCategory, ...]:
+    """Give tools without a category one: a near one, or a new one that is named by their words."""
+    return await request.services.tools.categories.derive(request.caller, again=again)
+
+
+@TOOLS.verb("admin", idempotent=True)
+async def set_tool_category(
+    request: Request, category: CategoryName, tools: Annotated[list[str], Doc("The tools, by name")]
+) -> ToolCategory:
+    """Put tools into a category, a new one or one that exists; no derivation moves them.
+
+    Raises:
+        InvalidInput: The name is too long or has no word, or no tool is named.
+        NotFound: No tool has one of the names.
+        NotAllowed: A server belongs to the tenant, and the caller is one of its users.
+    """
+    return await request.services.tools.categories.choose(request.caller, category, tools)
+
+
+@TOOLS.verb("admin")
+async def rename_tool_category(
+    request: Request, category: CategoryName, to: Annotated[str, Doc("The new name")]
+) -> ToolCategory:
+    """Give a category another name; no derivation moves its tools any more.
+
+    Raises:
+        InvalidInput: The new name is too long or has no word.
+        NotFound: There is no such category.
+        NotAllowed: A server belongs to the tenant, and the caller is one of its users.
+    """
+    return await request.services.tools.categories.rename(request.caller, category, to)
+
+
+@TOOLS.verb("admin", key="removed", destroys=True)
+async def remove_tool_category(request: Request, category: CategoryName) -> str:
+    """Remove a category; its tools have none until some are derived again.
+
+    Raises:
+        NotFound: There is no such category.
+        NotAllowed: A server belongs to the tenant, and the caller is one of its users.
+    """
+    return await request.services.tools.categories.remove(request.caller, category)
 
 
 @TOOLS.verb("admin", idempotent=True)

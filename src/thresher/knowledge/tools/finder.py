@@ -97,6 +97,7 @@ class Finder:
         missing: str,
         *,
         core: bool,
+        categories: Sequence[str] | None = None,
         unchosen: bool = False,
         prefetched: Prefetch | None = None,
     ) -> FindResult:
@@ -108,17 +109,19 @@ class Finder:
             servers: Only tools of these servers.
             missing: Which tools cannot be found yet; empty if all can.
             core: Whether core tools are always part of the answer.
+            categories: Only tools of these categories.
             unchosen: Whether the answer includes the tools that were not chosen, if clients see all tools.
             prefetched: What `prefetch` returned for the same request.
 
         Raises:
-            NotFound: A server of the filter does not exist.
+            NotFound: A server or category of the filter does not exist.
             StoreUnavailable: The database cannot be reached.
         """
         started = time.perf_counter()
         selection = self._settings.selection
         with traced() as trace:
-            catalogue = await self._catalogues.current(caller)
+            whole = await self._catalogues.current(caller)
+            catalogue = whole.within(categories)
             scope = catalogue.scope(servers)
             if selection == "off":
                 search: SearchResult | str = _OFF
@@ -140,7 +143,7 @@ class Finder:
             if unchosen and selection != "on":
                 result = _with_unchosen(result, catalogue, scope)
             result = replace(result, duration_ms=(time.perf_counter() - started) * 1000)
-            self._note(caller, catalogue, question, result, search)
+            self._note(caller, whole, question, result, search)
         return result
 
     def prefetch(self, caller: Caller, question: ToolQuery) -> Prefetch | None:

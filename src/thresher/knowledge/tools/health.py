@@ -79,6 +79,7 @@ class HealthMonitor:
                 caller, server = next(iter(self._waiting))
                 del self._waiting[caller, server]
                 try:
+                    await self._tools.categories.follow(caller)
                     if await self.known(caller, server) is None:
                         await self.health(caller, server)
                 except ThresherError as error:  # the server is gone, or the database; the next listing notes it again

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 from thresher.core import JSON, Caller, NotFound, Tool, event
 from thresher.embedding import count_tokens
 from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.catalogue import CatalogueCache, facet_of
+from thresher.knowledge.tools.catalogue import CatalogueCache, category_facet, facet_of
 from thresher.knowledge.tools.definitions import (
     cleaned,
     definition_hash,
@@ -216,7 +216,10 @@ def _entry(stored: StoredTool, description: str, texts: Mapping[ToolKey, ToolTex
         texts=text.texts,
         weights=text.weights,
         fields={"text": text.lexical},
-        facets=frozenset({facet_of(stored.server_id, held=held)}),
+        facets=frozenset(
+            {facet_of(stored.server_id, held=held)}
+            | ({category_facet(stored.server_id, own.category)} if own.category and not held else set[str]())
+        ),
         owner=stored.owner,
         slots=slots_of(stored.tool.input_schema),
     )

@@ -350,6 +350,23 @@ class ToolRewrite:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCategory:
+    """Tools that belong together.
+
+    Attributes:
+        name: Its name.
+        tools: Its enabled tools, by name.
+        servers: Their servers.
+        chosen: How many of the tools their owner has put into it; the others were found to be near.
+    """
+
+    name: str
+    tools: tuple[str, ...]
+    servers: tuple[str, ...]
+    chosen: int
+
+
+@dataclass(frozen=True, slots=True)
 class Use:
     """One successful call after a search, from which the ranking learns: a row of `tool_use`.
 

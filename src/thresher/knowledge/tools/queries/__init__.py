@@ -64,6 +64,8 @@ from thresher.knowledge.tools.queries.servers import (
     write_health,
 )
 from thresher.knowledge.tools.queries.texts import (
+    CATEGORY,
+    DERIVED,
     NO_TEXTS,
     REWRITE,
     WORDS,
@@ -73,12 +75,15 @@ from thresher.knowledge.tools.queries.texts import (
     add_words,
     delete_texts,
     purge_texts,
+    put_categories,
     put_rewrite,
     texts,
     texts_of,
 )
 
 __all__ = [
+    "CATEGORY",
+    "DERIVED",
     "MOST_EACH",
     "MOST_USES",
     "NO_TEXTS",
@@ -125,6 +130,7 @@ __all__ = [
     "names",
     "note_removal",
     "purge_texts",
+    "put_categories",
     "put_consent",
     "put_credential",
     "put_rewrite",
