@@ -258,7 +258,7 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "tools forget": (("own_echo",), "- consent own_echo"),
         "tools rewrites apply": (("own_echo", "-d", "Say it again."), "~ rewrite of own_echo"),
         "tools rewrites remove": (("own_echo",), "- rewrite of own_echo"),
-        "tools categories derive": ((), "+ category"),
+        "tools categories derive": (("--again",), "voices"),
         "tools categories set": (("loud", "own_echo"), "+ category loud"),
         "tools categories rename": (("voices", "sounds"), "+ category sounds"),
         "tools categories remove": (("voices",), "- category voices"),

@@ -21,17 +21,33 @@ from thresher.embedding import count_tokens
 
 Form: TypeAlias = Literal["full", "name"]
 
-NAMED: Final = 0.86
-SIGNATURE: Final = 0.07
-BARE_SIGNATURE: Final = 0.03
-SUMMARY: Final = 0.015
-"""What a tool is worth by name alone; what its signature adds, that of one without parameters, which can be called by
-its name; and what a sentence adds: `docs/decisions/0070-rivals.md`."""
-RIVAL: Final = 0.1
-RIVALS: Final = 5
-"""Tools of a server are rivals if they are needed at least this probably beside the best of them; as many at most."""
-FLOOR: Final = 0.0003
-"""The gain in probability below which no token is spent, even if the budget has some left."""
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What the forms of a tool are worth. `python -m benchmarks.fits tools` tries others.
+
+    Attributes:
+        name: What a tool is worth by name alone.
+        signature: What its signature adds.
+        bare_signature: What that of a tool without parameters adds, which can be called by its name.
+        summary: What a sentence adds.
+        rival: Tools of a server are rivals if they are needed this probably at least, as a share of its best one's
+            probability.
+        rivals: The most tools of a server that are rivals.
+        floor: The gain in probability below which no token is spent, even if the budget has some left.
+    """
+
+    name: float = 0.86
+    signature: float = 0.07
+    bare_signature: float = 0.03
+    summary: float = 0.015
+    rival: float = 0.1
+    rivals: int = 5
+    floor: float = 0.0003
+
+
+WORTH: Final = Worth()
+"""In force: `docs/decisions/0070-rivals.md`."""
 HEADING: Final = "More, as prefix_{name (gist)}; schemas: describe_tools:"
 _SUMMARY: Final = 72
 """Characters of what a tool does in a full line; the definition has the rest."""
@@ -122,22 +138,23 @@ class Answer:
     forms: Mapping[int, Form]
 
 
-def compose(candidates: Sequence[Candidate], notes: Sequence[str], budget: int, *, floor: float = FLOOR) -> Answer:
+def compose(candidates: Sequence[Candidate], notes: Sequence[str], budget: int, *, worth: Worth = WORTH) -> Answer:
     """Write an answer.
 
     Args:
         candidates: The tools, best first.
         notes: What stands above them, a line each, the most important one first.
         budget: The most tokens of the text.
-        floor: The gain in probability below which no token is spent.
+        worth: What the forms are worth.
     """
+    floor = worth.floor
     notes = list(notes)
     while len(notes) > 1 and count_tokens("\n".join(notes)) > budget // _NOTES:
         notes.pop()
     room = budget - (count_tokens("\n".join(notes)) + 1 if notes else 0)
     least = room - count_tokens(f"{HEADING}\n")
-    in_full = _chosen(_steps(candidates, named=False), room, floor)
-    by_name = _chosen(_steps(candidates, named=True), least, floor)
+    in_full = _chosen(_steps(candidates, worth, named=False), room, floor)
+    by_name = _chosen(_steps(candidates, worth, named=True), least, floor)
     steps = max(in_full, by_name, key=lambda steps: sum(step.kept + step.gain - floor * step.cost for step in steps))
     while True:
         forms = {step.candidate: step.form for step in steps}
@@ -172,7 +189,7 @@ class _Step(NamedTuple):
     cost: float
 
 
-def _steps(candidates: Sequence[Candidate], *, named: bool) -> list[_Step]:
+def _steps(candidates: Sequence[Candidate], worth: Worth, *, named: bool) -> list[_Step]:
     """The steps that are worth a thought, by their rates; the later one of a candidate never has the higher rate."""
     opened: set[str] = set()
     steps: dict[tuple[int, _Shape], _Step] = {}
@@ -181,34 +198,34 @@ def _steps(candidates: Sequence[Candidate], *, named: bool) -> list[_Step]:
         also = count_tokens(_also(candidate)) if candidate.also else 0
         short, full = line.short_tokens + also, line.full_tokens + also
         brief = line.brief_tokens + (0 if line.prefix in opened else line.prefix_tokens)
-        signature = BARE_SIGNATURE if line.full.startswith("()") else SIGNATURE
+        signature = worth.bare_signature if line.full.startswith("()") else worth.signature
         if by_name := named and brief < short:
             opened.add(line.prefix)
-            ways: list[tuple[_Shape, float, float]] = [("name", NAMED, brief), ("short", signature, short - brief)]
+            ways: list[tuple[_Shape, float, float]] = [("name", worth.name, brief), ("short", signature, short - brief)]
         else:
-            ways = [("short", NAMED + signature, short)]
+            ways = [("short", worth.name + signature, short)]
         if full > short:
-            ways.append(("full", SUMMARY, full - short))
-        for form, worth, cost in _in_falling_rates(ways):
+            ways.append(("full", worth.summary, full - short))
+        for form, value, cost in _in_falling_rates(ways):
             kept = candidate.kept and (form == "name" or not by_name)
-            gain = worth * candidate.need
+            gain = value * candidate.need
             steps[place, form] = _Step(kept, gain / cost, place, form, gain, cost)
-    _join_rivals(candidates, steps)
+    _join_rivals(candidates, steps, worth)
     return sorted(steps.values(), key=lambda step: (not step.kept, -step.rate))
 
 
 def _in_falling_rates(ways: Sequence[tuple[_Shape, float, float]]) -> list[tuple[_Shape, float, float]]:
-    """The steps from form to form with their worth and cost, one that is a better buy than the last joined with it."""
+    """The steps from form to form with what each adds and costs, a better buy than the last one joined with it."""
     found: list[tuple[_Shape, float, float]] = []
-    for form, worth, cost in ways:
-        while found and worth / cost > found[-1][1] / found[-1][2]:
+    for form, added, cost in ways:
+        while found and added / cost > found[-1][1] / found[-1][2]:
             _, before, paid = found.pop()
-            worth, cost = worth + before, cost + paid
-        found.append((form, worth, cost))
+            added, cost = added + before, cost + paid
+        found.append((form, added, cost))
     return found
 
 
-def _join_rivals(candidates: Sequence[Candidate], steps: dict[tuple[int, _Shape], _Step]) -> None:
+def _join_rivals(candidates: Sequence[Candidate], steps: dict[tuple[int, _Shape], _Step], worth: Worth) -> None:
     """Give the steps to the signatures of rivals one rate, so that they are taken one after the other."""
     servers: dict[str, list[_Step]] = {}
     for (place, form), step in steps.items():
@@ -217,8 +234,8 @@ def _join_rivals(candidates: Sequence[Candidate], steps: dict[tuple[int, _Shape]
             servers.setdefault(prefix, []).append(step)
     for found in servers.values():
         found.sort(key=lambda step: -candidates[step.candidate].need)
-        least = RIVAL * candidates[found[0].candidate].need
-        rivals = [step for step in found if candidates[step.candidate].need >= least][:RIVALS]
+        least = worth.rival * candidates[found[0].candidate].need
+        rivals = [step for step in found if candidates[step.candidate].need >= least][: worth.rivals]
         rate = sum(step.gain for step in rivals) / sum(step.cost for step in rivals)
         for step in rivals:
             named, longer = steps.get((step.candidate, "name")), steps.get((step.candidate, "full"))

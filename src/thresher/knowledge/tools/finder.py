@@ -37,7 +37,7 @@ from thresher.knowledge.tools.catalogue import (
     facets_of,
 )
 from thresher.knowledge.tools.choice import ChosenTool, choose, fallback_hits
-from thresher.knowledge.tools.composition import FLOOR, Candidate, Form, compose
+from thresher.knowledge.tools.composition import WORTH, Candidate, Form, compose
 from thresher.knowledge.tools.learning import Learning, OfferedAnswer, offered_tools
 from thresher.knowledge.tools.log import ToolLog, now
 from thresher.knowledge.tools.models import (
@@ -169,7 +169,7 @@ class Finder:
                 limit=max(_POOL, question.budget // _TOKENS_EACH),
                 filter=Filter(facets=catalogue.facets(scope)),
                 threshold=question.threshold,
-                need=FLOOR * _LEAST_TOKENS if question.threshold is None else 0.0,
+                need=WORTH.floor * _LEAST_TOKENS if question.threshold is None else 0.0,
                 split=question.split,
                 message=question.message,
                 prefetched=prefetched,
@@ -279,8 +279,8 @@ def _result(
         for one in chosen
     ]
     # A threshold says what is wanted, however little it brings.
-    floor = FLOOR if question.threshold is None else 0.0
-    answer = compose(candidates, notes, question.budget, floor=floor)
+    worth = WORTH if question.threshold is None else replace(WORTH, floor=0.0)
+    answer = compose(candidates, notes, question.budget, worth=worth)
     # The search puts the message before the caller's own queries, by which its reasons are numbered.
     shift = 1 if question.message else 0
     tools = tuple(
