@@ -115,7 +115,8 @@ def _unknowing() -> None:
 
 def _write_requests(cases: Sequence[Case]) -> None:
     """What the answers to the questions do, as lines of requests."""
-    lines = ["# Made by `python -m benchmarks.fits operations`: what the operations that answer the training questions do."]
+    made_by = "# Made by `python -m benchmarks.fits operations`"
+    lines = [f"{made_by}: what the operations that answer the training questions do."]
     for case in cases:
         rows = [row for row, one in enumerate(case.traits.found) if one.brief.key in case.question.relevant]
         actions = {int(action) for row in rows for action in np.flatnonzero(case.traits.actions[row] == 1.0)}
