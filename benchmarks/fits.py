@@ -10,10 +10,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from benchmarks import api_ranking, background, cut_weights, tool_fit
 
@@ -39,7 +39,7 @@ def main() -> None:
         parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(FITS)}")
     if given.model is not None:
         os.environ["THRESHER_MODEL_DIR"] = str(given.model)
-    fits: dict[str, Callable[[], Awaitable[None]]] = {
+    fits: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {
         "words": background.run,
         "tools": partial(tool_fit.run, given.model, given.package),
         "router": cut_weights.run,

@@ -236,8 +236,8 @@ def derived_categories(vectors: Floats, texts: Sequence[str], before: Sequence[s
     words = [[_Word(term, word) for word in _words(text) for term in terms(word)[:1]] for text in texts]
     everywhere = Counter(term for text in words for term in {word.term for word in text})
     taken = {name.casefold() for name in found if name}
-    for label in sorted(set(labels.tolist()), key=lambda label: (-int((labels == label).sum()), label)):
-        members = left[labels == label].tolist()
+    for label in sorted(set[int](labels.tolist()), key=lambda label: (-int((labels == label).sum()), label)):
+        members: list[int] = left[labels == label].tolist()
         name = _name_of([words[place] for place in members], everywhere, len(texts), taken)
         taken.add(name.casefold())
         for place in members:

@@ -157,7 +157,7 @@ def compose(candidates: Sequence[Candidate], notes: Sequence[str], budget: int, 
     by_name = _chosen(_steps(candidates, worth, named=True), least, floor)
     steps = max(in_full, by_name, key=lambda steps: sum(step.kept + step.gain - floor * step.cost for step in steps))
     while True:
-        forms = {step.candidate: step.form for step in steps}
+        forms: dict[int, _Shape] = {step.candidate: step.form for step in steps}
         text = "\n".join([*notes, *_written(candidates, forms)])
         over = count_tokens(text) - budget
         if not steps or over <= 0:

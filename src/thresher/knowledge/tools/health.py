@@ -188,8 +188,12 @@ class HealthMonitor:
 
 def _health_of(report: JSON, measured_at: dt.datetime) -> ToolHealth:
     """Return the health that was kept."""
-    findings = (HealthFinding(**{**one, "about": tuple(one["about"])}) for one in report["findings"])
-    return ToolHealth(**{**report, "findings": tuple(findings), "measured_at": measured_at})
+    findings = (
+        HealthFinding(one["rule"], one["tool"], one["server"], tuple(one["about"]), one["message"])
+        for one in report["findings"]
+    )
+    counts = report["tools"], report["left_out"], report["queries"], report["found"]
+    return ToolHealth(*counts, tuple(findings), report["degraded"], measured_at)
 
 
 def _report(progress: Progress, before: int, total: int, done: int, _: int) -> None:
