@@ -1,4 +1,4 @@
-"""Fits the weights of operations' features: `python -m benchmarks.api_ranking` prints `WEIGHTS` of `ranking.py`.
+"""Fits the weights of operations' features: `python -m benchmarks.fits operations`.
 
 Material: the questions of `*-dev.jsonl`, `*-train.jsonl` and `tuning.jsonl` over the four descriptions at once; the
 held-out questions stay unseen. What is maximised is the probability that a softmax over the candidates gives to the
@@ -10,7 +10,6 @@ left out of the fit, since it knows them.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import zlib
 from collections.abc import Sequence
@@ -116,7 +115,8 @@ def _unknowing() -> None:
 
 def _write_requests(cases: Sequence[Case]) -> None:
     """What the answers to the questions do, as lines of requests."""
-    lines = ["# Made by `python -m benchmarks.api_ranking`: what the operations that answer the training questions do."]
+    made_by = "# Made by `python -m benchmarks.fits operations`"
+    lines = [f"{made_by}: what the operations that answer the training questions do."]
     for case in cases:
         rows = [row for row, one in enumerate(case.traits.found) if one.brief.key in case.question.relevant]
         actions = {int(action) for row in rows for action in np.flatnonzero(case.traits.actions[row] == 1.0)}
@@ -204,7 +204,8 @@ def _crossed(early: Sequence[Case], cases: Sequence[Case], folds: Sequence[str],
     return goals
 
 
-async def _run() -> None:
+async def run() -> None:
+    """Fit the weights and print them."""
     folder = api_reading.folder()
     async with product.running(query_cache_size=0) as services:
         caller = Caller(await services.database.tenant("bench-ranking"))
@@ -228,7 +229,3 @@ async def _run() -> None:
     goals = _crossed(early, cases, [case.part for case in cases], heads)
     weights = _fit(_stacked(early, goals), np.stack([case.answers for case in early]))
     print("WEIGHTS", dict(zip(ranking.FEATURES, weights.round(2).tolist(), strict=True)))
-
-
-if __name__ == "__main__":
-    asyncio.run(_run())

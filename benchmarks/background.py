@@ -1,4 +1,4 @@
-"""Counts how common words are in the catalogue that is shipped: `python -m benchmarks.background`.
+"""Counts how common words are in the catalogue that is shipped: `python -m benchmarks.fits words`.
 
 Writes the table that the search reads, `src/thresher/search/lexical/tool_words.txt`; to be run again when the
 catalogue or the way texts become terms changes. The catalogue is the demo's own, never a benchmark's, so that no
@@ -46,7 +46,7 @@ def table(catalogue: Catalogue) -> str:
     return "\n".join(
         (
             f"# Stems in at least {LEAST} of a thousand tools, {VENDORS} vendors or more; counted by `python -m",
-            f"# benchmarks.background` on the demo's catalogue, {len(catalogue.tools)} tools of {vendors} vendors.",
+            f"# benchmarks.fits words` on the demo's catalogue, {len(catalogue.tools)} tools of {vendors} vendors.",
             *_lines(count(catalogue)),
             "",
         )
@@ -63,5 +63,6 @@ def _lines(counts: dict[str, int]) -> Iterator[str]:
             yield start + line
 
 
-if __name__ == "__main__":
+async def run() -> None:
+    """Write the table."""
     TOOL_WORDS.write_text(table(read_catalogue()), encoding="utf-8")

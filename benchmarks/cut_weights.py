@@ -1,4 +1,4 @@
-"""Fits the weights by which the router cuts a message: `python -m benchmarks.cut_weights` prints the two tables.
+"""Fits the weights by which the router cuts a message: `python -m benchmarks.fits router` prints the two tables.
 
 Material: held-out lines of ATIS, CLINC150 and BANKING77, single and joined by what joins tasks in writing, judged by
 routers that were fitted on other lines. Test parts and MixATIS itself stay unseen. What is maximised is the probability
@@ -8,7 +8,6 @@ task.
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -148,7 +147,3 @@ async def run() -> None:
         await encoder.close()
     for name, weight in zip(NAMES, weights, strict=True):
         print(f'    "{name}": {weight:.2f},')
-
-
-if __name__ == "__main__":
-    asyncio.run(run())

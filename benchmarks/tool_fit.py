@@ -1,18 +1,20 @@
-"""Fits the constants by which tools are ranked and answers composed: `python -m benchmarks.tool_fit MODEL_FOLDER`.
+"""Fits the constants by which tools are ranked and answers composed: `python -m benchmarks.fits tools`.
 
 Every question of the development sets is searched once; what the two arms found is kept, and the answer is made from it
-again and again with other constants. What is maximised is the share of needed tools in the answer as delivered.
+again and again with other constants. First the ranking (fusion, the cut of what is needed, the calibration of what
+fits), then the worth of the forms. What is maximised is the share of needed tools in the answer as delivered, and a
+little for their signatures, less what confusion costs. The figures of each set are printed: the sum hides what one of
+them loses.
 
-Sets: messages for servers that the encoder was not trained on, everyday messages that were looked at, MetaTool and
-mcpproxy. LiveMCPBench, BFCL and every blind set stay unseen.
+Sets: messages for servers that the encoder was not trained on (those of vendors need the package that the encoder was
+trained on), everyday messages that were looked at, MetaTool, mcpproxy, and half of LiveMCPBench. BFCL and every blind
+set stay unseen.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
-import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -30,7 +32,7 @@ from thresher.embedding import count_tokens
 from thresher.evaluation.metrics import auc
 from thresher.knowledge.tools.catalogue import ToolCatalogue
 from thresher.knowledge.tools.choice import choose
-from thresher.knowledge.tools.composition import FLOOR, Candidate, compose
+from thresher.knowledge.tools.composition import WORTH, Candidate, Worth, compose
 from thresher.search.answer import RankedHits, answer
 from thresher.search.lexical.arguments import find_values, lacks_required, unpack_arguments
 from thresher.search.lexical.bm25 import score_texts
@@ -45,6 +47,8 @@ LIMIT: Final = 60
 BUDGETS: Final = (150, 300)
 SIGNATURE: Final = 0.25
 """What a tool in full counts beside one in any form."""
+CONFUSION: Final = 0.1
+"""What an answer costs in which a sibling of a needed tool has its signature and that tool does not."""
 SAMPLE: Final = 300
 
 
@@ -75,10 +79,12 @@ class Asked:
 
     def hits(self, constants: EncoderCalibration, threshold: float | None = None) -> RankedHits:
         """The hits with other constants."""
-        options = {**self.options, "limit": LIMIT, "need": FLOOR * 8, "threshold": threshold}
+        options = {**self.options, "limit": LIMIT, "need": WORTH.floor * 8, "threshold": threshold}
         return answer(*self.given, constants, **options)
 
-    def delivered(self, constants: EncoderCalibration, budget: int) -> tuple[list[str], list[str], int]:
+    def delivered(
+        self, constants: EncoderCalibration, budget: int, worth: Worth = WORTH
+    ) -> tuple[list[str], list[str], int]:
         """The tools in the answer, those in full, and its tokens."""
         found = self.hits(constants)
         chosen = choose(self.catalogue, found.hits, (self.case.message,), limit=None, scope=None, core=False)
@@ -89,7 +95,7 @@ class Asked:
             for one in chosen
         ]
         notes = [f"No tool fits (p={found.probability:.2f})."] if found.abstained else []
-        made = compose(candidates, notes, budget)
+        made = compose(candidates, notes, budget, worth=worth)
         keys = {place: f"{one.tool.row.server}/{one.tool.row.name}" for place, one in enumerate(chosen)}
         every = [keys[place] for place in sorted(made.forms)]
         return (
@@ -147,10 +153,11 @@ def _everyday() -> FitSet:
     return FitSet("everyday", tuple(everyday.definitions()), tuple(cases), tuple(foreign))
 
 
-def _held_out(package: Path) -> FitSet:
+def _held_out(package: Path | None) -> FitSet:
     """Messages for servers of the training data that only validate, and requests that need several of their tools."""
     vendors = [vendor for vendor in TRAINING if vendor.server in VALIDATION]
-    every = [tool for tools in vendor_tools(package, vendors).values() for tool in tools]
+    of_vendors = {} if package is None else vendor_tools(package, vendors)
+    every = [tool for tools in of_vendors.values() for tool in tools]
     tools = {tool.key: tool for tool in (*every, *catalogue_tools(), *invented_tools()) if tool.server in VALIDATION}
     dice = random.Random(5)
     messages = [one for one in read_messages() if one.tool in tools]
@@ -161,7 +168,7 @@ def _held_out(package: Path) -> FitSet:
     return FitSet("held_out", tuple(tools.values()), tuple(cases), tuple(idle))
 
 
-def sets(package: Path) -> list[FitSet]:
+def sets(package: Path | None) -> list[FitSet]:
     """The development sets."""
     proxy, live = data.mcpproxy(), data.livemcpbench()
     return [
@@ -181,7 +188,7 @@ class Material:
     foreign: Mapping[str, list[Asked]]
 
 
-async def material(services: Services, package: Path) -> Material:
+async def material(services: Services, package: Path | None) -> Material:
     """Ask everything once."""
     answerable: dict[str, list[Asked]] = {}
     foreign: dict[str, list[Asked]] = {}
@@ -193,15 +200,17 @@ async def material(services: Services, package: Path) -> Material:
     return Material(answerable, foreign)
 
 
-def figures(material: Material, constants: EncoderCalibration) -> dict[str, dict[str, float]]:
+def figures(material: Material, constants: EncoderCalibration, worth: Worth = WORTH) -> dict[str, dict[str, float]]:
     """What the answers hold, by set."""
     found: dict[str, dict[str, float]] = {}
     for name, questions in material.answerable.items():
         row: dict[str, float] = {}
         for budget in BUDGETS:
-            answers = [one.delivered(constants, budget) for one in questions]
+            answers = [one.delivered(constants, budget, worth) for one in questions]
             row[f"needed_{budget}"] = _mean(answers, questions, 0)
             row[f"signature_{budget}"] = _mean(answers, questions, 1)
+            confused = [_is_confused(made[1], one.case) for made, one in zip(answers, questions, strict=True)]
+            row[f"confusion_{budget}"] = round(float(np.mean(confused)), 4)
             row[f"tokens_{budget}"] = round(float(np.mean([tokens for _, _, tokens in answers])), 1)
         if material.foreign[name]:
             row["auc"] = round(
@@ -220,12 +229,26 @@ def _mean(answers: Sequence[tuple[list[str], list[str], int]], questions: Sequen
     return round(float(np.mean(shares)), 4)
 
 
-def worth(found: Mapping[str, Mapping[str, float]]) -> float:
-    """One figure for all sets: the mean share of needed tools, and a little for their signatures."""
+def _is_confused(full: Sequence[str], case: Case) -> bool:
+    """Whether a sibling of a needed tool stands in full and that tool does not."""
+    missing = [keys for keys in case.relevant if not keys & set(full)]
+    servers = {key.partition("/")[0] for keys in missing for key in keys}
+    return any(key.partition("/")[0] in servers for key in set(full).difference(*case.relevant))
+
+
+def total(found: Mapping[str, Mapping[str, float]]) -> float:
+    """One figure for all sets: the mean share of needed tools, a little for their signatures, less what confuses."""
     return float(
         np.mean(
             [
-                np.mean([row[f"needed_{budget}"] + SIGNATURE * row[f"signature_{budget}"] for budget in BUDGETS])
+                np.mean(
+                    [
+                        row[f"needed_{budget}"]
+                        + SIGNATURE * row[f"signature_{budget}"]
+                        - CONFUSION * row[f"confusion_{budget}"]
+                        for budget in BUDGETS
+                    ]
+                )
                 for row in found.values()
             ]
         )
@@ -277,7 +300,7 @@ def _evidence(one: Asked, weights: Weights) -> list[float]:
     return [float(dense[row, best]), float(np.log1p(max(float(usual[row, best]), 0.0))), float(lacking)]
 
 
-async def run(folder: Path | None, package: Path) -> None:
+async def run(folder: Path | None = None, package: Path | None = None) -> None:
     """Print the figures of the constants in force, then better ones until none is found."""
     overrides: dict[str, object] = {} if folder is None else {"model_dir": folder}
     async with product.running(**overrides) as services:
@@ -285,22 +308,40 @@ async def run(folder: Path | None, package: Path) -> None:
     constants = search_index.constants_for(services.encoder.model.id)
     constants = search_index.constants_for("bge-small-en-v1.5@") if constants.threshold == 0.0 else constants
     print("in force", json.dumps(figures(kept, constants)), flush=True)
-    best, head = worth(figures(kept, constants)), fitted_head(kept, constants.weights)
+    best, head = total(figures(kept, constants)), fitted_head(kept, constants.weights)
     for share in HEATS:  # the order of chances is that of the fit; how sure it is costs answers
         other = replace(constants, head=_softened(head, share))
-        if (value := worth(figures(kept, other))) > best + 1e-4:
+        if (value := total(figures(kept, other))) > best + 1e-4:
             best, constants = value, other
         print("head", share, round(value, 4), json.dumps(figures(kept, other)), flush=True)
     for _ in range(2):
         for part, name in STEPS:
             for factor in FACTORS:
                 other = _scaled(constants, part, name, factor)
-                if (value := worth(figures(kept, other))) > best + 1e-4:
+                if (value := total(figures(kept, other))) > best + 1e-4:
                     best, constants = value, other
                     print(round(best, 4), part, name, factor, constants, flush=True)
-    print("fitted", round(best, 4), constants, json.dumps(figures(kept, constants)), flush=True)
+    form = WORTH
+    for name, values in FORMS.items():
+        for value in values:
+            other = replace(form, **{name: value})
+            found = figures(kept, constants, other)
+            print(name, value, round(total(found), 4), json.dumps(found), flush=True)
+            if total(found) > best + 1e-4:
+                best, form = total(found), other
+    print("fitted", round(best, 4), constants, form, json.dumps(figures(kept, constants, form)), flush=True)
 
 
+FORMS: Final[Mapping[str, Sequence[float]]] = {
+    "name": (0.8, 0.9),
+    "signature": (0.05, 0.1, 0.14),
+    "bare_signature": (0.02, 0.05),
+    "summary": (0.01, 0.02, 0.03),
+    "rival": (0.05, 0.2, 0.3),
+    "rivals": (3, 4, 6, 8),
+    "floor": (0.0002, 0.0005),
+}
+"""What is tried in place of each worth in force."""
 STEPS: Final = (
     ("weights", "dense"),
     ("need", "spread"),
@@ -326,7 +367,3 @@ def _scaled(constants: EncoderCalibration, part: str, name: str, factor: float) 
     """The constants with one number multiplied."""
     record = getattr(constants, part)
     return replace(constants, **{part: replace(record, **{name: getattr(record, name) * factor})})
-
-
-if __name__ == "__main__":
-    asyncio.run(run(Path(sys.argv[2]) if len(sys.argv) > 2 else None, Path(sys.argv[1])))

@@ -102,6 +102,8 @@ async def open_app(
         work.begin(_connect(services))
         work.begin(_provide(services, services.caller), at_once=True)  # it ends what a killed process had begun
         work.begin(services.components.follow())
+        if not settings.encoder_url:  # a service charges for what nobody has asked
+            work.begin(services.tools.health.run())
         work.begin(services.keys.patrol())
         workers = Supervisor(services.database, settings, TASKS)
         work.begin(workers.run())

@@ -1,4 +1,4 @@
-"""Words and rewrites over a real port."""
+"""Words, rewrites and categories over a real port."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tests.api.serving import Served, assert_problem
 from tests.support.product import CATALOGUE
 from thresher.core import Caller
 
-WORDS, REWRITES = "/v1/tools/words", "/v1/tools/rewrites"
+WORDS, REWRITES, CATEGORIES = "/v1/tools/words", "/v1/tools/rewrites", "/v1/tools/categories"
 
 
 async def test_words_are_added_listed_matched_and_removed(product: Served) -> None:
@@ -39,6 +39,26 @@ async def test_a_rewrite_is_applied_listed_and_removed(product: Served) -> None:
 
     assert applied.json()["description"].startswith("Send an email")
     assert listed["tools"] == [applied.json()]
+    assert removed.status_code == 204
+    assert_problem(again, 404, "not_found")
+
+
+async def test_categories_are_derived_changed_and_search_inside(product: Served) -> None:
+    """Over their own paths; a search inside one finds nothing else."""
+    services = product.app.services
+    await services.tools.import_tools(services.caller, CATALOGUE)
+    derived = await product.web.post(CATEGORIES, json={})
+    chosen = await product.web.put(f"{CATEGORIES}/post", json={"tools": ["mail_send_email"]})
+    renamed = await product.web.patch(f"{CATEGORIES}/post", json={"to": "letters"})
+    listed = (await product.web.get(CATEGORIES)).json()
+    found = (await product.find({"queries": ["read a file"], "categories": ["letters"], "threshold": 0})).json()
+    removed = await product.web.delete(f"{CATEGORIES}/letters")
+    again = await product.web.delete(f"{CATEGORIES}/letters")
+
+    assert sum(len(one["tools"]) for one in derived.json()["categories"]) >= len(CATALOGUE)
+    assert (chosen.json()["tools"], renamed.json()["name"]) == (["mail_send_email"], "letters")
+    assert renamed.json() in listed["categories"]
+    assert {tool["name"] for tool in found["tools"]} <= {"mail_send_email"}
     assert removed.status_code == 204
     assert_problem(again, 404, "not_found")
 

@@ -46,6 +46,7 @@ LOOKING = {
     *("solutions check", "solutions context", "solutions list", "solutions relations", "solutions show"),
     *("solutions value-lists", "status", "threads list", "threads show", "tools find", "tools held", "tools list"),
     *("tools show", "tools stats", "tools consents", "tools health", "tools words list", "tools rewrites list"),
+    "tools categories list",
     *("tools learned", "tools replay"),
 }
 """Commands that change nothing."""
@@ -148,6 +149,7 @@ async def older(prepared: Path, command: Command, database: Database) -> Older:
         ("solutions", "open-value-list", "colours", "--value", "red", "--value", "blue"),
         ("tools", "words", "add", "own_echo", "parrot"),
         ("tools", "rewrites", "apply", "own_echo"),
+        ("tools", "categories", "set", "voices", "own_echo"),
     ):
         ended = command(*arguments)
         assert ended.code == 0, (arguments, ended)
@@ -264,6 +266,10 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "tools forget": (("own_echo",), "- consent own_echo"),
         "tools rewrites apply": (("own_echo", "-d", "Say it again."), "~ rewrite of own_echo"),
         "tools rewrites remove": (("own_echo",), "- rewrite of own_echo"),
+        "tools categories derive": (("--again",), "voices"),
+        "tools categories set": (("loud", "own_echo"), "+ category loud"),
+        "tools categories rename": (("voices", "sounds"), "+ category sounds"),
+        "tools categories remove": (("voices",), "- category voices"),
         "tools words add": (("own_echo", "repeat after me"), "~ words of own_echo"),
         "tools words remove": (("own_echo",), "- words of own_echo"),
         "tools learning": (("on",), "mode: shadow -> on"),

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher.core import did_you_mean, nearest
-from thresher.knowledge.tools.catalogue import NAME_LIMIT, expose
 from thresher.knowledge.tools.models import META_TOOLS
+from thresher.knowledge.tools.naming import NAME_LIMIT, expose
 
 pairs = st.lists(st.tuples(st.text(max_size=90), st.text(min_size=1, max_size=200)), unique=True, max_size=12)
 

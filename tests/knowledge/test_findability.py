@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
-from tests.support.product import CATALOGUE, known
+from tests.support.product import CATALOGUE, ListedServer, known, listed
+from tests.support.waiting import eventually
 from thresher.core import Caller, NotFound, Tool
-from thresher.knowledge.tools import Definition, ToolService, measure_health
+from thresher.knowledge.tools import Definition, ToolService
 from thresher.knowledge.tools.findability import (
     HealthFinding,
     Trial,
@@ -80,7 +85,7 @@ async def test_a_healthy_catalogue_is_found_by_its_own_words(tools: ToolService,
     """Every tool is searched for; progress is reported; nothing enters the figures of searches."""
     await tools.import_tools(caller, CATALOGUE)
     steps: list[tuple[int, int]] = []
-    health = await measure_health(tools, caller, progress=lambda done, total: steps.append((done, total)))
+    health = await tools.health.health(caller, progress=lambda done, total: steps.append((done, total)))
     await tools.settle()
 
     assert (health.tools, health.left_out, health.degraded) == (len(CATALOGUE), 0, "")
@@ -95,7 +100,7 @@ async def test_a_tool_whose_words_mislead_is_named(tools: ToolService, caller: C
     """Beside its siblings, and with the rule that its description breaks; other servers are left out."""
     misleading = Tool("git", "xq7", description="A useful tool that handles your data")
     await tools.import_tools(caller, [*CATALOGUE, misleading])
-    health = await measure_health(tools, caller, "git")
+    health = await tools.health.health(caller, "git")
 
     assert health.tools == 3
     assert {one.server for one in health.findings} == {"git"}
@@ -107,7 +112,48 @@ def last(finding: HealthFinding) -> str:
     return finding.tool.rpartition("_")[2]
 
 
+async def test_what_is_known_is_not_measured_again(tools: ToolService, caller: Caller) -> None:
+    """Until a definition changes, or somebody asks for it."""
+    searched: list[tuple[int, int]] = []
+    await tools.import_tools(caller, CATALOGUE)
+    first = await tools.health.health(caller)
+    second = await tools.health.health(caller, progress=lambda *counts: searched.append(counts))
+    changed = replace(CATALOGUE[0], description="Show what changed in the working tree.")
+    await tools.import_tools(caller, [changed, *CATALOGUE[1:]])
+    third = await tools.health.health(caller, progress=lambda *counts: searched.append(counts))
+    fourth = await tools.health.health(caller, again=True)
+
+    assert second == first
+    siblings = sum(tool.server == changed.server for tool in CATALOGUE)
+    assert searched == [(number + 1, siblings) for number in range(siblings)]
+    assert third.queries == first.queries
+    assert min(filter(None, (fourth.measured_at, third.measured_at))) == third.measured_at
+    assert fourth.measured_at != third.measured_at
+
+
+async def test_a_server_that_was_listed_is_measured_in_the_background(
+    tools: ToolService, caller: Caller, tmp_path: Path
+) -> None:
+    """So that its health is at hand when somebody asks; one that is gone by then ends nothing."""
+    gone = ListedServer.at(tmp_path, "gone", listed("fetch_page", "Fetch a page."))
+    kept = ListedServer.at(tmp_path, "kept", listed("read_file", "Read a text file."), listed("xq7", "A useful tool"))
+    for server in (gone, kept):
+        await tools.add_server(caller, server.config)
+        await tools.refresh(caller, server.config.name)
+    await tools.remove_server(caller, "gone")
+    glance = await tools.health.glance(caller, ["kept"])
+
+    background = asyncio.create_task(tools.health.run())
+    await eventually(lambda: tools.health.known(caller, "kept"))
+    background.cancel()
+    searched: list[int] = []
+    health = await tools.health.health(caller, "kept", lambda done, _: searched.append(done))
+
+    assert glance["vague-description"] == 1
+    assert (health.tools, searched) == (2, [])
+
+
 async def test_an_unknown_server_is_refused(tools: ToolService, caller: Caller) -> None:
     """Before anything is searched."""
     with pytest.raises(NotFound, match="nowhere"):
-        await measure_health(tools, caller, "nowhere")
+        await tools.health.health(caller, "nowhere")

@@ -104,7 +104,7 @@ async def test_limit_and_cap_hold(tools: ToolService, caller: Caller) -> None:
     ]
     assert all(one.tokens_sent <= budget for one, budget in zip(found, (60, 150, 600), strict=True))
     assert len(found[0].tools) < len(found[1].tools) <= len(found[2].tools)
-    assert {tool.form for tool in found[1].tools} == {"full", "name"}
+    assert "full" in {tool.form for tool in found[1].tools}
 
 
 async def test_the_server_filter_holds_and_an_unknown_server_is_named(stocked: ToolService, caller: Caller) -> None:

@@ -55,7 +55,7 @@ def test_a_table_reads_as_shares() -> None:
 
 
 def test_the_shipped_table_is_what_the_catalogue_gives() -> None:
-    """`python -m benchmarks.background` was run after the last change of catalogue, texts or terms."""
+    """`python -m benchmarks.fits words` was run after the last change of catalogue, texts or terms."""
     assert TOOL_WORDS.read_text(encoding="utf-8") == table(read_catalogue())
 
 

@@ -40,6 +40,11 @@ _ROUTES: Mapping[Kind, Sequence[Route]] = {
     TOOLS: (
         Route("find_tools", "POST", "/v1/tools/find", needs_body=True, view=found_answer, answer=FindResponse),
         Route("tool_health", "GET", "/v1/tools/health"),
+        Route("list_tool_categories", "GET", "/v1/tools/categories"),
+        Route("derive_tool_categories", "POST", "/v1/tools/categories"),
+        Route("set_tool_category", "PUT", "/v1/tools/categories/{category}"),
+        Route("rename_tool_category", "PATCH", "/v1/tools/categories/{category}"),
+        Route("remove_tool_category", "DELETE", "/v1/tools/categories/{category}", HTTPStatus.NO_CONTENT),
         Route("refresh", "POST", "/v1/tools/refresh", needs_body=True),
         Route("add_tool_words", "POST", "/v1/tools/words"),
         Route("list_tool_words", "GET", "/v1/tools/words"),

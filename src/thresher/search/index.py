@@ -45,6 +45,7 @@ from thresher.search.records import (
     Entry,
     Filter,
     Floats,
+    Ids,
     ItemVectors,
     Learner,
     Progress,
@@ -54,7 +55,7 @@ from thresher.search.records import (
     SearchType,
 )
 from thresher.search.scoring import ScoreRequest, TextLoader, score
-from thresher.search.snapshot_cache import SnapshotCache, read_snapshot
+from thresher.search.snapshot_cache import SnapshotCache, read_snapshot, read_vectors
 from thresher.search.vectors import known_model, running_model
 from thresher.store import Database, run_retrying
 
@@ -201,6 +202,16 @@ class SearchIndex:
         weight = constants_for(snapshot.model).weights.dense
         ids = snapshot.rows.ids[snapshot.holders]
         return ItemVectors(snapshot.model, ids, snapshot.rows.vectors[snapshot.starts], weight)
+
+    async def vectors(self, tenant: Tenant, kind: str, ids: Sequence[int]) -> tuple[Ids, Floats]:
+        """Return the stored vectors of some items, those of the model that serves searches.
+
+        Returns:
+            int64 (n,), the item of each vector, those without one left out; float32 (n, dimension).
+        """
+        model = await serving(self._database, tenant, kind)
+        async with self._database.transaction(tenant) as connection:
+            return await read_vectors(connection, kind, model, np.array(ids, np.int64))
 
     async def serving_model(self, tenant: Tenant, kind: str) -> str:
         """Return the id of the model whose vectors are in use; empty while there are none."""

@@ -272,7 +272,7 @@ THRESHER_SMALL: Final = EncoderCalibration(
 """Our encoder, int8: chosen on messages for servers that it was not trained on, everyday messages, MetaTool, mcpproxy,
 half of LiveMCPBench, and for the head half of the offered functions of BFCL.
 
-`benchmarks.tool_fit` gave the numbers of `need` and `arguments`; weights and head are from short lists of candidates
+`benchmarks.fits` gave the numbers of `need` and `arguments`; weights and head are from short lists of candidates
 (see docs/decisions/0067-one-encoder-for-everything.md). The head is three fifths as sure as a plain fit: with all its
 sureness, answers become shorter than what is needed. What is lacking weighs as much as BFCL needs and small talk
 bears. The threshold keeps 95 to 99 % of the answerable messages of these sets, and refuses half of those that no tool

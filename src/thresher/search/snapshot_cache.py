@@ -186,7 +186,7 @@ async def refresh(connection: AsyncConnection, kind: str, head: CollectionHead, 
 async def _changed(connection: AsyncConnection, kind: str, model: str, since: int) -> SnapshotRows:
     rows = await run(connection, queries.CHANGED, {"kind": kind, "since": since})
     ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
-    vector_ids, vectors = await _vectors(connection, kind, model, ids)
+    vector_ids, vectors = await read_vectors(connection, kind, model, ids)
     return SnapshotRows(ids, [row[1] for row in rows], _labels(rows), [row[3] for row in rows], vector_ids, vectors)
 
 
@@ -196,7 +196,8 @@ def _labels(rows: list[Row]) -> list[frozenset[str]]:
     return [known.setdefault(tuple(row[2]), frozenset(row[2])) for row in rows]
 
 
-async def _vectors(connection: AsyncConnection, kind: str, model: str, ids: Ids) -> tuple[Ids, Floats]:
+async def read_vectors(connection: AsyncConnection, kind: str, model: str, ids: Ids) -> tuple[Ids, Floats]:
+    """Read the vectors of some items, each after its item's number."""
     holders: list[Ids] = []
     vectors: list[Floats] = []
     for first in range(0, len(ids), _PIECE):

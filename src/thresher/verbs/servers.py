@@ -96,7 +96,11 @@ async def _unusable(request: Request, servers: Sequence[ServerConfig]) -> dict[s
 async def _add(request: Request, servers: Sequence[ServerConfig], **switches: bool | None) -> Refreshed:
     for server in servers:
         await request.services.tools.add_server(request.caller, server, replace=True, **switches)
-    return await _refresh(request, [server.name for server in servers if server.enabled])
+    done = await _refresh(request, [server.name for server in servers if server.enabled])
+    if request.is_rehearsal:
+        return done
+    listed = [server.name for server in servers if server.enabled and server.name not in done.failures]
+    return replace(done, findings=await request.services.tools.health.glance(request.caller, listed))
 
 
 async def _refresh(request: Request, names: Sequence[str] | None) -> Refreshed:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
         ServerInfo,
         Statistics,
         ToolHealth,
-        ToolRewrite,
-        ToolWords,
     )
     from thresher.verbs.request import Request
 
@@ -31,7 +29,6 @@ TOOLS = Kind("tools", "thresher.knowledge.tools")
 
 ServerName: TypeAlias = Annotated[str, Doc("The server's name")]
 ToolName: TypeAlias = Annotated[str, Doc("The tool's name")]
-ListedName: TypeAlias = Annotated[str | None, Doc("Only this tool")]
 Tested: TypeAlias = Annotated[bool, Doc("Keep only what can be started or reached, and listed")]
 Definitions: TypeAlias = Annotated[dict[str, str], Doc("By tool: the digest of the definition that was shown")]
 Tenant: TypeAlias = Annotated[str | None, Doc("Of this tenant, for the owner; the caller's own by default")]
@@ -45,6 +42,7 @@ async def find_tools(
     message: Annotated[str | None, Doc("The user's own words, which may contain several tasks")] = None,
     history: Annotated[list[str], Doc("The last turns, oldest first; used if the message alone is too short")] = _NONE,
     servers: Annotated[list[str] | None, Doc("Only tools of these servers")] = None,
+    categories: Annotated[list[str] | None, Doc("Only tools of these categories")] = None,
     budget: Annotated[Annotated[int, Ge(50), Le(4_000)] | None, Doc("Most tokens of the text; by default 300")] = None,
     limit: Annotated[Annotated[int, Ge(1), Le(50)] | None, Doc("Most tools, core tools included")] = None,
     threshold: Annotated[Annotated[float, Ge(0), Le(1)] | None, Doc("The least probability that anything fits")] = None,
@@ -54,7 +52,7 @@ async def find_tools(
 
     Raises:
         InvalidInput: Neither queries nor a message is given, or an argument is out of bounds.
-        NotFound: There is no such server.
+        NotFound: There is no such server or category.
     """
     return await request.services.tools.find_tools(
         request.caller,
@@ -62,6 +60,7 @@ async def find_tools(
         message=message,
         history=history,
         servers=servers,
+        categories=categories,
         budget=budget,
         limit=limit,
         threshold=threshold,
@@ -100,9 +99,13 @@ async def list_tools(
 
 @TOOLS.verb("read")
 async def tool_health(
-    request: Request, server: Annotated[str | None, Doc("Only tools of this server, beside all others")] = None
+    request: Request,
+    server: Annotated[str | None, Doc("Only tools of this server, beside all others")] = None,
+    again: Annotated[bool, Doc("Measure what is known, too")] = False,
 ) -> ToolHealth:
     """Which tools nobody would find, which are confused, and what in their definitions stands in the way.
+
+    It is measured in the background once a server's list has changed; what is not known yet is measured now.
 
     Raises:
         NotFound: There is no such server.
@@ -111,8 +114,7 @@ async def tool_health(
     def follow(done: int, total: int) -> None:
         request.progress({"stage": "Searching", "done": done, "total": total})
 
-    measure = TOOLS.imported("measure_health")
-    return await measure(request.services.tools, request.caller, server, follow)
+    return await request.services.tools.health.health(request.caller, server, follow, again=again)
 
 
 @TOOLS.verb("admin", idempotent=True)
@@ -130,82 +132,6 @@ async def set_tool(
         NotAllowed: The server belongs to the tenant, and the caller is one of its users.
     """
     return await request.services.tools.set_tool(request.caller, name, enabled, core)
-
-
-@TOOLS.verb("admin", idempotent=True)
-async def add_tool_words(
-    request: Request, name: ToolName, words: Annotated[list[str], Doc("Words, phrases or example messages")]
-) -> ToolWords:
-    """Add words that the search counts like those of a tool's description; models do not read them.
-
-    Raises:
-        InvalidInput: There are none, too many, or one that is too long or has nothing to search for.
-        NotFound: No tool has this name.
-        NotAllowed: The server belongs to the tenant, and the caller is one of its users.
-    """
-    return await request.services.tools.texts.add_words(request.caller, name, words)
-
-
-@TOOLS.verb("read", key="tools")
-async def list_tool_words(request: Request, name: ListedName = None) -> tuple[ToolWords, ...]:
-    """The words that owners gave their tools, also those of tools that are gone.
-
-    Raises:
-        NotFound: No tool has this name.
-    """
-    return await request.services.tools.texts.words(request.caller, name)
-
-
-@TOOLS.verb("admin", destroys=True)
-async def remove_tool_words(
-    request: Request, name: ToolName, words: Annotated[list[str] | None, Doc("Only these; all by default")] = None
-) -> ToolWords:
-    """Remove words of a tool.
-
-    Raises:
-        InvalidInput: The list of words is empty.
-        NotFound: No tool has this name, or it does not have one of the words.
-        NotAllowed: The server belongs to the tenant, and the caller is one of its users.
-    """
-    return await request.services.tools.texts.remove_words(request.caller, name, words)
-
-
-@TOOLS.verb("admin", idempotent=True)
-async def apply_tool_rewrite(
-    request: Request,
-    name: ToolName,
-    description: Annotated[str | None, Doc("The description; by default what the rules propose")] = None,
-) -> ToolRewrite:
-    """Search for a tool by another description until its definition changes; models read the server's own.
-
-    Raises:
-        InvalidInput: The description is too long or has nothing to search for.
-        NotFound: No tool has this name.
-        HeldBack: It waits for approval.
-        NotAllowed: The server belongs to the tenant, and the caller is one of its users.
-    """
-    return await request.services.tools.texts.apply_rewrite(request.caller, name, description)
-
-
-@TOOLS.verb("read", key="tools")
-async def list_tool_rewrites(request: Request, name: ListedName = None) -> tuple[ToolRewrite, ...]:
-    """The descriptions that the search reads in place of servers' own, and whether each is in use.
-
-    Raises:
-        NotFound: No tool has this name.
-    """
-    return await request.services.tools.texts.rewrites(request.caller, name)
-
-
-@TOOLS.verb("admin", key="removed", destroys=True)
-async def remove_tool_rewrite(request: Request, name: ToolName) -> str:
-    """Search for a tool by its server's description again.
-
-    Raises:
-        NotFound: No tool has this name, or it has no rewrite.
-        NotAllowed: The server belongs to the tenant, and the caller is one of its users.
-    """
-    return await request.services.tools.texts.remove_rewrite(request.caller, name)
 
 
 @TOOLS.verb("read")

@@ -55,7 +55,8 @@ def health_report(answer: Row) -> RenderableType:
     if answer["left_out"]:
         lines.append(Text(f"{answer['left_out']:,} tools were not searched: name a server (-s).", style="yellow"))
     share = f"{percent(answer['found'])} of {answer['queries']:,} queries find their tool"
-    return Group(*lines, Text(f"{answer['tools']:,} tools, {share}", style="dim"))
+    when = f"; measured {answer['measured_at'][:16].replace('T', ' ')}" if answer["measured_at"] else ""
+    return Group(*lines, Text(f"{answer['tools']:,} tools, {share}{when}", style="dim"))
 
 
 def improvement_report(answer: Row, *, is_installed: bool = False) -> RenderableType:
@@ -130,11 +131,14 @@ def _line_of(text: str, name: str) -> int:
 
 def health(
     server: Annotated[str | None, typer.Option("--server", "-s", help="Only tools of this server.")] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Measure what is known, too: other servers have changed.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Search every tool by what its own definition says; print the tools that nobody would find, and why."""
+    """Print the tools that nobody would find by what their own definitions say, and why."""
     with progress_bar("Searching", as_json) as follow:
-        answer = ask("tool_health", without_none({"server": server}), progress=follow)
+        answer = ask("tool_health", without_none({"server": server, "again": again or None}), progress=follow)
     show(answer, as_json, health_report)
 
 

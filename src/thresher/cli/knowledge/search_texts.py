@@ -1,4 +1,4 @@
-"""`thresher tools words` and `thresher tools rewrites`: what the search reads of tools beside their definitions.
+"""`thresher tools words`, `rewrites` and `categories`: what owners say of tools beside their definitions.
 
 Invariant: text from servers and owners is never markup.
 """
@@ -52,6 +52,29 @@ def removed(answer: Row) -> RenderableType:
     return Text(f"{answer['removed']} is searched by its server's description again.")
 
 
+def category(answer: Row) -> RenderableType:
+    """One category: its name, how many tools of which servers, and the tools."""
+    chosen = f", {answer['chosen']:,} chosen by you" if answer["chosen"] else ""
+    head = Text(answer["name"], style="bold")
+    head.append(f"  {len(answer['tools']):,} tools of {', '.join(answer['servers'])}{chosen}", "dim")
+    more = len(answer["tools"]) - _TOOLS_SHOWN
+    shown = ", ".join(answer["tools"][:_TOOLS_SHOWN]) + (f" and {more:,} more (--json has all)" if more > 0 else "")
+    return Group(head, Text(f"  {shown}"))
+
+
+def category_list(answer: Sequence[Row]) -> RenderableType:
+    """The categories, the largest first."""
+    if not answer:
+        return Text("No categories. To derive some: thresher tools categories derive")
+    return Group(*map(category, answer))
+
+
+def category_removed(answer: Row) -> RenderableType:
+    """The category that was removed."""
+    return Text(f"The category '{answer['removed']}' is removed.")
+
+
+_TOOLS_SHOWN = 12
 _LISTED = "NAME: A tool, as `tools list` names it; all by default"
 _NAMED = "NAME: A tool, as `tools list` names it; SERVER/TOOL if it is gone"
 
@@ -83,3 +106,33 @@ add_command(
 )
 add_command(rewrites, "list", TOOLS["list_tool_rewrites"], rewrite_list, arguments={"name": _LISTED})
 add_command(rewrites, "remove", TOOLS["remove_tool_rewrite"], removed, arguments={"name": _NAMED})
+
+_CATEGORY = "CATEGORY: A category, as `tools categories list` names it"
+
+categories = new_group()
+add_command(categories, "list", TOOLS["list_tool_categories"], category_list)
+add_command(
+    categories,
+    "derive",
+    TOOLS["derive_tool_categories"],
+    category_list,
+    flags={"again": "--again: Also for tools that have a derived one"},
+)
+add_command(
+    categories,
+    "set",
+    TOOLS["set_tool_category"],
+    category,
+    arguments={
+        "category": "CATEGORY: A category, a new one or one that exists",
+        "tools": "TOOLS: Tools, as `tools list` names them",
+    },
+)
+add_command(
+    categories,
+    "rename",
+    TOOLS["rename_tool_category"],
+    category,
+    arguments={"category": _CATEGORY, "to": "TO: The new name"},
+)
+add_command(categories, "remove", TOOLS["remove_tool_category"], category_removed, arguments={"category": _CATEGORY})

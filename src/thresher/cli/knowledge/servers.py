@@ -80,6 +80,9 @@ def refreshed(answer: Row) -> RenderableType:
     notes = [Text(waiting, style="yellow")] if held else []
     if answer["lapsed"]:
         notes.append(lapsed_rewrites(answer["lapsed"]))
+    if answer.get("findings"):
+        found = ", ".join(f"{rule} {count:,}" for rule, count in answer["findings"].items())
+        notes.append(Text(f"Definitions: {found}. More, and whether tools are found: thresher tools health.", "yellow"))
     return Group(Text(f"Tools: {counts}."), *failures, *notes)
 
 

@@ -232,7 +232,7 @@ tools = new_group(
     {
         "health": CommandEntry(
             "knowledge.findability:health",
-            "Search every tool by what its own definition says; print the tools that nobody would find, and why.",
+            "Print the tools that nobody would find by what their own definitions say, and why.",
         ),
         "improve": CommandEntry(
             "knowledge.findability:improve",
@@ -241,6 +241,9 @@ tools = new_group(
         "words": CommandEntry("knowledge.search_texts:words", "Give tools words of your own, for the search alone."),
         "rewrites": CommandEntry(
             "knowledge.search_texts:rewrites", "Search for tools by better descriptions than their servers'."
+        ),
+        "categories": CommandEntry(
+            "knowledge.search_texts:categories", "Divide tools into categories: a map, and a filter of searches."
         ),
         "learned": CommandEntry(
             "knowledge.learning:learned", "Show what was learned from the use of tools, and whether it counts."
@@ -266,6 +269,9 @@ def find(
     query: Annotated[list[str] | None, typer.Option("--query", "-q", help="A short action phrase; repeatable.")] = None,
     history: Annotated[list[str] | None, typer.Option(help="An earlier turn, oldest first; repeatable.")] = None,
     server: Annotated[list[str] | None, typer.Option("--server", "-s", help="Only this server; repeatable.")] = None,
+    category: Annotated[
+        list[str] | None, typer.Option("--category", "-c", help="Only this category; repeatable.")
+    ] = None,
     budget: Annotated[int | None, typer.Option(help="The most tokens of the answer, 50 to 4,000.")] = None,
     limit: Annotated[int | None, typer.Option(help="The most tools to return, 1 to 50.")] = None,
     threshold: Annotated[float | None, typer.Option(help="The lowest probability, 0 to 1.")] = None,
@@ -275,7 +281,7 @@ def find(
     """Find the tools that a message needs."""
     arguments: dict[str, Any] = {"include_core_tools": not no_core}
     given = {"message": message, "queries": query, "history": history, "servers": server}
-    given |= {"budget": budget, "limit": limit, "threshold": threshold}
+    given |= {"categories": category, "budget": budget, "limit": limit, "threshold": threshold}
     show(
         ask("find_tools", arguments | {name: value for name, value in given.items() if value is not None}),
         as_json,

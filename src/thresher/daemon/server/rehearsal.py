@@ -57,6 +57,11 @@ WRITES: Final[Mapping[str, Shown | None]] = {
     **dict.fromkeys(("approve_tools", "reject_tools"), _HELD),
     **dict.fromkeys(("add_tool_words", "remove_tool_words"), Shown("words of", "list_tool_words")),
     **dict.fromkeys(("apply_tool_rewrite", "remove_tool_rewrite"), Shown("rewrite of", "list_tool_rewrites")),
+    **dict.fromkeys(
+        ("set_tool_category", "rename_tool_category", "remove_tool_category"),
+        Shown("category", "list_tool_categories"),
+    ),
+    "derive_tool_categories": None,
     "unlearn_tools": Shown("tool", "learned_tools", ("tenant",)),
     "set_learning": Shown("learning", "learned_tools", ("tenant",), frozenset({"tools", "decided_at"})),
     "remove_training": Shown("training", "show_training", ("tenant",)),

@@ -12,7 +12,6 @@ later tool never renames an earlier one, but a new server may if its name looks 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
 import time
 from collections import defaultdict
@@ -24,10 +23,11 @@ from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
-from thresher.core import JSON, Caller, HeldBack, NotFound, StoreUnavailable, did_you_mean, nearest
+from thresher.core import JSON, Caller, HeldBack, NotFound, StoreUnavailable, Tool, did_you_mean, nearest
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.composition import ToolLine, tool_line
 from thresher.knowledge.tools.models import LOCAL, META_TOOLS, Definition, Resolved, plain_name
+from thresher.knowledge.tools.naming import expose
 from thresher.knowledge.tools.queries import NameRow, ServerRow, StoredTool, ToolKey, ToolTexts
 from thresher.knowledge.tools.trust import GONE, POISONED, REJECTED, WAITING
 from thresher.search import terms
@@ -57,6 +57,12 @@ class NamedTool:
     row: NameRow
 
 
+def bare(named: NamedTool) -> Definition:
+    """Return a tool's name and switches, without its definition."""
+    row = named.row
+    return Definition(named.name, Tool(row.server, row.name), row.enabled, row.core, row.tokens, row.warnings)
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCatalogue:
     """One caller's view of the catalogue at one version.
@@ -84,6 +90,8 @@ class ToolCatalogue:
         resolved: Resolved calls at this version; a bounded cache.
         words: The terms of the owners' own words, by the tools' ids.
         lapsed: Tools whose rewrite was approved for another definition.
+        categories: The ids of the enabled tools of each category.
+        labels: The categories that it is restricted to; None for all tools.
     """
 
     version: int
@@ -105,6 +113,8 @@ class ToolCatalogue:
     resolved: LRUCache[int, Resolved] = field(default_factory=lambda: LRUCache(_DEFINITIONS))
     words: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
     lapsed: tuple[NamedTool, ...] = ()
+    categories: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
+    labels: frozenset[str] | None = None
 
     def key_of(self, tool: NamedTool) -> ToolKey:
         """Return the key under which words and rewrites of a tool are stored."""
@@ -115,6 +125,22 @@ class ToolCatalogue:
         self.definitions.update((tool.id, tool) for tool in stored if tool.id in self.by_id)
         if resolved is not None:
             self.resolved[resolved.id] = resolved
+
+    def in_full(self, tools: Iterable[NamedTool], stored: Mapping[int, StoredTool]) -> tuple[Definition, ...]:
+        """Return the definitions of those tools that are stored, with the annotations that may be relied on."""
+        found: list[Definition] = []
+        for named in tools:
+            row = named.row
+            if row.id not in stored:
+                continue
+            if (definition := self.described.get(row.id)) is None:
+                tool, findings = stored[row.id].tool, stored[row.id].findings
+                tool = replace(tool, annotations=relied_on(self.servers[row.server], tool.annotations))
+                definition = Definition(named.name, tool, row.enabled, row.core, row.tokens, len(findings), findings)
+                if row.id in self.definitions:
+                    self.described[row.id] = definition
+            found.append(definition)
+        return tuple(found)
 
     def line_of(self, tool: NamedTool) -> ToolLine:
         """Return how a tool is written in an answer."""
@@ -188,11 +214,31 @@ class ToolCatalogue:
             return None
         return frozenset(row.id for name in servers for row in self.filters.get(name) or [self.server(name)])
 
+    def within(self, categories: Iterable[str] | None) -> ToolCatalogue:
+        """Return the snapshot as if it had only the enabled tools of some categories; the same one without a filter.
+
+        Raises:
+            NotFound: There is no such category; the hint offers similar ones.
+        """
+        if categories is None:
+            return self
+        labels = frozenset(categories)
+        if unknown := next((name for name in labels if name not in self.categories), ""):
+            near = did_you_mean(nearest(unknown, self.categories))
+            raise NotFound(
+                f"There is no category '{unknown}'.", hint=near or "`thresher tools categories list` shows them all."
+            )
+        ids = frozenset[int]().union(*(self.categories[name] for name in labels))
+        by_id = {number: tool for number, tool in self.by_id.items() if number in ids}
+        core = tuple(tool for tool in self.core if tool.row.id in ids)
+        return replace(self, by_id=by_id, core=core, held={}, labels=labels)
+
     def facets(self, scope: Collection[int] | None) -> frozenset[str] | None:
         """Return the facets for exactly what this caller may use; None if the index contains nothing else."""
-        if scope is None and not self.shadowed:
-            return None
-        return facets_of(self.server_names if scope is None else scope)
+        servers = self.server_names if scope is None else scope
+        if self.labels is not None:
+            return frozenset(category_facet(server, label) for server in servers for label in self.labels)
+        return None if scope is None and not self.shadowed else facets_of(servers)
 
     def inside(self, scope: Collection[int] | None) -> list[NamedTool]:
         """Return the enabled tools of these servers, oldest first."""
@@ -250,7 +296,12 @@ def _with_texts(catalogue: ToolCatalogue, texts: Mapping[ToolKey, ToolTexts]) ->
     own = [(tool, texts[key]) for tool in catalogue.tools if (key := catalogue.key_of(tool)) in texts]
     words = {tool.row.id: frozenset(terms(" ".join(given.words))) for tool, given in own if given.words}
     lapsed = (tool for tool, given in own if given.rewrite is not None and not given.description_of(tool.row.digest))
-    return replace(catalogue, words=words, lapsed=tuple(lapsed))
+    categories: defaultdict[str, set[int]] = defaultdict(set)
+    for tool, given in own:
+        if given.category and tool.row.enabled:
+            categories[given.category].add(tool.row.id)
+    named = {name: frozenset(ids) for name, ids in categories.items()}
+    return replace(catalogue, words=words, lapsed=tuple(lapsed), categories=named)
 
 
 def _spelled(tools: Iterable[NamedTool]) -> dict[str, Sequence[NamedTool]]:
@@ -425,73 +476,14 @@ class CatalogueCache:
         return caller.tenant.id, caller.user, self._offered.get(caller.place, _NONE)
 
 
-NAME_LIMIT = 64
-"""The longest name that every known client accepts (the specification allows 128)."""
-
-_FORBIDDEN = re.compile(r"[^A-Za-z0-9_.-]")
-_OWN = re.compile(r"[A-Za-z0-9_.-]{1,128}")
-
-
-def expose(
-    tools: Iterable[tuple[str, str]],
-    reserved: frozenset[str] = frozenset(),
-    *,
-    bare: frozenset[str] = frozenset(),
-) -> list[str]:
-    """Name the tools of one catalogue.
-
-    Args:
-        tools: (server, tool) in the order in which the catalogue learnt of them.
-        reserved: Names that no tool may take (the gateway's own).
-        bare: Servers whose tools keep their own names, if these are valid and still free.
-
-    Returns:
-        One name per tool, in the same order.
-    """
-    tools = list(tools)
-    servers = frozenset(_clean(plain_name(server)) for server, _ in tools)
-    taken = set(reserved)
-    names: list[str] = []
-    for server, tool in tools:
-        plain = plain_name(server)
-        own = server in bare and tool not in taken and _OWN.fullmatch(tool) is not None
-        if own and not _looks_like_prefix(tool, len(plain) if tool.startswith(f"{plain}_") else 0, servers):
-            name = tool
-        else:
-            name = _free_name(plain, tool, taken, servers)
-        taken.add(name)
-        names.append(name)
-    return names
-
-
-def _clean(name: str) -> str:
-    return _FORBIDDEN.sub("_", name)
-
-
-def _looks_like_prefix(name: str, start: int, servers: frozenset[str]) -> bool:
-    """Return whether a name begins like the tools of a server whose name is longer than `start` characters."""
-    return any(name[: found.start()] in servers for found in re.finditer("_", name) if found.start() > start)
-
-
-def _free_name(server: str, tool: str, taken: set[str], servers: frozenset[str]) -> str:
-    full = f"{server}_{tool}"
-    if _looks_like_prefix(_clean(full), len(server), servers):
-        full = f"{server}.{tool}"
-    plain = _clean(full)
-    lossless = full.isascii() and len(plain) <= NAME_LIMIT
-    if lossless and plain not in taken:
-        return plain
-    digest = hashlib.sha256(f"{server}/{tool}".encode("utf-8", "replace")).hexdigest()
-    for length in range(6, 65):
-        name = f"{plain[: NAME_LIMIT - length - 1]}_{digest[:length]}"[:NAME_LIMIT]
-        if name not in taken:
-            return name
-    raise AssertionError("two different tools have the same SHA-256")
-
-
 def facet_of(server_id: int, *, held: bool = False) -> str:
     """Return the facet of a server's tools, or of those that are held back; the two never share one."""
     return f"held:{server_id}" if held else f"server:{server_id}"
+
+
+def category_facet(server_id: int, category: str) -> str:
+    """Return the facet of a server's tools of one category; names of categories are equal on many servers."""
+    return f"category:{server_id}:{category}"
 
 
 def facets_of(server_ids: Iterable[int], *, held: bool = False) -> frozenset[str]:

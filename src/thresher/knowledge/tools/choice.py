@@ -64,7 +64,7 @@ def choose(
     written = {
         number: tool
         for number, tool in catalogue.written_in(texts).items()
-        if scope is None or tool.row.server_id in scope
+        if number in catalogue.by_id and (scope is None or tool.row.server_id in scope)
     }
     found: list[ChosenTool] = []
     places: dict[tuple[object, ...], list[int]] = {}

@@ -15,8 +15,8 @@ from cachetools import LRUCache
 
 from thresher.core import JSON, Caller, NotFound, did_you_mean, nearest
 from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.catalogue import expose
 from thresher.knowledge.tools.models import LOCAL
+from thresher.knowledge.tools.naming import expose
 from thresher.knowledge.tools.queries import ServerRow
 from thresher.knowledge.tools.queries.catalogue import ComponentRow, components, write_components
 from thresher.store import Database, SecretBox, run_retrying

@@ -1,8 +1,10 @@
 """The answer of `find_tools` as a model reads it: what stands there in full and what by name, inside a token budget.
 
-A full line has the signature, so the tool can be called at once. A name with a few words costs about a third of it, but
-a model has to ask for the schema first. Which form a tool gets follows from the probability that it is
-needed and the tokens of either form; the answer stops where the next token would bring too little.
+A full line has the signature, so the tool can be called at once, and says what the tool does: in a sentence, or in a
+few words where tokens are scarce. A name with the same words costs about half of that, but a model has to ask for the
+schema first. Which form a tool gets follows from the probability that it is needed and the tokens of each form; the
+answer stops where the next token would bring too little. Rivals, tools of one server that a message could both mean,
+get their signatures one after the other, so that a model takes none of them just because it could be called at once.
 
 Invariant: pure. The text exceeds its budget only if the notes alone do; other people's text stays on its line.
 """
@@ -19,34 +21,57 @@ from thresher.embedding import count_tokens
 
 Form: TypeAlias = Literal["full", "name"]
 
-NAMED: Final = 0.86
-"""What a tool is worth by name alone, where one with its signature is worth 1: the rest pays for a second call."""
-FLOOR: Final = 0.0003
-"""The gain in probability below which no token is spent, even if the budget has some left."""
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What the forms of a tool are worth. `python -m benchmarks.fits tools` tries others.
+
+    Attributes:
+        name: What a tool is worth by name alone.
+        signature: What its signature adds.
+        bare_signature: What that of a tool without parameters adds, which can be called by its name.
+        summary: What a sentence adds.
+        rival: Tools of a server are rivals if they are needed this probably at least, as a share of its best one's
+            probability.
+        rivals: The most tools of a server that are rivals.
+        floor: The gain in probability below which no token is spent, even if the budget has some left.
+    """
+
+    name: float = 0.86
+    signature: float = 0.07
+    bare_signature: float = 0.03
+    summary: float = 0.015
+    rival: float = 0.1
+    rivals: int = 5
+    floor: float = 0.0003
+
+
+WORTH: Final = Worth()
+"""In force: `docs/decisions/0070-rivals.md`."""
 HEADING: Final = "More, as prefix_{name (gist)}; schemas: describe_tools:"
 _SUMMARY: Final = 72
 """Characters of what a tool does in a full line; the definition has the rest."""
-_GIST_WORDS: Final = 4
 _ALSO: Final = 3
 """Other names of a tool that stand beside it; of more the number does."""
 _NOTES: Final = 2
 """Notes may take one part in so many of a budget; of those that exceed it the last are left out."""
 _PLAIN: Final = re.compile(r": string(?=[,)])")
 """The type of most parameters, which is left out."""
-_WORD: Final = re.compile(r"[^\W_][\w'-]*")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolLine:
-    """The two ways to write a tool, and what they cost.
+    """The three ways to write a tool, and what they cost.
 
     Attributes:
         name: The name to call it by.
         prefix: What its name shares with those of its server, such as `git_`; empty if nothing.
         full: Signature and what it does; the name stands before it.
+        short: Signature and gist.
         gist: A few words that tell it from others; may be empty.
         brief: The rest of its name, and the gist.
         full_tokens: The cost of name and `full` on a line of their own.
+        short_tokens: That of name and `short`.
         brief_tokens: The cost of `brief` in the list of its server.
         prefix_tokens: The cost of beginning that list.
     """
@@ -54,9 +79,11 @@ class ToolLine:
     name: str
     prefix: str
     full: str
+    short: str
     gist: str
     brief: str
     full_tokens: int
+    short_tokens: int
     brief_tokens: int
     prefix_tokens: int
 
@@ -68,17 +95,20 @@ def tool_line(name: str, server: str, line: str, gist: str) -> ToolLine:
         name: The name to call it by.
         server: Its server's plain name.
         line: Its signature and first sentence, as the catalogue has them.
-        gist: A few words; if empty, the first ones of that sentence.
+        gist: A few words that tell it from others; empty if its name does.
     """
     prefix = f"{server}_" if name.startswith(f"{server}_") else ""
     signature, bracket, sentence = line.partition(") - ")
     signature = _PLAIN.sub("", f"{signature})" if bracket else line)
     summary = shortened(sentence, _SUMMARY).rstrip(".")
-    full = f"{signature}{f' - {summary}' if summary else ''}"
-    words = one_line(gist) or " ".join(_WORD.findall(sentence)[:_GIST_WORDS])
+    words = one_line(gist)
+    full, short = (f"{signature}{f' - {text}' if text else ''}" for text in (summary, words))
     brief = f"{name.removeprefix(prefix)}{f' ({words})' if words else ''}"
-    tokens = count_tokens(f"!{name}{full}\n"), count_tokens(f" !{brief},"), count_tokens(f"{prefix}{{}}\n")
-    return ToolLine(name, prefix, full, words, brief, *tokens)
+    full_tokens, short_tokens = (count_tokens(f"!{name}{text}\n") for text in (full, short))
+    if full_tokens <= short_tokens:
+        short, short_tokens = full, full_tokens
+    listed = count_tokens(f" !{brief},"), count_tokens(f"{prefix}{{}}\n")
+    return ToolLine(name, prefix, full, short, words, brief, full_tokens, short_tokens, *listed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,35 +138,39 @@ class Answer:
     forms: Mapping[int, Form]
 
 
-def compose(candidates: Sequence[Candidate], notes: Sequence[str], budget: int, *, floor: float = FLOOR) -> Answer:
+def compose(candidates: Sequence[Candidate], notes: Sequence[str], budget: int, *, worth: Worth = WORTH) -> Answer:
     """Write an answer.
 
     Args:
         candidates: The tools, best first.
         notes: What stands above them, a line each, the most important one first.
         budget: The most tokens of the text.
-        floor: The gain in probability below which no token is spent.
+        worth: What the forms are worth.
     """
+    floor = worth.floor
     notes = list(notes)
     while len(notes) > 1 and count_tokens("\n".join(notes)) > budget // _NOTES:
         notes.pop()
     room = budget - (count_tokens("\n".join(notes)) + 1 if notes else 0)
     least = room - count_tokens(f"{HEADING}\n")
-    in_full = _chosen(_steps(candidates, named=False), room, floor)
-    by_name = _chosen(_steps(candidates, named=True), least, floor)
+    in_full = _chosen(_steps(candidates, worth, named=False), room, floor)
+    by_name = _chosen(_steps(candidates, worth, named=True), least, floor)
     steps = max(in_full, by_name, key=lambda steps: sum(step.kept + step.gain - floor * step.cost for step in steps))
     while True:
-        forms: dict[int, Form] = {step.candidate: step.form for step in steps}
+        forms: dict[int, _Shape] = {step.candidate: step.form for step in steps}
         text = "\n".join([*notes, *_written(candidates, forms)])
         over = count_tokens(text) - budget
         if not steps or over <= 0:
-            return Answer(text, forms)
+            return Answer(text, {place: "name" if form == "name" else "full" for place, form in forms.items()})
         while steps and over > 0:
             over -= max(int(steps.pop().cost), 1)
 
 
+_Shape: TypeAlias = Literal["name", "short", "full"]
+
+
 class _Step(NamedTuple):
-    """Writing a candidate, or writing it in full in place of its name.
+    """Writing a candidate, or writing it at more length.
 
     Attributes:
         kept: Whether it is taken before all others.
@@ -150,27 +184,65 @@ class _Step(NamedTuple):
     kept: bool
     rate: float
     candidate: int
-    form: Form
+    form: _Shape
     gain: float
     cost: float
 
 
-def _steps(candidates: Sequence[Candidate], *, named: bool) -> list[_Step]:
-    """The steps that are worth a thought, the second of a candidate at a lower rate than the first, by their rates."""
+def _steps(candidates: Sequence[Candidate], worth: Worth, *, named: bool) -> list[_Step]:
+    """The steps that are worth a thought, by their rates; the later one of a candidate never has the higher rate."""
     opened: set[str] = set()
-    steps: list[_Step] = []
+    steps: dict[tuple[int, _Shape], _Step] = {}
     for place, candidate in enumerate(candidates):
-        line, need, kept = candidate.line, candidate.need, candidate.kept
-        full = line.full_tokens + (count_tokens(_also(candidate)) if candidate.also else 0)
+        line = candidate.line
+        also = count_tokens(_also(candidate)) if candidate.also else 0
+        short, full = line.short_tokens + also, line.full_tokens + also
         brief = line.brief_tokens + (0 if line.prefix in opened else line.prefix_tokens)
-        if named and NAMED * full > brief:
+        signature = worth.bare_signature if line.full.startswith("()") else worth.signature
+        if by_name := named and brief < short:
             opened.add(line.prefix)
-            steps.append(_Step(kept, NAMED * need / brief, place, "name", NAMED * need, brief))
-            more, cost = (1 - NAMED) * need, max(full - brief, 1)
-            steps.append(_Step(False, more / cost, place, "full", more, cost))
+            ways: list[tuple[_Shape, float, float]] = [("name", worth.name, brief), ("short", signature, short - brief)]
         else:
-            steps.append(_Step(kept, need / full, place, "full", need, full))
-    return sorted(steps, key=lambda step: (not step.kept, -step.rate))
+            ways = [("short", worth.name + signature, short)]
+        if full > short:
+            ways.append(("full", worth.summary, full - short))
+        for form, value, cost in _in_falling_rates(ways):
+            kept = candidate.kept and (form == "name" or not by_name)
+            gain = value * candidate.need
+            steps[place, form] = _Step(kept, gain / cost, place, form, gain, cost)
+    _join_rivals(candidates, steps, worth)
+    return sorted(steps.values(), key=lambda step: (not step.kept, -step.rate))
+
+
+def _in_falling_rates(ways: Sequence[tuple[_Shape, float, float]]) -> list[tuple[_Shape, float, float]]:
+    """The steps from form to form with what each adds and costs, a better buy than the last one joined with it."""
+    found: list[tuple[_Shape, float, float]] = []
+    for form, added, cost in ways:
+        while found and added / cost > found[-1][1] / found[-1][2]:
+            _, before, paid = found.pop()
+            added, cost = added + before, cost + paid
+        found.append((form, added, cost))
+    return found
+
+
+def _join_rivals(candidates: Sequence[Candidate], steps: dict[tuple[int, _Shape], _Step], worth: Worth) -> None:
+    """Give the steps to the signatures of rivals one rate, so that they are taken one after the other."""
+    servers: dict[str, list[_Step]] = {}
+    for (place, form), step in steps.items():
+        is_signature = form == "short" or (form == "full" and (place, "short") not in steps)
+        if is_signature and (prefix := candidates[place].line.prefix):
+            servers.setdefault(prefix, []).append(step)
+    for found in servers.values():
+        found.sort(key=lambda step: -candidates[step.candidate].need)
+        least = worth.rival * candidates[found[0].candidate].need
+        rivals = [step for step in found if candidates[step.candidate].need >= least][: worth.rivals]
+        rate = sum(step.gain for step in rivals) / sum(step.cost for step in rivals)
+        for step in rivals:
+            named, longer = steps.get((step.candidate, "name")), steps.get((step.candidate, "full"))
+            shared = step._replace(rate=rate if named is None else min(rate, named.rate))
+            steps[step.candidate, step.form] = shared
+            if step.form == "short" and longer is not None:
+                steps[step.candidate, "full"] = longer._replace(rate=min(longer.rate, shared.rate))
 
 
 def _chosen(steps: Sequence[_Step], room: int, floor: float) -> list[_Step]:
@@ -189,16 +261,17 @@ def _chosen(steps: Sequence[_Step], room: int, floor: float) -> list[_Step]:
     return chosen
 
 
-def _written(candidates: Sequence[Candidate], forms: Mapping[int, Form]) -> list[str]:
+def _written(candidates: Sequence[Candidate], forms: Mapping[int, _Shape]) -> list[str]:
     """The lines of an answer: in full, then by name, each server's together."""
     full: list[str] = []
     servers: dict[str, list[str]] = {}
     for place, candidate in enumerate(candidates):
         mark, line = "!" if candidate.write else "", candidate.line
-        if forms.get(place) == "full":
-            full.append(f"{mark}{line.name}{_also(candidate)}{line.full}")
-        elif place in forms:
+        form = forms.get(place)
+        if form == "name":
             servers.setdefault(line.prefix, []).append(f"{mark}{line.brief}")
+        elif form is not None:
+            full.append(f"{mark}{line.name}{_also(candidate)}{line.full if form == 'full' else line.short}")
     if not servers:
         return full
     lists = [f"{prefix}{{{', '.join(briefs)}}}" if prefix else ", ".join(briefs) for prefix, briefs in servers.items()]

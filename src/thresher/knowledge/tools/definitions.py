@@ -80,9 +80,9 @@ _ENUM_CHARACTERS = 36
 _SHORT = {"boolean": "bool", "integer": "int"}
 
 
-def line(name: str, tool: Tool) -> str:
-    """Return one line: `name(required: type, optional?: type) - First sentence`."""
-    summary = one_line(first_sentence(tool.description or tool.title))
+def line(name: str, tool: Tool, summary: str | None = None) -> str:
+    """Return one line: `name(required: type, optional?: type) - First sentence`, or another summary than that."""
+    summary = one_line(first_sentence(tool.description or tool.title) if summary is None else summary)
     call = one_line(f"{name}{signature(tool.input_schema)}", _CALL_CHARACTERS)
     return f"{call} - {summary}" if summary else call
 
@@ -186,7 +186,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 _GIST_WORDS = 4
 """Words of name and gist together that tell what a tool does."""
-_LEAST_GIST, _MOST_GIST = 1, 3
+_MOST_GIST = 3
 _GIST_CHARACTERS = 14
 """Of one word: scripts without spaces make words of whole sentences."""
 _LATE = 0.05
@@ -194,20 +194,44 @@ _LATE = 0.05
 _PLAIN_WORD = re.compile(r"[^\W_][\w'-]*")
 _EMPTY_WORDS = frozenset(
     (
-        *("all", "allow", "ani", "api", "current", "exist", "function", "get", "give", "given", "let", "provid"),
-        *("relat", "return", "singl", "specif", "specifi", "support", "tool", "use", "usual", "variou", "via"),
+        *("all", "allow", "ani", "api", "current", "e", "eg", "etc", "exist", "function", "g", "get", "give", "given"),
+        *("i", "ie", "let", "more", "one", "provid", "relat", "return", "singl", "specif", "specifi", "support"),
+        *("tool", "use", "usual", "variou", "via"),
     )
 )
 """Terms that say nothing about a tool, besides the stop words."""
 
 
-def gists(tools: Sequence[Tool]) -> dict[str, str]:
+_FEW_SHARE = 2
+_SHARED_PART = 5
+"""A sentence that more than so many tools of a server have, and more than one in so many, is the server's preamble."""
+_SENTENCES_READ = 6
+
+
+def summaries(tools: Sequence[Tool]) -> dict[str, str]:
+    """Return what each tool of a server does, by name: its first sentence that is not the server's preamble."""
+    read = {tool.name: _SENTENCE.split(tool.description.strip(), maxsplit=_SENTENCES_READ) for tool in tools}
+    plain_ones = {name: [" ".join(one.casefold().split()) for one in found] for name, found in read.items()}
+    holders = Counter(one for found in plain_ones.values() for one in set(found))
+    most = max(_FEW_SHARE, len(tools) // _SHARED_PART)
+    starts = {name: (i for i, one in enumerate(found) if holders[one] <= most) for name, found in plain_ones.items()}
+    return {
+        tool.name: first_sentence(" ".join(read[tool.name][next(starts[tool.name], 0) :]) or tool.title)
+        for tool in tools
+    }
+
+
+def gists(tools: Sequence[Tool], summarized: Mapping[str, str]) -> dict[str, str]:
     """Return a few words for each tool of a server that tell it from the others, by name.
 
-    They are words of its first sentence that its name does not have, the rarer in the other tools the rather, in the
-    order of the sentence.
+    They are words of its summary that its name does not have, the rarer in the other tools the rather, in the order of
+    the sentence; none where the name has enough of them.
+
+    Args:
+        tools: The server's tools.
+        summarized: Their `summaries`.
     """
-    sentences = {tool.name: _PLAIN_WORD.findall(first_sentence(tool.description or tool.title)) for tool in tools}
+    sentences = {tool.name: _PLAIN_WORD.findall(summarized[tool.name]) for tool in tools}
     found = {name: {word: term for word in words for term in terms(word)[:1]} for name, words in sentences.items()}
     holders = Counter(term for words in found.values() for term in set(words.values()))
     return {name: _gist(name, sentences[name], words, holders, len(tools)) for name, words in found.items()}
@@ -222,7 +246,7 @@ def _gist(name: str, sentence: Sequence[str], found: Mapping[str, str], holders:
         if term is not None and term not in known:
             known.add(term)
             worth[word] = math.log(1 + tools / holders[term]) - _LATE * place
-    most = min(max(_GIST_WORDS - len(said), _LEAST_GIST), _MOST_GIST)
+    most = min(max(_GIST_WORDS - len(said), 0), _MOST_GIST)
     best = sorted(worth, key=lambda word: -worth[word])[:most]
     return " ".join(shortened(word, _GIST_CHARACTERS) for word in worth if word in best)
 

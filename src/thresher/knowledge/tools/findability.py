@@ -3,13 +3,14 @@
 Each tool is searched with the queries of its own definition, through the search as delivered. What the definitions
 alone show - descriptions without a verb, parameters without words - is judged by rules.
 
-Invariant: the rules are pure. A run is bounded, nothing of it is logged or stored, and it pauses for as long as it
-searches, so that other searches hardly wait.
+Invariant: the rules are pure. A run is bounded, nothing of it is logged, and it pauses for as long as it searches, so
+that other searches hardly wait.
 """
 
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import re
 import time
 from collections import Counter, defaultdict
@@ -102,6 +103,7 @@ class ToolHealth:
         found: The share of queries, 0 to 1, whose answer has the tool in full; None if nothing was searched.
         findings: By rule, the gravest first.
         degraded: Why the searches ran with less than both arms, or not at all; empty if they did not.
+        measured_at: When the tools were searched for; of several servers, the first of them.
     """
 
     tools: int
@@ -110,6 +112,7 @@ class ToolHealth:
     found: float | None
     findings: tuple[HealthFinding, ...]
     degraded: str = ""
+    measured_at: dt.datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,30 +267,22 @@ async def try_tool(
     return [trial_of(definition, query, answer) for query, answer in zip(queries, answers, strict=True)], degraded
 
 
-async def measure_health(
-    tools: ToolService, caller: Caller, server: str | None = None, progress: Progress | None = None
+async def measure_tools(
+    tools: ToolService, caller: Caller, own: Sequence[Definition], progress: Progress | None = None
 ) -> ToolHealth:
-    """Find out whether the tools that a caller can find are found by what their own definitions say.
+    """Find out whether some tools are found by what their own definitions say, in competition with all others.
 
     Args:
-        tools: The service.
+        tools: The service, which does not log.
         caller: The tenant and user whose tools are searched.
-        server: Only tools of this server; the search is over all.
+        own: The tools; the first `MOST_TOOLS` are searched for.
         progress: Called after each tool: how many are done, of how many.
-
-    Raises:
-        NotFound: There is no such server.
     """
-    measured = tools.for_measuring()
-    names = {one.name for one in await measured.list_tools(caller, server)}
-    every = await measured.all_tools(caller)
-    own = [one for one in every if one.name in names]
     findings = [finding for one in own for finding in findings_of_definition(one)]
-    findings += [one for one in findings_of_servers(every) if not names.isdisjoint((one.tool, *one.about))]
     trials: list[Trial] = []
     degraded = ""
     for done, definition in enumerate(own[:MOST_TOOLS], 1):
-        tried, lack = await try_tool(measured, caller, definition, own_queries(definition.tool))
+        tried, lack = await try_tool(tools, caller, definition, own_queries(definition.tool))
         degraded = degraded or lack
         if lack and not tried:
             break
@@ -297,4 +292,24 @@ async def measure_health(
             progress(done, min(len(own), MOST_TOOLS))
     found = sum(trial.found for trial in trials) / len(trials) if trials else None
     left = max(len(own) - MOST_TOOLS, 0)
-    return ToolHealth(len(own) - left, left, len(trials), found, in_order(findings), degraded)
+    return ToolHealth(len(own) - left, left, len(trials), found, in_order(findings), degraded, dt.datetime.now(dt.UTC))
+
+
+def joined(parts: Sequence[ToolHealth], findings: Sequence[HealthFinding]) -> ToolHealth:
+    """Return the health of several servers as one.
+
+    Args:
+        parts: That of each server.
+        findings: Further ones, such as of tools that several servers share.
+    """
+    queries = sum(part.queries for part in parts)
+    found = sum(part.queries * part.found for part in parts if part.found is not None)
+    return ToolHealth(
+        tools=sum(part.tools for part in parts),
+        left_out=sum(part.left_out for part in parts),
+        queries=queries,
+        found=found / queries if queries else None,
+        findings=in_order([*(finding for part in parts for finding in part.findings), *findings]),
+        degraded=next((part.degraded for part in parts if part.degraded), ""),
+        measured_at=min((part.measured_at for part in parts if part.measured_at is not None), default=None),
+    )

@@ -37,7 +37,7 @@ from thresher.knowledge.tools.catalogue import (
     facets_of,
 )
 from thresher.knowledge.tools.choice import ChosenTool, choose, fallback_hits
-from thresher.knowledge.tools.composition import FLOOR, Candidate, Form, compose
+from thresher.knowledge.tools.composition import WORTH, Candidate, Form, compose
 from thresher.knowledge.tools.learning import Learning, OfferedAnswer, offered_tools
 from thresher.knowledge.tools.log import ToolLog, now
 from thresher.knowledge.tools.models import (
@@ -97,6 +97,7 @@ class Finder:
         missing: str,
         *,
         core: bool,
+        categories: Sequence[str] | None = None,
         unchosen: bool = False,
         prefetched: Prefetch | None = None,
     ) -> FindResult:
@@ -108,17 +109,19 @@ class Finder:
             servers: Only tools of these servers.
             missing: Which tools cannot be found yet; empty if all can.
             core: Whether core tools are always part of the answer.
+            categories: Only tools of these categories.
             unchosen: Whether the answer includes the tools that were not chosen, if clients see all tools.
             prefetched: What `prefetch` returned for the same request.
 
         Raises:
-            NotFound: A server of the filter does not exist.
+            NotFound: A server or category of the filter does not exist.
             StoreUnavailable: The database cannot be reached.
         """
         started = time.perf_counter()
         selection = self._settings.selection
         with traced() as trace:
-            catalogue = await self._catalogues.current(caller)
+            whole = await self._catalogues.current(caller)
+            catalogue = whole.within(categories)
             scope = catalogue.scope(servers)
             if selection == "off":
                 search: SearchResult | str = _OFF
@@ -140,7 +143,7 @@ class Finder:
             if unchosen and selection != "on":
                 result = _with_unchosen(result, catalogue, scope)
             result = replace(result, duration_ms=(time.perf_counter() - started) * 1000)
-            self._note(caller, catalogue, question, result, search)
+            self._note(caller, whole, question, result, search)
         return result
 
     def prefetch(self, caller: Caller, question: ToolQuery) -> Prefetch | None:
@@ -166,7 +169,7 @@ class Finder:
                 limit=max(_POOL, question.budget // _TOKENS_EACH),
                 filter=Filter(facets=catalogue.facets(scope)),
                 threshold=question.threshold,
-                need=FLOOR * _LEAST_TOKENS if question.threshold is None else 0.0,
+                need=WORTH.floor * _LEAST_TOKENS if question.threshold is None else 0.0,
                 split=question.split,
                 message=question.message,
                 prefetched=prefetched,
@@ -277,8 +280,8 @@ def _result(
         for one in chosen
     ]
     # A threshold says what is wanted, however little it brings.
-    floor = FLOOR if question.threshold is None else 0.0
-    answer = compose(candidates, notes, question.budget, floor=floor)
+    worth = WORTH if question.threshold is None else replace(WORTH, floor=0.0)
+    answer = compose(candidates, notes, question.budget, worth=worth)
     # The search puts the message before the caller's own queries, by which its reasons are numbered.
     shift = 1 if question.message else 0
     tools = tuple(

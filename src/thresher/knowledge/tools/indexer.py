@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 from thresher.core import JSON, Caller, NotFound, Tool, event
 from thresher.embedding import count_tokens
 from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.catalogue import CatalogueCache, facet_of
+from thresher.knowledge.tools.catalogue import CatalogueCache, category_facet, facet_of
 from thresher.knowledge.tools.definitions import (
     cleaned,
     definition_hash,
@@ -31,6 +31,7 @@ from thresher.knowledge.tools.definitions import (
     gists,
     line,
     slots_of,
+    summaries,
 )
 from thresher.knowledge.tools.models import KIND, LOCAL, LocalServer
 from thresher.knowledge.tools.queries import ListingWrite, Mark, ServerRow, StoredTool, ToolKey, ToolTexts, ToolWrite
@@ -90,7 +91,8 @@ class Indexer:
             NotFound: The server was removed in the meantime.
         """
         everything = cleaned(tools)
-        words = gists(everything)
+        summarized = summaries(everything)
+        words = {name: (summarized[name], gist) for name, gist in gists(everything, summarized).items()}
         listed = [tool for tool in everything if only is None or tool.name == only]
         writes: list[ToolWrite] = []
         step = _STEP if peers is None else _SCANNED
@@ -214,14 +216,17 @@ def _entry(stored: StoredTool, description: str, texts: Mapping[ToolKey, ToolTex
         texts=text.texts,
         weights=text.weights,
         fields=text.fields,
-        facets=frozenset({facet_of(stored.server_id, held=held)}),
+        facets=frozenset(
+            {facet_of(stored.server_id, held=held)}
+            | ({category_facet(stored.server_id, own.category)} if own.category and not held else set[str]())
+        ),
         owner=stored.owner,
         slots=slots_of(stored.tool.input_schema),
     )
 
 
 def write_of(
-    tool: Tool, server_description: str, peers: PeerTools | None = ALONE, gist: str | None = None
+    tool: Tool, server_description: str, peers: PeerTools | None = ALONE, words: tuple[str, str] | None = None
 ) -> ToolWrite:
     """Return what is stored of a tool: the enriched text, the hashes, the cost, its gist and the findings.
 
@@ -229,8 +234,12 @@ def write_of(
         tool: A cleaned tool.
         server_description: What its server is for.
         peers: The tools of other servers with which the scanner compares; None to skip the scan.
-        gist: A few words that tell it from its server's other tools; None to take them from the tool alone.
+        words: What it does, and a few words that tell it from its server's other tools; None to take both from the
+            tool alone.
     """
+    if words is None:
+        summarized = summaries([tool])
+        words = summarized[tool.name], gists([tool], summarized)[tool.name]
     text = enrich(tool, server_description)
     enriched = "\n".join((*text.texts, *text.fields.values()))
     return ToolWrite(
@@ -239,15 +248,15 @@ def write_of(
         content_hash=hashlib.sha256(enriched.encode()).digest(),
         definition_hash=definition_hash(tool),
         tokens=count_tokens(definition_text(tool.name, tool)),
-        line=line("", tool),
-        gist=gists([tool])[tool.name] if gist is None else gist,
+        line=line("", tool, words[0]),
+        gist=words[1],
         body_hash=definition_hash(replace(tool, name="")),
         findings=() if peers is None else scan(tool, peers),
     )
 
 
 async def _prepared(
-    tools: Sequence[Tool], description: str, words: Mapping[str, str], peers: PeerTools | None
+    tools: Sequence[Tool], description: str, words: Mapping[str, tuple[str, str]], peers: PeerTools | None
 ) -> list[ToolWrite]:
     def prepare() -> list[ToolWrite]:
         return [write_of(tool, description, peers, words[tool.name]) for tool in tools]

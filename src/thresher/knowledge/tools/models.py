@@ -298,6 +298,8 @@ class Refreshed:
         failures: The error of each server that could not be listed.
         held: Tools of these servers that now wait for approval, except rejected ones, by their exposed names.
         lapsed: Tools of these servers whose rewrite is not used, since their definition has changed.
+        findings: Of servers that were added: how many of their tools each rule of `tools health` names for what their
+            definitions say. Whether they are found is measured afterwards.
     """
 
     embedded: int = 0
@@ -306,6 +308,7 @@ class Refreshed:
     failures: Mapping[str, str] = field(default_factory=dict[str, str])
     held: tuple[str, ...] = ()
     lapsed: tuple[str, ...] = ()
+    findings: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +347,23 @@ class ToolRewrite:
     since: dt.datetime
     holds: bool
     there: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCategory:
+    """Tools that belong together.
+
+    Attributes:
+        name: Its name.
+        tools: Its enabled tools, by name.
+        servers: Their servers.
+        chosen: How many of the tools their owner has put into it; the others were found to be near.
+    """
+
+    name: str
+    tools: tuple[str, ...]
+    servers: tuple[str, ...]
+    chosen: int
 
 
 @dataclass(frozen=True, slots=True)

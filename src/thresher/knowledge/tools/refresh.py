@@ -13,7 +13,7 @@ import hashlib
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
@@ -65,6 +65,7 @@ class ServerRefresher:
         upstreams: Upstreams,
         servers: Servers,
         setting: AutoApproveSetting,
+        listed: Callable[[Caller, str], None],
     ) -> None:
         self._database = database
         self._indexer = indexer
@@ -72,6 +73,7 @@ class ServerRefresher:
         self._upstreams = upstreams
         self._servers = servers
         self._setting: AutoApproveSetting = setting
+        self._has_listed = listed
         self._busy: defaultdict[tuple[int, int], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._recognition = ListingDigests()
         self._retries = Retries(self.refresh)
@@ -172,6 +174,8 @@ class ServerRefresher:
             self._retries.note(owner, server.id, server.name, failed=bool(listed.error))
             async with self._quiet if listed.known or listed.error else nullcontext():
                 counts = await self._indexer.index(caller, [listed.server], progress)
+        if not listed.error:
+            self._has_listed(owner, server.name)
         event(
             logger,
             "server_refreshed",
@@ -304,7 +308,7 @@ def _peers(catalogue: ToolCatalogue, server: ServerRow, listing: Listing) -> Pee
     return PeerTools.of(others, (tool.name for tool in listing.tools))
 
 
-EDITION = 1
+EDITION = 2
 """Raise it when what is derived from a definition changes (scanner, enrichment, line, token count) between two
 versions of the package, so that every server's next listing is judged and stored again."""
 

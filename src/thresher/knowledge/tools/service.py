@@ -9,17 +9,19 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from thresher.core import Caller, InvalidInput, NotFound, Settings, Tool, UpstreamError
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.approval import Approvals, Consents
-from thresher.knowledge.tools.catalogue import CatalogueCache, NamedTool, ToolCatalogue, is_trusted, relied_on
+from thresher.knowledge.tools.catalogue import CatalogueCache, NamedTool, ToolCatalogue, bare, is_trusted
+from thresher.knowledge.tools.categories import Categories
 from thresher.knowledge.tools.finder import Finder, tool_query
+from thresher.knowledge.tools.health import HealthMonitor
 from thresher.knowledge.tools.indexer import Indexer, LocalServers, OfferSource
 from thresher.knowledge.tools.learning import Learning, Training
 from thresher.knowledge.tools.log import Purged, Statistics, ToolLog, measure, prune, purge
 from thresher.knowledge.tools.models import (
+    KIND,
     LOCAL,
     STATIC,
     Definition,
@@ -66,14 +68,22 @@ class ToolService:
         self.calls = self._log.calls
         self._indexer = Indexer(database, index, self._catalogues)
         self._servers = Servers(database, self._indexer, self._catalogues, upstreams, secrets)
+        self.health = HealthMonitor(database, self._catalogues, self, lambda: index.edition(KIND))
         self._refresher = ServerRefresher(
-            database, self._indexer, self._catalogues, upstreams, self._servers, settings.auto_approve
+            database,
+            self._indexer,
+            self._catalogues,
+            upstreams,
+            self._servers,
+            settings.auto_approve,
+            self.health.note,
         )
         self._local = LocalServers(database, self._indexer, self._catalogues)
         self._changes = ChangeWatcher(self._refresher.refresh)
         self._approvals = Approvals(database, self._indexer, self._catalogues)
         self.consents = Consents(database, self._catalogues)
         self.texts = SearchTexts(database, self._indexer, self._catalogues, self._local)
+        self.categories = Categories(database, index, self._indexer, self._catalogues, self._local)
 
     async def find_tools(
         self,
@@ -83,6 +93,7 @@ class ToolService:
         message: str | None = None,
         history: Sequence[str] = (),
         servers: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
         budget: int | None = None,
         limit: int | None = None,
         threshold: float | None = None,
@@ -99,6 +110,7 @@ class ToolService:
                 message adds context.
             history: The last turns, oldest first; used only if the message alone is too short to search.
             servers: Only tools of these servers.
+            categories: Only tools of these categories.
             budget: The most tokens of the answer's text, 50 to 4,000; by default that of the setting `find_budget`.
             limit: The maximum number of tools, 1 to 50, which only core tools and named ones may exceed.
             threshold: The minimum probability, 0 to 1, that anything fits; by default the fitted one.
@@ -108,14 +120,21 @@ class ToolService:
 
         Raises:
             InvalidInput: An argument is out of bounds.
-            NotFound: A server of the filter does not exist.
+            NotFound: A server or category of the filter does not exist.
         """
         budget = self._settings.find_budget if budget is None else budget
         question = tool_query(queries, message, history, budget, limit, threshold)
         missing = await self.ready(caller, searching=True)
         core, unchosen = include_core_tools, include_unchosen
         return await self._finder.find(
-            caller, question, servers, missing, core=core, unchosen=unchosen, prefetched=prefetched
+            caller,
+            question,
+            servers,
+            missing,
+            core=core,
+            categories=categories,
+            unchosen=unchosen,
+            prefetched=prefetched,
         )
 
     def prefetch(
@@ -232,7 +251,7 @@ class ToolService:
             catalogue.known(wanted[0], enabled=True)
         self._log.describe(caller, [tool.name for tool in known])
         stored = await self._definitions(caller, catalogue, known)
-        return Descriptions(_in_full(catalogue, known, stored), unknown)
+        return Descriptions(catalogue.in_full(known, stored), unknown)
 
     async def resolve(self, caller: Caller, name: str) -> Resolved:
         """Return what a call needs: how to reach the server, and the tool under its own name.
@@ -268,7 +287,7 @@ class ToolService:
         """Return the core tools in full, by name."""
         catalogue = await self._catalogues.current(caller)
         stored = await self._definitions(caller, catalogue, catalogue.core)
-        return _in_full(catalogue, catalogue.core, stored)
+        return catalogue.in_full(catalogue.core, stored)
 
     async def tools_of(self, caller: Caller, named: Mapping[str, Collection[str]]) -> tuple[Definition, ...]:
         """Return some tools of some servers in full, by name; disabled ones are left out.
@@ -280,7 +299,7 @@ class ToolService:
         catalogue = await self._catalogues.current(caller)
         chosen = [tool for tool in catalogue.by_id.values() if tool.row.name in named.get(tool.row.server, ())]
         stored = await self._definitions(caller, catalogue, chosen)
-        return _in_full(catalogue, sorted(chosen, key=lambda tool: tool.name), stored)
+        return catalogue.in_full(sorted(chosen, key=lambda tool: tool.name), stored)
 
     async def all_tools(self, caller: Caller) -> tuple[Definition, ...]:
         """Return every enabled tool in full, by name; this reads the whole catalogue."""
@@ -288,7 +307,7 @@ class ToolService:
         async with self._database.transaction(caller.tenant) as connection:
             read = await queries.tools(connection, caller.tenant, catalogue.server_names)
         stored = {tool.id: tool for tool in read}
-        return _in_full(catalogue, sorted(catalogue.by_id.values(), key=lambda tool: tool.name), stored)
+        return catalogue.in_full(sorted(catalogue.by_id.values(), key=lambda tool: tool.name), stored)
 
     async def list_tools(
         self, caller: Caller, server: str | None = None, *, whole: bool = False
@@ -306,9 +325,9 @@ class ToolService:
         named = [tool for tool in catalogue.tools if scope is None or tool.row.server_id in scope]
         named.sort(key=lambda tool: tool.name)
         if not whole:
-            return tuple(_bare(tool) for tool in named)
+            return tuple(bare(tool) for tool in named)
         stored = await self._definitions(caller, catalogue, named)
-        return _in_full(catalogue, named, stored)
+        return catalogue.in_full(named, stored)
 
     async def overview(self, caller: Caller) -> dict[str, int]:
         """Return the number of enabled tools of each enabled server, by its plain name."""
@@ -350,7 +369,7 @@ class ToolService:
             await self._indexer.withdraw(caller, [found.row.id])
         elif enabled:
             await self._indexer.index(caller, [server])
-        return _bare((await self._catalogues.current(caller)).by_name[name])
+        return bare((await self._catalogues.current(caller)).by_name[name])
 
     async def add_server(
         self,
@@ -473,27 +492,3 @@ class ToolService:
             catalogue.remember(read)
             found |= {tool.id: tool for tool in read}
         return found
-
-
-def _in_full(
-    catalogue: ToolCatalogue, tools: Iterable[NamedTool], stored: Mapping[int, StoredTool]
-) -> tuple[Definition, ...]:
-    """Definitions of those tools that are stored, with the annotations that may be relied on."""
-    found: list[Definition] = []
-    for named in tools:
-        row = named.row
-        if row.id not in stored:
-            continue
-        if (definition := catalogue.described.get(row.id)) is None:
-            tool, findings = stored[row.id].tool, stored[row.id].findings
-            tool = replace(tool, annotations=relied_on(catalogue.servers[row.server], tool.annotations))
-            definition = Definition(named.name, tool, row.enabled, row.core, row.tokens, len(findings), findings)
-            if row.id in catalogue.definitions:
-                catalogue.described[row.id] = definition
-        found.append(definition)
-    return tuple(found)
-
-
-def _bare(named: NamedTool) -> Definition:
-    row = named.row
-    return Definition(named.name, Tool(row.server, row.name), row.enabled, row.core, row.tokens, row.warnings)

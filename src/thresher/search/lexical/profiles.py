@@ -58,7 +58,7 @@ def shares_of(table: str) -> dict[str, float]:
 
 
 TOOL_WORDS: Final = Path(__file__).with_name("tool_words.txt")
-"""Written by `python -m benchmarks.background`."""
+"""Written by `python -m benchmarks.fits words`."""
 
 TOOL_BACKGROUND: Final = Background(shares_of(TOOL_WORDS.read_text(encoding="utf-8")))
 """The background of tools."""

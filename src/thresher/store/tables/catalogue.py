@@ -141,10 +141,22 @@ tool_text = tenant_table(
     Column("there_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     UniqueConstraint("tenant_id", "owner", "server", "tool", "kind", "digest", postgresql_nulls_not_distinct=True),
 )
-"""What the owner of a server has the search read of a tool beside its definition, or in place of its description. It
-names server and tool and has no key of theirs, so that it is there again when they return. `kind`: `words`, of which a
-tool has several, with the SHA-256 of each as `digest`; or `rewrite`, one for a tool (`digest` is empty), which holds
-for the definition of that hash alone. A row is never changed but for `there_at`, when its server was last known."""
+"""What the owner of a server has the search read of a tool beside its definition, or in place of its description, and
+the tool's category. It names server and tool and has no key of theirs, so that it is there again when they return.
+`kind`: `words`, of which a tool has several, with the SHA-256 of each as `digest`; or one for a tool, with an empty
+`digest`: `rewrite`, which holds for the definition of that hash alone, `category`, the owner's, and `derived`. A row is
+never changed but for `there_at`, when its server was last known."""
+
+tool_health = tenant_table(
+    "tool_health",
+    Column("server_id", BigInteger, primary_key=True),
+    Column("digest", LargeBinary, nullable=False),
+    Column("measured_at", DateTime(timezone=True), nullable=False),
+    Column("report", JSONB, nullable=False),
+    ForeignKeyConstraint(["tenant_id", "server_id"], ["server.tenant_id", "server.id"], ondelete="CASCADE"),
+)
+"""Whether the tools of a server are found by what their own definitions say, as it was measured last; `digest` is what
+it was measured of. It names no tools of other servers."""
 
 discovery = tenant_table(
     "discovery",

@@ -47,6 +47,7 @@ from thresher.knowledge.tools.queries.learning import (
 from thresher.knowledge.tools.queries.listing import Judge, ListingResult, ListingWrite, ToolWrite, write_listing
 from thresher.knowledge.tools.queries.log import Discovery, Invocation, write_logs
 from thresher.knowledge.tools.queries.servers import (
+    HealthRow,
     Mark,
     ServerRow,
     delete_credential,
@@ -60,11 +61,15 @@ from thresher.knowledge.tools.queries.servers import (
     put_credential,
     put_server,
     read_credential,
+    read_health,
     servers,
     set_server,
     switch_server,
+    write_health,
 )
 from thresher.knowledge.tools.queries.texts import (
+    CATEGORY,
+    DERIVED,
     NO_TEXTS,
     REWRITE,
     WORDS,
@@ -74,12 +79,15 @@ from thresher.knowledge.tools.queries.texts import (
     add_words,
     delete_texts,
     purge_texts,
+    put_categories,
     put_rewrite,
     texts,
     texts_of,
 )
 
 __all__ = [
+    "CATEGORY",
+    "DERIVED",
     "MOST_EACH",
     "MOST_USES",
     "NO_TEXTS",
@@ -89,6 +97,7 @@ __all__ = [
     "ClaimRow",
     "ConsentRow",
     "Discovery",
+    "HealthRow",
     "HeldRow",
     "Invocation",
     "Judge",
@@ -128,6 +137,7 @@ __all__ = [
     "note_removal",
     "purge_texts",
     "put_adapter",
+    "put_categories",
     "put_consent",
     "put_credential",
     "put_rewrite",
@@ -135,6 +145,7 @@ __all__ = [
     "raise_version",
     "read_adapter",
     "read_credential",
+    "read_health",
     "read_learning",
     "read_uses",
     "reject",
@@ -148,6 +159,7 @@ __all__ = [
     "tools",
     "version",
     "visible",
+    "write_health",
     "write_listing",
     "write_logs",
 ]

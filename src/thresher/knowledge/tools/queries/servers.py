@@ -1,4 +1,4 @@
-"""The SQL of servers, the sign-ins at them, and the marks of what the index holds of them.
+"""The SQL of servers, the sign-ins at them, the marks of what the index holds of them, and their health.
 
 Invariant: every change of what a snapshot shows also raises the version (`raise_version`). A server is written under
 its owner, so that no user's server replaces the tenant's, or another user's. A mark exists only between a finished
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import BigInteger, Text, bindparam, case, delete, func, select, text, update
-from sqlalchemy.dialects.postgresql import ARRAY, insert
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import JSON, Caller, Tenant
 from thresher.knowledge.tools.queries.catalogue import raise_version, visible
 from thresher.knowledge.tools.trust import FREE, GONE, WAITING
-from thresher.store.tables import credential, server, tool, tool_text
+from thresher.store.tables import credential, server, tool, tool_health, tool_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,3 +277,36 @@ async def delete_credential(connection: AsyncConnection, tenant: Tenant, name: s
     """Delete it."""
     server_id = await _server_id(connection, tenant, name, owner)
     await connection.execute(delete(credential).where(_row(tenant, server_id, owner)))
+
+
+@dataclass(frozen=True, slots=True)
+class HealthRow:
+    """A row of `tool_health`."""
+
+    digest: bytes
+    measured_at: dt.datetime
+    report: JSON
+
+
+async def read_health(connection: AsyncConnection, tenant: Tenant, server_id: int) -> HealthRow | None:
+    """Return what is kept of the health of a server's tools."""
+    columns = tool_health.c.digest, tool_health.c.measured_at, tool_health.c.report
+    query = select(*columns).where(tool_health.c.tenant_id == tenant.id, tool_health.c.server_id == server_id)
+    row = (await connection.execute(query)).one_or_none()
+    return None if row is None else HealthRow(*row)
+
+
+_WRITE_HEALTH = text(
+    """
+    INSERT INTO tool_health (tenant_id, server_id, digest, measured_at, report)
+    SELECT tenant_id, id, :digest, :at, :report FROM server WHERE tenant_id = :tenant AND id = :server
+    ON CONFLICT (tenant_id, server_id) DO UPDATE
+    SET digest = excluded.digest, measured_at = excluded.measured_at, report = excluded.report
+    """
+).bindparams(bindparam("report", type_=JSONB))
+
+
+async def write_health(connection: AsyncConnection, tenant: Tenant, server_id: int, row: HealthRow) -> None:
+    """Keep the health of a server's tools in place of what was kept; nothing if the server is gone."""
+    values = {"tenant": tenant.id, "server": server_id, "digest": row.digest, "at": row.measured_at}
+    await connection.execute(_WRITE_HEALTH, {**values, "report": row.report})

@@ -1,4 +1,4 @@
-"""The SQL of words and rewrites: what the search reads of a tool beside its definition.
+"""The SQL of words, rewrites and categories: what is said of a tool beside its definition.
 
 Invariant: every change also raises the catalogue's version, by which snapshots know that they are outdated. A row
 belongs to the owner of the server that it names; another owner's server of that name has rows of its own.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -23,6 +23,9 @@ from thresher.store.tables import tool_text
 
 WORDS: Final = "words"
 REWRITE: Final = "rewrite"
+CATEGORY: Final = "category"
+DERIVED: Final = "derived"
+"""A category that the owner chose, and one that was derived."""
 _ONE: Final = b""
 """The digest of a kind of which a tool has one."""
 
@@ -59,10 +62,24 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class ToolTexts:
-    """What the search reads of one tool beside its definition: words, oldest first, and a rewrite."""
+    """What is said of one tool beside its definition.
+
+    Attributes:
+        words: The owner's words, oldest first.
+        rewrite: The description in place of the server's.
+        chosen: The category that the owner chose; empty if none.
+        derived: The category that was derived; empty if none.
+    """
 
     words: tuple[str, ...] = ()
     rewrite: Rewrite | None = None
+    chosen: str = ""
+    derived: str = ""
+
+    @property
+    def category(self) -> str:
+        """The category of the tool; empty if it has none."""
+        return self.chosen or self.derived
 
     def description_of(self, definition: bytes) -> str | None:
         """Return the description that stands in place of that of a definition; None if the server's stands."""
@@ -92,6 +109,10 @@ async def _read(connection: AsyncConnection, which: Any) -> dict[ToolKey, ToolTe
         known = found.get(key, NO_TEXTS)
         if row.kind == WORDS:
             found[key] = replace(known, words=(*known.words, row.text))
+        elif row.kind == CATEGORY:
+            found[key] = replace(known, chosen=row.text)
+        elif row.kind == DERIVED:
+            found[key] = replace(known, derived=row.text)
         else:
             found[key] = replace(known, rewrite=Rewrite(row.text, row.definition_hash, row.created_at))
     return found
@@ -115,6 +136,23 @@ async def put_rewrite(
     since = (await connection.execute(row.returning(tool_text.c.created_at))).scalar_one()
     await raise_version(connection, tenant)
     return Rewrite(description, definition_hash, since)
+
+
+async def put_categories(
+    connection: AsyncConnection, tenant: Tenant, categories: Mapping[ToolKey, str], kind: str
+) -> None:
+    """Write the categories of tools, of one kind, in place of those that they had; an empty one removes."""
+    for key in categories:
+        await connection.execute(delete(tool_text).where(_of(tenant, key, kind)))
+    rows = [
+        {"tenant_id": tenant.id, "owner": key.owner, "server": key.server, "tool": key.tool, "kind": kind}
+        | {"text": category, "digest": _ONE}
+        for key, category in categories.items()
+        if category
+    ]
+    if rows:
+        await connection.execute(insert(tool_text), rows)
+    await raise_version(connection, tenant)
 
 
 async def delete_texts(
