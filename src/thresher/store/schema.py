@@ -115,7 +115,8 @@ grant usage on schema jobs to {role};
 revoke all on all tables in schema jobs from {role};
 revoke all on all functions in schema jobs from {role};
 grant execute on function jobs.defer(text, bigint, bigint), jobs.cancel(bigint), jobs.finish(bigint),
-  jobs.held_by(bigint), jobs.to_abort(), jobs.ready(text[]), jobs.waiting(text[], bigint), jobs.take_up(integer),
+  jobs.held_by(bigint), jobs.to_abort(), jobs.ready(text[]), jobs.waiting(text[], bigint), jobs.unbegun(text[]),
+  jobs.take_up(integer),
   jobs.procrastinate_register_worker_v1(), jobs.procrastinate_unregister_worker_v1(bigint),
   jobs.procrastinate_update_heartbeat_v1(bigint), jobs.procrastinate_prune_stalled_workers_v1(double precision),
   jobs.procrastinate_fetch_job_v2(character varying[], bigint),

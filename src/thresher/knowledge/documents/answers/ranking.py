@@ -60,6 +60,9 @@ BETWEEN: Final = 0.75
 """A chunk that scores below both its neighbours is raised by this part of the way to the lower of the two."""
 LEAST_WORDS: Final = 0.18
 """If no vectors count, nothing fits unless the best chunk contains this share of the question's words."""
+UNEMBEDDED_WORDS: Final = 0.25
+"""Share of the question's words from which a chunk without a vector fits beside chunks that have one; see
+docs/decisions/0076-before-the-vectors.md."""
 UNNAMED: Final = 0.02
 """Additional nearness needed in a repository that the question does not name; see
 docs/decisions/0033-choosing-repositories.md."""
@@ -98,22 +101,19 @@ def fuse(dense: Floats | None, lexical: Floats, model: str = "") -> Floats:
 
 
 def _filled(dense: Floats, lexical: Floats) -> Floats:
-    """Nearness of all chunks; a chunk without a vector gets the nearness that corresponds to the rank of its words.
+    """Nearness of all chunks; that of a chunk without a vector is estimated from its words.
 
-    This lets a repository that is not embedded yet compete with those that are. If the other chunks share no words with
-    the question, it gets the median of their nearness.
+    It lies between the median of the others and the nearest of them, by the chunk's share of the best BM25: so what is
+    not embedded yet competes with what is; see docs/decisions/0076-before-the-vectors.md.
     """
     missing = np.isnan(dense)
     if not missing.any():
         return dense
-    near, words = np.sort(dense[~missing]), np.sort(lexical[~missing])
+    near, most = dense[~missing], float(lexical.max())
+    median = np.median(near)
+    share = lexical[missing] / most if most > 0 else 0.0
     filled = dense.copy()
-    if words[-1] <= 0:
-        filled[missing] = np.median(near)
-        return filled
-    # The middle one of those with equal words.
-    below, upto = (np.searchsorted(words, lexical[missing], side) for side in ("left", "right"))
-    filled[missing] = near[np.minimum((below + upto) // 2, len(near) - 1)]
+    filled[missing] = median + (near.max() - median) * share
     return filled
 
 
@@ -209,6 +209,7 @@ def _nearness(dense: Floats | None, coverage: Floats, model: str) -> float:
     """How far the best chunk is above the threshold of relevance."""
     constants = constants_for(model)
     best_words = float(coverage.max(initial=0.0))
-    if dense is None or np.isnan(dense).all():
+    if dense is None or (missing := np.isnan(dense)).all():
         return best_words - LEAST_WORDS
-    return float(np.nanmax(dense)) + constants.words * best_words - constants.near
+    by_meaning = float(np.nanmax(dense)) + constants.words * best_words - constants.near
+    return max(by_meaning, float(coverage[missing].max(initial=-np.inf)) - UNEMBEDDED_WORDS)

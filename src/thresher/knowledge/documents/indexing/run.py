@@ -11,7 +11,6 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -29,6 +28,7 @@ from thresher.core import (
     ThresherError,
     event,
 )
+from thresher.jobs import Yielded
 from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.entries import KIND, IndexedDocument, StoredEntries, entries_of, facets_of
 from thresher.knowledge.documents.indexing.preparation import FORMAT, PreparedFile, batches, difference, prepare
@@ -44,12 +44,17 @@ _logger = logging.getLogger("thresher.knowledge")
 Report: TypeAlias = Callable[[str, int, int], None]
 """Called with (phase, done, total); `reading` counts files, `embedding` chunks."""
 
+OthersWait: TypeAlias = Callable[[], Awaitable[bool]]
+"""Returns whether another job waits to read a source; see `Work.others_wait`."""
+
 SKIPPED_KEPT: Final = 1_000
 """Most files that were not read that are listed by name."""
 _PUT: Final = 1_024
 """Chunks whose entries are made at once."""
 _PROGRESS_SECONDS: Final = 2.0
 """How often the growing number of embedded chunks is stored."""
+_LOOK_SECONDS: Final = 0.5
+"""How often to check, while chunks are embedded, whether another job waits to read."""
 
 
 class RepositoryRemoved(Exception):
@@ -67,9 +72,11 @@ class IndexRun:
         tenant: Tenant,
         repository: Repository,
         report: Report,
+        others_wait: OthersWait | None = None,
     ) -> None:
         self._database, self._index, self._settings = database, index, settings
         self._tenant, self._repository, self._report = tenant, repository, report
+        self._others_wait = others_wait
         self._entries = StoredEntries(database, tenant)
         self._scope = Filter(facets_of([repository.id]))
         self._refused: list[RefusedFile] = []
@@ -78,7 +85,11 @@ class IndexRun:
         self._prefetch.set_result(None)
 
     async def run(self, guide: Callable[[AsyncConnection, Tenant, int], Awaitable[None]]) -> bool:
-        """Read, then embed; return whether documents have changed."""
+        """Read, then embed; return whether documents have changed.
+
+        Raises:
+            Yielded: Another job waits to read; the next run embeds what is left.
+        """
         try:
             return await self._run(guide)
         finally:
@@ -252,9 +263,7 @@ class IndexRun:
         progress = asyncio.create_task(self._store_progress())
         try:
             await asyncio.gather(self._prefetch, return_exceptions=True)  # so that no chunk is embedded twice
-            return await self._index.embed_pending(
-                self._tenant, KIND, self._entries.of, filter=self._scope, progress=partial(self._report, "embedding")
-            )
+            return await self._embed_or_yield()
         except EncoderError as error:
             await self._set(state="ready", problem=f"Found by words only for now: {error}")
             raise
@@ -262,6 +271,33 @@ class IndexRun:
             progress.cancel()
             await asyncio.gather(progress, return_exceptions=True)
             await self._count_embedded()
+
+    async def _embed_or_yield(self) -> int:
+        """Embed what is pending; stop after a batch or more if another job waits to read, since words come first."""
+        written = asyncio.Event()
+
+        def progress(done: int, total: int) -> None:
+            written.set()
+            self._report("embedding", done, total)
+
+        async def other(others_wait: OthersWait) -> None:
+            await written.wait()  # so that every attempt gets on
+            while True:
+                if await others_wait():
+                    raise Yielded
+                await asyncio.sleep(_LOOK_SECONDS)
+
+        pending = self._index.embed_pending(self._tenant, KIND, self._entries.of, filter=self._scope, progress=progress)
+        if self._others_wait is None:
+            return await pending
+        tasks = [asyncio.create_task(pending), asyncio.create_task(other(self._others_wait))]
+        try:
+            (first, *_), _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            return first.result() or 0
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _store_progress(self) -> None:
         while True:
