@@ -103,6 +103,7 @@ async def open_app(
         work.begin(_provide(services, services.caller), at_once=True)  # it ends what a killed process had begun
         work.begin(services.components.follow())
         work.begin(services.keys.patrol())
+        work.begin(services.documents.follow_sources())
         workers = Supervisor(services.database, settings, TASKS)
         work.begin(workers.run())
         conversations = open_conversations(services)

@@ -62,7 +62,8 @@ OF_ONE = ("rename_thread", "fork_thread", "delete_thread", "cancel_job", "set_so
 
 @pytest.fixture(scope="module")
 def home(own_home: Home) -> Home:
-    """A home of this module's own: it compares all that is in it."""
+    """A home of this module's own: it compares all that is in it, so nothing is followed meanwhile."""
+    own_home.environment["THRESHER_WATCH"] = "off"
     return own_home
 
 
@@ -203,6 +204,7 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "docs guide": (("handbook", "--set", "words.md"), "guide_by: structure -> person"),
         "docs refresh": (("handbook",), "Dry run"),
         "docs remove": (("handbook",), "- repository handbook"),
+        "docs schedule": (("handbook", "--never"), "check_seconds: null -> 0"),
         "index docs": (("more", "docs"), "+ repository more"),
         "index tools": ((), "no server was started"),
         "intents threshold": (("git", "0.5"), "~ intent git"),

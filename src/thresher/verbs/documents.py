@@ -165,6 +165,24 @@ async def refresh_repository(request: Request, repository: str) -> Repository:
     return await request.services.documents.refresh(request.caller, repository)
 
 
+@DOCUMENTS.verb("admin")
+async def schedule_repository(
+    request: Request,
+    repository: str,
+    seconds: Annotated[
+        int | None, Ge(0), Le(2_592_000), Doc("Between two checks; 0: never; null: folders are watched, others as set")
+    ],
+) -> Repository:
+    """Say how often a repository's source is checked for changes by itself.
+
+    Raises:
+        InvalidInput: The number is out of bounds.
+        NotFound: There is no such repository.
+        NotAllowed: It belongs to the tenant and the caller is a user.
+    """
+    return await request.services.documents.set_schedule(request.caller, repository, seconds)
+
+
 @DOCUMENTS.verb("write")
 async def set_guide(
     request: Request,

@@ -204,6 +204,32 @@ def refresh(name: Name, wait: Wait = True, as_json: AsJson = False) -> None:
     _finish(ask("refresh_repository", {"repository": name}), wait, as_json)
 
 
+@docs.command("schedule")
+@writes
+def schedule(
+    name: Name,
+    every: Annotated[int | None, typer.Option(metavar="SECONDS", min=10, help="Check every so many seconds.")] = None,
+    never: Annotated[bool, typer.Option("--never", help="Do not check at all.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say how often a repository's source is checked for changes; without an option, as the settings say."""
+    if never and every is not None:
+        raise typer.BadParameter("Give --every or --never, not both.")
+    arguments = {"repository": name, "seconds": 0 if never else every}
+    show(ask("schedule_repository", arguments), as_json, _scheduled)
+
+
+def _scheduled(one: Row) -> RenderableType:
+    """When the source of a repository is checked."""
+    name = Text(one["name"], "bold")
+    if one["check_seconds"] is None:
+        return name.append(
+            ": a folder is watched, other sources are checked as THRESHER_CHECK_SECONDS says", "not bold"
+        )
+    often = f"every {one['check_seconds']:,} seconds" if one["check_seconds"] else "never"
+    return name.append(f": its source is checked {often}", "not bold")
+
+
 def _finish(repository: dict[str, Any], wait: bool, as_json: bool) -> None:
     """Wait for the job of a repository, if wanted, and show the repository."""
     job: dict[str, Any] = {}

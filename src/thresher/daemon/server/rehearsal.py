@@ -65,6 +65,7 @@ WRITES: Final[Mapping[str, Shown | None]] = {
     **dict.fromkeys(("add_connection", "remove_connection", "refresh_schema"), _CONNECTIONS),
     **dict.fromkeys(("add_api", "sync_api", "set_api_active", "remove_api"), _APIS),
     **dict.fromkeys(("index_documents", "refresh_repository", "remove_repository"), _REPOSITORIES),
+    "schedule_repository": Shown("repository", "show_repository", ("repository",)),
     "set_guide": Shown("repository", "show_repository", ("repository",)),
     **dict.fromkeys(("add_workspace", "remove_workspace"), _WORKSPACES),
     "set_solution_context": Shown("context", "get_solution_context"),

@@ -194,6 +194,7 @@ class Repository:
         edition: Raised by every change of its documents.
         description: The first informative line of its guide.
         embedding_model: The model of its vectors; empty if it has none.
+        check_seconds: How often its source is checked for changes; None for the setting, with folders watched; 0 never.
     """
 
     id: int
@@ -215,6 +216,7 @@ class Repository:
     edition: int = 0
     description: str = ""
     embedding_model: str = ""
+    check_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

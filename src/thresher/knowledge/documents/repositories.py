@@ -13,9 +13,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from sqlalchemy import func
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings, checked_name
+from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings, Tenant, checked_name
 from thresher.jobs import Jobs
 from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.answers.scoring import unknown_repository
@@ -86,6 +87,16 @@ class Repositories:
 
         return await run_retrying(self._database, caller.tenant, write)
 
+    async def read_again(self, tenant: Tenant, repository: int) -> None:
+        """Defer the job of a repository whose source has changed; nothing happens if it is gone."""
+
+        async def write(connection: AsyncConnection) -> None:
+            found = await queries.repository_by_id(connection, tenant, repository)
+            if found is not None:
+                await self._deferred(connection, Caller(tenant, found.owner), repository)
+
+        await run_retrying(self._database, tenant, write)
+
     async def catch_up(self, caller: Caller) -> list[str]:
         """Index repositories again that lack vectors of the current model; return their names."""
         if not self._index.edition(KIND):
@@ -112,6 +123,17 @@ class Repositories:
         """All repositories that the caller sees; a user's own hides the tenant's of the same name."""
         found = {one.name: one for one in await queries.repositories(self._database, caller)}
         return tuple([await self._settled(caller, one) for _, one in sorted(found.items())])
+
+    async def set_schedule(self, caller: Caller, name: str, seconds: int | None) -> Repository:
+        """Say how often the source of a repository is checked."""
+
+        async def write(connection: AsyncConnection) -> Repository:
+            found = await self._own(connection, caller, name)
+            values = {"check_seconds": seconds, "check_at": func.now()}
+            await queries.set_repository(connection, caller.tenant, found.id, **values)
+            return await _read(connection, caller, found.id)
+
+        return await run_retrying(self._database, caller.tenant, write)
 
     async def get(self, caller: Caller, name: str) -> Repository:
         """One repository by its name."""

@@ -18,6 +18,7 @@ from thresher.knowledge.documents.answers.retrieval import Retriever
 from thresher.knowledge.documents.answers.scoring import Scorer
 from thresher.knowledge.documents.answers.search import PASSAGES, PassageSearcher
 from thresher.knowledge.documents.cache import DocumentCache
+from thresher.knowledge.documents.following.follower import Follower
 from thresher.knowledge.documents.models import DocumentPage, Origin, Passages, Repository, Retrieval, Skipped
 from thresher.knowledge.documents.question import checked_question
 from thresher.knowledge.documents.repositories import Repositories
@@ -52,6 +53,7 @@ class DocumentService:
         scorer = Scorer(index, cache)
         self._cache = cache
         self._repositories = Repositories(database, index, jobs, cache, settings, chat)
+        self._follower = Follower(database, settings, self._repositories.read_again)
         self._retriever = Retriever(scorer, cache, crossing, Condenser(chat, settings.llm_seconds))
         self._searcher = PassageSearcher(scorer, cache)
         self._pager = Pager(scorer, cache)
@@ -124,6 +126,24 @@ class DocumentService:
             NotAllowed: The repository belongs to the tenant, and the caller is a user.
         """
         return await self._repositories.refresh(caller, name)
+
+    async def follow_sources(self) -> None:
+        """Index sources again by themselves when they have changed, those of all tenants; runs until cancelled."""
+        await self._follower.run()
+
+    async def set_schedule(self, caller: Caller, name: str, seconds: int | None) -> Repository:
+        """Say how often a repository's source is checked for changes.
+
+        Args:
+            caller: The owner of the repository.
+            name: Its name.
+            seconds: The time between two checks; None for the setting, with folders watched; 0 for never.
+
+        Raises:
+            NotFound: There is no such repository.
+            NotAllowed: The repository belongs to the tenant, and the caller is a user.
+        """
+        return await self._repositories.set_schedule(caller, name, seconds)
 
     async def catch_up(self, caller: Caller) -> list[str]:
         """Embed the caller's repositories that lack vectors of the current model, in the background.

@@ -114,6 +114,8 @@ repository = tenant_table(
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("indexed_at", DateTime(timezone=True), nullable=True),
     Column("former", JSONB(none_as_null=True), nullable=True),
+    Column("check_seconds", Integer, nullable=True),
+    Column("check_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     UniqueConstraint("tenant_id", "owner", "name", postgresql_nulls_not_distinct=True),
 )
 """`kind`, `location`, `ref`, `include`, `exclude`: where it comes from; nothing secret. `version`: commit or digest of
@@ -121,7 +123,9 @@ the files of the last good run. `acronyms`: short form to long form, which text 
 that were not read, as [path, reason, detail, blob, format]; `skipped_counts`: how many for each reason. `state`:
 waiting, indexing, ready, failed or removing. `edition`: raised whenever other documents are current, so that copies
 know that they are old. `former`: the `kind`, `ref`, `include` and `exclude` of the last good run while others are
-tried, with `failed` once the source could not be read with these."""
+tried, with `failed` once the source could not be read with these. `check_seconds`: how often its source is checked;
+null: as the settings say; 0: never. `check_at`: when a daemon may take that up next; the one that follows it moves it
+on."""
 
 document = tenant_table(
     "document",

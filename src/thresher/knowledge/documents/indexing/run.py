@@ -280,7 +280,7 @@ class IndexRun:
             written.set()
             self._report("embedding", done, total)
 
-        async def other(others_wait: OthersWait) -> None:
+        async def other(others_wait: OthersWait) -> int:
             await written.wait()  # so that every attempt gets on
             while True:
                 if await others_wait():
@@ -293,7 +293,7 @@ class IndexRun:
         tasks = [asyncio.create_task(pending), asyncio.create_task(other(self._others_wait))]
         try:
             (first, *_), _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            return first.result() or 0
+            return first.result()
         finally:
             for task in tasks:
                 task.cancel()
