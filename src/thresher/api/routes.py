@@ -91,6 +91,8 @@ _ROUTES: Mapping[Kind, Sequence[Route]] = {
         Route("show_repository", "GET", "/v1/repositories/{name}"),
         Route("skipped_files", "GET", "/v1/repositories/{name}/skipped"),
         Route("refresh_repository", "POST", "/v1/repositories/{name}/refresh", HTTPStatus.ACCEPTED),
+        Route("upload_document", "POST", "/v1/repositories/{name}/files", HTTPStatus.ACCEPTED),
+        Route("remove_upload", "DELETE", "/v1/repositories/{name}/files"),
         Route("schedule_repository", "POST", "/v1/repositories/{name}/schedule"),
         Route("set_guide", "POST", "/v1/repositories/{name}/guide"),
         Route("remove_repository", "DELETE", "/v1/repositories/{name}", HTTPStatus.NO_CONTENT),

@@ -10,7 +10,7 @@ from typing_extensions import Doc
 from thresher.verbs.declaration import Kind
 
 if TYPE_CHECKING:
-    from thresher.knowledge.documents import DocumentPage, Passages, Repository, Retrieval, Skipped
+    from thresher.knowledge.documents import DocumentPage, Passages, Repository, Retrieval, Skipped, Upload
     from thresher.verbs.request import Request
 
 DOCUMENTS = Kind("documents", "thresher.knowledge.documents")
@@ -152,6 +152,42 @@ async def index_documents(
     )
     request.services.context.readiness.look_again()
     return repository
+
+
+@DOCUMENTS.verb("admin")
+async def upload_document(
+    request: Request,
+    repository: Annotated[str, Doc("Added if it does not exist")],
+    path: Annotated[str, Doc("In the repository, such as guides/start.md; .zip, .tar, .tgz: its files are stored")],
+    content: Annotated[str, Doc("The text, or the bytes in base64")],
+    encoding: Literal["text", "base64"] = "text",
+) -> Upload:
+    """Store a file or an archive's files in a repository of uploads, in place of earlier ones, and index them.
+
+    Raises:
+        InvalidInput: The path or the content is not valid, or is refused.
+        Conflict: The repository is indexed from a source.
+        NotAllowed: It belongs to the tenant and the caller is a user.
+    """
+    data = DOCUMENTS.imported("bytes_of")(content, encoding)
+    upload = await request.services.documents.upload(request.caller, repository, path, data)
+    request.services.context.readiness.look_again()
+    return upload
+
+
+@DOCUMENTS.verb("admin", destroys=True)
+async def remove_upload(
+    request: Request, repository: str, path: Annotated[str, Doc("Of a file, an archive or a folder")]
+) -> Upload:
+    """Remove an uploaded file, all files of an archive, or all below a folder.
+
+    Raises:
+        InvalidInput: The path is not valid.
+        NotFound: There is no such repository or upload.
+        Conflict: The repository is indexed from a source.
+        NotAllowed: It belongs to the tenant and the caller is a user.
+    """
+    return await request.services.documents.remove_upload(request.caller, repository, path)
 
 
 @DOCUMENTS.verb("admin")

@@ -5,16 +5,19 @@ Invariant: text of documents is never markup.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from textwrap import shorten
 from typing import Annotated, Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from thresher.cli.arguments import absolute_source, path_option, text_of
+from thresher.cli.arguments import absolute_source, bytes_of, given_path, path_option, text_of
 from thresher.cli.client import ask, follow_job, without_none
 from thresher.cli.command_table import new_group
 from thresher.cli.commands import add_command, writes
@@ -204,6 +207,55 @@ def refresh(name: Name, wait: Wait = True, as_json: AsJson = False) -> None:
     _finish(ask("refresh_repository", {"repository": name}), wait, as_json)
 
 
+@docs.command("upload")
+@writes
+def upload(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A repository of uploads; added if it does not exist.")],
+    source: Annotated[
+        Path, typer.Argument(help="A file, an archive (.zip, .tar, .tgz) or a folder.", parser=given_path)
+    ],
+    path: Annotated[str | None, typer.Option("--as", metavar="PATH", help="Its path in the repository.")] = None,
+    wait: Wait = True,
+    as_json: AsJson = False,
+) -> None:
+    """Store a file, or the files of an archive or a folder, in the database, and index them."""
+    folder = source.is_dir()
+    data, target = (_packed(source), f"{source.resolve().name}.zip") if folder else (bytes_of(source), source.name)
+    content = b64encode(data).decode()
+    arguments = {"repository": name, "path": path or target, "content": content, "encoding": "base64"}
+    answer = ask("upload_document", arguments)
+    job = follow_job(answer["job"], "Indexing", as_json=as_json) if wait and answer["job"] else {"state": "done"}
+    show(answer, as_json, _uploaded)
+    if job["state"] != "done":
+        raise typer.Exit(FAILED)
+
+
+def _packed(folder: Path) -> bytes:
+    """A folder as an archive; links and what begins with a dot are left out."""
+    packed = BytesIO()
+    with ZipFile(packed, "w", ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            below = path.relative_to(folder)
+            if path.is_file() and not path.is_symlink() and not any(step.startswith(".") for step in below.parts):
+                archive.writestr(below.as_posix(), path.read_bytes())
+    return packed.getvalue()
+
+
+def _uploaded(one: Row) -> RenderableType:
+    """What an upload, or a removal, has changed."""
+    counts = [f"{len(one[key]):,} {key}" for key in ("stored", "removed") if one[key]]
+    counts += [f"{one['unchanged']:,} unchanged"] if one["unchanged"] else []
+    parts = [Text(one["repository"], "bold").append(f": {', '.join(counts) or 'nothing changed'}", "not bold")]
+    parts += [
+        Text(f"  {file['path']}: {file['detail'] or file['reason']}", "dim") for file in one["skipped"][:_SKIPPED_SHOWN]
+    ]
+    more = len(one["skipped"]) - _SKIPPED_SHOWN
+    parts += [Text(f"  and {more:,} more that were not stored (--json has all)", "dim")] if more > 0 else []
+    if one["job"]:
+        parts.append(Text(f"Job {one['job']} indexes it: thresher jobs show {one['job']} --wait", "dim"))
+    return Group(*parts)
+
+
 @docs.command("schedule")
 @writes
 def schedule(
@@ -260,6 +312,14 @@ _NAME = {"repository": "NAME: A repository, as `docs list` names it"}
 add_command(docs, "list", DOCUMENTS["list_repositories"], repository_list)
 
 add_command(docs, "remove", DOCUMENTS["remove_repository"], removed, arguments=_NAME)
+
+add_command(
+    docs,
+    "remove-upload",
+    DOCUMENTS["remove_upload"],
+    _uploaded,
+    arguments=_NAME | {"path": "PATH: An uploaded file, an archive or a folder"},
+)
 
 add_command(
     docs,

@@ -19,7 +19,7 @@ from thresher.knowledge.documents.answers.scoring import Scorer
 from thresher.knowledge.documents.answers.search import PASSAGES, PassageSearcher
 from thresher.knowledge.documents.cache import DocumentCache
 from thresher.knowledge.documents.following.follower import Follower
-from thresher.knowledge.documents.models import DocumentPage, Origin, Passages, Repository, Retrieval, Skipped
+from thresher.knowledge.documents.models import DocumentPage, Origin, Passages, Repository, Retrieval, Skipped, Upload
 from thresher.knowledge.documents.question import checked_question
 from thresher.knowledge.documents.repositories import Repositories
 from thresher.knowledge.documents.sources import origin_of
@@ -117,6 +117,34 @@ class DocumentService:
                 progress(done, total)
 
         return await self._repositories.index_here(caller, name, origin, report)
+
+    async def upload(self, caller: Caller, name: str, path: str, data: bytes) -> Upload:
+        """Store a file, or the files of an archive, in a repository of uploads; it is indexed in the background.
+
+        Args:
+            caller: The owner of the repository.
+            name: Its name; a repository that does not exist is added.
+            path: Path of the file in the repository, or the name of the archive, whose files keep their own paths. What
+                was there under these paths, or came from an archive of this name, is replaced.
+            data: The bytes.
+
+        Raises:
+            InvalidInput: The name, the path or the upload is not valid.
+            Conflict: The repository is indexed from a source.
+            NotAllowed: The repository belongs to the tenant, and the caller is a user.
+        """
+        return await self._repositories.upload(caller, name, path, data)
+
+    async def remove_upload(self, caller: Caller, name: str, path: str) -> Upload:
+        """Remove an uploaded file, all files of an archive, or all below a folder.
+
+        Raises:
+            InvalidInput: The path is not valid.
+            NotFound: There is no such repository or upload.
+            Conflict: The repository is indexed from a source.
+            NotAllowed: The repository belongs to the tenant, and the caller is a user.
+        """
+        return await self._repositories.remove_upload(caller, name, path)
 
     async def refresh(self, caller: Caller, name: str) -> Repository:
         """Read what has changed at a repository's source, in the background.

@@ -127,6 +127,20 @@ tried, with `failed` once the source could not be read with these. `check_second
 null: as the settings say; 0: never. `check_at`: when a daemon may take that up next; the one that follows it moves it
 on."""
 
+upload = tenant_table(
+    "upload",
+    Column("repository_id", BigInteger, primary_key=True),
+    Column("path", Text(collation="C"), primary_key=True),
+    Column("archive", Text, nullable=False, server_default=""),
+    Column("blob", Text, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    ForeignKeyConstraint(["tenant_id", "repository_id"], ["repository.tenant_id", "repository.id"], ondelete="CASCADE"),
+)
+"""The files of a repository that people have uploaded. `archive`: path of the archive that held it; empty for a file
+that was uploaded by itself. `blob`: git blob id of the bytes."""
+
 document = tenant_table(
     "document",
     row_id(),

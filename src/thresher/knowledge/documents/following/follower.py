@@ -146,9 +146,9 @@ class Follower:
                 if signs.take():
                     if signs.reshaped:
                         signs.reshaped = False
-                        if (watched := await self._watchable(found)) is None:
+                        if (others := await self._watchable(found)) is None:
                             return False
-                        former, watch = watch, FolderWatch(watched, signs.changed, signs.failed)
+                        former, watch = watch, FolderWatch(others, signs.changed, signs.failed)
                         await watch.begun()
                         former.close()
                     await _until_calm()

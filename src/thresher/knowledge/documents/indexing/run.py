@@ -36,6 +36,8 @@ from thresher.knowledge.documents.models import Repository, Skipped, SourceFile,
 from thresher.knowledge.documents.queries import RefusedFile, StoredVersion
 from thresher.knowledge.documents.reading import UnreadableDocument
 from thresher.knowledge.documents.sources import FileSource, SourceLimits, open_source
+from thresher.knowledge.documents.uploads import queries as uploads
+from thresher.knowledge.documents.uploads.source import UploadSource
 from thresher.search import Entry, Filter, PutCounts, SearchIndex
 from thresher.store import Database, run_retrying
 
@@ -121,7 +123,7 @@ class IndexRun:
     async def _read(self) -> bool:
         """Bring what is stored up to date with the source; return whether anything changed."""
         self._report("listing", 0, 0)
-        source = await asyncio.to_thread(self._open)
+        source = await self._opened()
         try:
             files = await asyncio.to_thread(source.files)
             skipped = await asyncio.to_thread(source.skipped)
@@ -130,6 +132,23 @@ class IndexRun:
         finally:
             await asyncio.to_thread(source.close)
         return changed
+
+    async def _opened(self) -> FileSource:
+        if self._repository.origin.kind != "upload":
+            return await asyncio.to_thread(self._open)
+        async with self._database.transaction(self._tenant) as connection:
+            files = await uploads.uploaded_files(connection, self._tenant, self._repository.id)
+        loop = asyncio.get_running_loop()
+
+        async def loaded(path: str) -> bytes | None:
+            async with self._database.transaction(self._tenant) as connection:
+                return await uploads.uploaded_bytes(connection, self._tenant, self._repository.id, path)
+
+        def load(path: str) -> bytes | None:
+            return asyncio.run_coroutine_threadsafe(loaded(path), loop).result()
+
+        cache = cache_of(self._settings.data_dir, self._tenant, self._repository.id)
+        return await asyncio.to_thread(UploadSource, files, load, cache, SourceLimits.of(self._settings))
 
     def _open(self) -> FileSource:
         data = self._settings.data_dir

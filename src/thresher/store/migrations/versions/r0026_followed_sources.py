@@ -34,7 +34,7 @@ def upgrade() -> None:
               where r.tenant_id = whose and r.id in (
                 select due.id from repository due
                 where due.tenant_id = whose and due.check_at <= now() and due.state <> 'removing'
-                  and due.check_seconds is distinct from 0
+                  and due.kind <> 'upload' and due.check_seconds is distinct from 0
                 order by due.check_at limit take_up_sources.most for update skip locked)
               returning r.tenant_id, r.id;
           end loop;
