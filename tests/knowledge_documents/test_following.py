@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from dulwich import porcelain
 
+from tests.knowledge.documents.gits import bare, commit, git_application, served, tag
 from tests.support import eventually
-from thresher.core import Caller, Settings, Tenant
+from thresher.core import Caller, NotFound, Settings, Tenant
 from thresher.knowledge.documents import DocumentService, origin_of
 from thresher.knowledge.documents.following.follower import Follower
 from thresher.knowledge.documents.sources import SourceLimits, has_changed, watched_folders
@@ -148,22 +148,56 @@ def test_the_watched_folders_are_those_that_a_run_enters(handbook: Path) -> None
 
 def test_a_git_repository_has_changed_when_its_branch_leads_elsewhere(tmp_path: Path) -> None:
     """A commit is seen in its refs, without reading a file."""
-    folder = tmp_path / "repo"
-    folder.mkdir()
-    repo = porcelain.init(str(folder), symlinks=False)
-    versions: list[str] = []
-    for text in ("one", "two"):
-        (folder / "a.md").write_text(text)
-        porcelain.add(repo, [str(folder / "a.md")])
-        author = b"Ada <ada@example.org>"
-        versions.append(porcelain.commit(repo, text.encode(), author=author, committer=author).decode())
+    repo = bare(tmp_path / "repo")
+    old = commit(repo, {"a.md": b"one"})
+    new = commit(repo, {"a.md": b"two"}, "main", old)
     repo.close()
-    origin, limits = origin_of(str(folder), ref="HEAD"), SourceLimits()
+    origin, limits = origin_of(str(tmp_path / "repo")), SourceLimits()
 
     watched = watched_folders(origin, limits)
 
-    assert has_changed(origin, versions[0], tmp_path, limits)
-    assert not has_changed(origin, versions[1], tmp_path, limits)
+    assert has_changed(origin, old, tmp_path, limits)
+    assert not has_changed(origin, new, tmp_path, limits)
     assert watched is not None
-    assert watched.matters(str(folder / ".git" / "refs" / "heads" / "main"))
-    assert not watched.matters(str(folder / ".git" / "index"))
+    assert watched.matters(str(tmp_path / "repo" / "refs" / "heads" / "main"))
+    assert watched.matters(str(tmp_path / "repo" / "packed-refs"))
+    assert not watched.matters(str(tmp_path / "repo" / "config"))
+
+
+def test_a_git_server_is_asked_where_a_name_leads(tmp_path: Path) -> None:
+    """A branch, and a tag by its commit; a commit by its id never changes, and nothing is fetched."""
+    repo = bare(tmp_path / "repo")
+    old = commit(repo, {"a.md": b"one"})
+    tag(repo, "v1", old)
+    new = commit(repo, {"a.md": b"two"}, "main", old)
+    with served(git_application(docs=repo)) as address:
+        changed = {
+            (ref, version): has_changed(
+                origin_of(f"{address}/docs.git", ref=ref), version, tmp_path / "cache", SourceLimits()
+            )
+            for ref in ("main", "v1", "", old)
+            for version in (old, new)
+        }
+        with pytest.raises(NotFound):
+            has_changed(origin_of(f"{address}/docs.git", ref="gone"), old, tmp_path / "cache", SourceLimits())
+    repo.close()
+
+    assert {key for key, value in changed.items() if value} == {("main", old), ("", old), ("v1", new)}
+    assert not (tmp_path / "cache").exists()
+
+
+async def test_a_repository_of_a_server_is_indexed_when_its_branch_moves(
+    documents: DocumentService, caller: Caller, tmp_path: Path, database: Database, settings: Settings
+) -> None:
+    """On its schedule."""
+    repo = bare(tmp_path / "repo")
+    old = commit(repo, {"a.md": b"# One\n\nText.\n"})
+    with served(git_application(docs=repo)) as address:
+        found = await documents.index_here(caller, "docs", origin_of(f"{address}/docs.git"))
+        commit(repo, {"a.md": b"# Two\n\nText.\n"}, "main", old)
+        deferred = Deferred(found.id)
+        async with following(database, settings, deferred):
+            await until(lambda: deferred.times > 0)
+    repo.close()
+
+    assert deferred.times == 1
