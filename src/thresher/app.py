@@ -267,7 +267,9 @@ def _open_door(services: Services, conversations: Conversations, mcp: ASGIApp, w
     settings = services.settings
     owner = None if why_keys(settings) else services.caller
     origins = Origins.of(settings.allowed_hosts, settings.allowed_origins)
-    door = Door(mcp, partial(http_api, services, conversations), services.keys, origins, owner, work.welcome)
+    api = partial(http_api, services, conversations)
+    webhook = services.documents.webhook_caller
+    door = Door(mcp, api, services.keys, origins, owner, work.welcome, webhook)
     work.begin(door.prepare())
     return door
 

@@ -207,6 +207,7 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "docs remove": (("handbook",), "- repository handbook"),
         "docs remove-upload": (("sent", "leave.md"), "Dry run"),
         "docs upload": (("sent", "words.md"), "~ repository sent"),
+        "docs webhook": (("handbook",), "secret"),
         "docs schedule": (("handbook", "--never"), "check_seconds: null -> 0"),
         "index docs": (("more", "docs"), "+ repository more"),
         "index tools": ((), "no server was started"),

@@ -99,6 +99,7 @@ COMMANDS: Final[tuple[tuple[str, ...], ...]] = (
     ("jobs", "list"), ("jobs", "show", "1"), ("jobs", "cancel", "999"), ("audit", "log"), ("audit", "verify"),
     ("docs", "list"), ("docs", "show", "handbook"), ("docs", "guide", "handbook"), ("docs", "refresh", NAME),
     ("docs", "schedule", "handbook"), ("docs", "schedule", NAME, "--never"),
+    ("docs", "webhook", "handbook", "--remove"), ("docs", "webhook", NAME),
     ("docs", "upload", NAME, NAME), ("docs", "remove-upload", "handbook", NAME), ("docs", "remove-upload", NAME, NAME),
     ("docs", "remove", NAME), ("docs", "retrieve", "handbook", QUESTION), ("docs", "search", QUESTION),
     ("docs", "read", "handbook", "leave.md"), ("db", "list"), ("db", "test", "shop"), ("db", "session", "shop"),

@@ -91,6 +91,8 @@ _ROUTES: Mapping[Kind, Sequence[Route]] = {
         Route("show_repository", "GET", "/v1/repositories/{name}"),
         Route("skipped_files", "GET", "/v1/repositories/{name}/skipped"),
         Route("refresh_repository", "POST", "/v1/repositories/{name}/refresh", HTTPStatus.ACCEPTED),
+        Route("make_webhook", "POST", "/v1/repositories/{name}/webhook"),
+        Route("remove_webhook", "DELETE", "/v1/repositories/{name}/webhook", HTTPStatus.NO_CONTENT),
         Route("upload_document", "POST", "/v1/repositories/{name}/files", HTTPStatus.ACCEPTED),
         Route("remove_upload", "DELETE", "/v1/repositories/{name}/files"),
         Route("schedule_repository", "POST", "/v1/repositories/{name}/schedule"),

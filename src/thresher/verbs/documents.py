@@ -10,7 +10,7 @@ from typing_extensions import Doc
 from thresher.verbs.declaration import Kind
 
 if TYPE_CHECKING:
-    from thresher.knowledge.documents import DocumentPage, Passages, Repository, Retrieval, Skipped, Upload
+    from thresher.knowledge.documents import DocumentPage, Passages, Repository, Retrieval, Skipped, Upload, Webhook
     from thresher.verbs.request import Request
 
 DOCUMENTS = Kind("documents", "thresher.knowledge.documents")
@@ -217,6 +217,29 @@ async def schedule_repository(
         NotAllowed: It belongs to the tenant and the caller is a user.
     """
     return await request.services.documents.set_schedule(request.caller, repository, seconds)
+
+
+@DOCUMENTS.verb("admin")
+async def make_webhook(request: Request, repository: str) -> Webhook:
+    """Let a program without a key have a repository indexed again by signed calls; the secret is shown once.
+
+    Raises:
+        NotFound: There is no such repository.
+        NotAllowed: It belongs to the tenant and the caller is a user.
+    """
+    return await request.services.documents.make_webhook(request.caller, repository)
+
+
+@DOCUMENTS.verb("admin", key="removed", destroys=True)
+async def remove_webhook(request: Request, repository: str) -> str:
+    """Take a repository's webhook away; its calls are refused at once.
+
+    Raises:
+        NotFound: There is no such repository.
+        NotAllowed: It belongs to the tenant and the caller is a user.
+    """
+    await request.services.documents.remove_webhook(request.caller, repository)
+    return repository
 
 
 @DOCUMENTS.verb("write")

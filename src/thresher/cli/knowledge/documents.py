@@ -271,6 +271,26 @@ def schedule(
     show(ask("schedule_repository", arguments), as_json, _scheduled)
 
 
+@docs.command("webhook")
+@writes
+def webhook(
+    name: Name,
+    remove: Annotated[bool, typer.Option("--remove", help="Take it away.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let another program have a repository indexed again by signed calls; an earlier webhook ends."""
+    if remove:
+        show(ask("remove_webhook", {"repository": name}), as_json, removed)
+    else:
+        show(ask("make_webhook", {"repository": name}), as_json, _webhook)
+
+
+def _webhook(one: Row) -> RenderableType:
+    """Where a webhook is called, and its secret."""
+    shown = Text("The secret is shown this once; how calls are signed: docs/howto/index-documents.md", "dim")
+    return Group(Text(f"POST {one['path']}", "bold"), Text(f"secret: {one['secret']}"), shown)
+
+
 def _scheduled(one: Row) -> RenderableType:
     """When the source of a repository is checked."""
     name = Text(one["name"], "bold")

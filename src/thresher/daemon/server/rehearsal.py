@@ -79,7 +79,7 @@ WRITES: Final[Mapping[str, Shown | None]] = {
     **dict.fromkeys(("trust_pack", "untrust_pack"), _PACKS),
     "set_threshold": Shown("intent", "list_intents"),
     "refresh_components": None,
-    **dict.fromkeys(("purge", "prune_audit", "restart_audit")),
+    **dict.fromkeys(("purge", "prune_audit", "restart_audit", "make_webhook", "remove_webhook")),
     **dict.fromkeys(("open_relation", "update_relation", "rename_relation", "delete_relations")),
     **dict.fromkeys(("open_value_list", "update_value_list", "rename_value_list", "delete_value_lists")),
     "undo_solution_change": None,

@@ -25,6 +25,7 @@ from thresher.knowledge.documents.models import (
     SearchType,
     Skipped,
     Upload,
+    Webhook,
 )
 from thresher.knowledge.documents.service import DocumentService
 from thresher.knowledge.documents.sources import origin_of
@@ -53,6 +54,7 @@ __all__ = [
     "SearchType",
     "Skipped",
     "Upload",
+    "Webhook",
     "bytes_of",
     "origin_of",
 ]

@@ -241,6 +241,21 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
+class Webhook:
+    """How another program has a repository indexed again without a key.
+
+    Attributes:
+        repository: Name of the repository.
+        path: Path and query of the call, a POST.
+        secret: Signs the calls; shown once.
+    """
+
+    repository: str
+    path: str
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """One version of a file; a new version is a new document.
 

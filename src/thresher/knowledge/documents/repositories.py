@@ -33,9 +33,10 @@ from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.answers.scoring import unknown_repository
 from thresher.knowledge.documents.cache import DocumentCache
 from thresher.knowledge.documents.entries import KIND, facets_of
+from thresher.knowledge.documents.following.webhooks import Webhooks
 from thresher.knowledge.documents.indexing.job import TASK, RepositoryIndexer, remove
 from thresher.knowledge.documents.indexing.run import Report, cache_of
-from thresher.knowledge.documents.models import Origin, Repository, Skipped, Upload
+from thresher.knowledge.documents.models import Origin, Repository, Skipped, Upload, Webhook
 from thresher.knowledge.documents.sources import SourceLimits, may_index
 from thresher.knowledge.documents.uploads import queries as uploads
 from thresher.knowledge.documents.uploads.archives import checked_path, files_of, is_archive, total_of
@@ -189,6 +190,24 @@ class Repositories:
         """All repositories that the caller sees; a user's own hides the tenant's of the same name."""
         found = {one.name: one for one in await queries.repositories(self._database, caller)}
         return tuple([await self._settled(caller, one) for _, one in sorted(found.items())])
+
+    async def make_webhook(self, caller: Caller, name: str, webhooks: Webhooks) -> Webhook:
+        """Give a repository a webhook."""
+
+        async def write(connection: AsyncConnection) -> Webhook:
+            found = await self._own(connection, caller, name)
+            return Webhook(name, *await webhooks.make(connection, caller.tenant, found.id, name))
+
+        return await run_retrying(self._database, caller.tenant, write)
+
+    async def remove_webhook(self, caller: Caller, name: str, webhooks: Webhooks) -> None:
+        """Take a repository's webhook away."""
+
+        async def write(connection: AsyncConnection) -> None:
+            found = await self._own(connection, caller, name)
+            await webhooks.remove(connection, caller.tenant, found.id)
+
+        await run_retrying(self._database, caller.tenant, write)
 
     async def set_schedule(self, caller: Caller, name: str, seconds: int | None) -> Repository:
         """Say how often the source of a repository is checked."""

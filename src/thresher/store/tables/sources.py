@@ -10,6 +10,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     DateTime,
+    Double,
     ForeignKeyConstraint,
     Index,
     Integer,
@@ -116,6 +117,8 @@ repository = tenant_table(
     Column("former", JSONB(none_as_null=True), nullable=True),
     Column("check_seconds", Integer, nullable=True),
     Column("check_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("webhook", Text, nullable=True),
+    Column("webhook_at", Double, nullable=True),
     UniqueConstraint("tenant_id", "owner", "name", postgresql_nulls_not_distinct=True),
 )
 """`kind`, `location`, `ref`, `include`, `exclude`: where it comes from; nothing secret. `version`: commit or digest of
@@ -125,7 +128,8 @@ waiting, indexing, ready, failed or removing. `edition`: raised whenever other d
 know that they are old. `former`: the `kind`, `ref`, `include` and `exclude` of the last good run while others are
 tried, with `failed` once the source could not be read with these. `check_seconds`: how often its source is checked;
 null: as the settings say; 0: never. `check_at`: when a daemon may take that up next; the one that follows it moves it
-on."""
+on. `webhook`: what, with the key of the installation, makes the secret of its webhook; null: it has none. `webhook_at`:
+the time of the last call that was accepted, in seconds; an older one is refused."""
 
 upload = tenant_table(
     "upload",
