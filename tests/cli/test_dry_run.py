@@ -336,6 +336,7 @@ def test_a_dry_run_of_each_command_changes_nothing_and_says_what_would_be(
     lines = [(*name.split(), *arguments) for name, (arguments, _) in ways.items()]
     lines += [("servers", "add", "--config", "servers.json")]
     lines += [("servers", "set", "own", "--sql-dialect", "sqlite", "--sql-argument", "query")]
+    lines += [("docs", "webhook", "handbook", "--remove")]
     command("packs", "list")
     command("index", "tools")
     before = settled(home, tmp_path)
