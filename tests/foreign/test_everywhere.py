@@ -66,6 +66,8 @@ CALLS: Final[Mapping[str, Mapping[str, Any]]] = {
     "index_documents": {"name": NAME, "source": "/none"},
     "refresh_repository": {"repository": NAME},
     "remove_repository": {"repository": NAME},
+    "upload_document": {"repository": NAME, "path": NAME, "content": NAME},
+    "remove_upload": {"repository": "handbook", "path": NAME},
     "add_connection": {"name": NAME, "url": "sqlite:////none"},
     "remove_connection": {"connection": NAME},
     "add_api": {"name": NAME, "sources": ["/none"]},
