@@ -105,6 +105,7 @@ async def open_app(
         if not settings.encoder_url:  # a service charges for what nobody has asked
             work.begin(services.tools.health.run())
         work.begin(services.keys.patrol())
+        work.begin(services.documents.follow_sources())
         workers = Supervisor(services.database, settings, TASKS)
         work.begin(workers.run())
         conversations = open_conversations(services)
@@ -268,7 +269,9 @@ def _open_door(services: Services, conversations: Conversations, mcp: ASGIApp, w
     settings = services.settings
     owner = None if why_keys(settings) else services.caller
     origins = Origins.of(settings.allowed_hosts, settings.allowed_origins)
-    door = Door(mcp, partial(http_api, services, conversations), services.keys, origins, owner, work.welcome)
+    api = partial(http_api, services, conversations)
+    webhook = services.documents.webhook_caller
+    door = Door(mcp, api, services.keys, origins, owner, work.welcome, webhook)
     work.begin(door.prepare())
     return door
 

@@ -122,7 +122,7 @@ async def _assemble(
     jobs = Jobs(database)
     if (chat := open_chat(settings)) is not None:
         stack.push_async_callback(chat.close)
-    documents = DocumentService(database, index, crossing, jobs, settings, chat)
+    documents = DocumentService(database, index, crossing, jobs, settings, chat, secrets=secrets)
     databases = DatabaseService(database, index, jobs, secrets, audit, settings)
     stack.push_async_callback(databases.close)
     apis = ApiService(database, index, crossing, jobs, settings, chat)

@@ -291,7 +291,10 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
     posted |= {"/v1/ai/query"}
     consents = {"/v1/tools/consents", "/v1/tools/consents/{tool}", "/v1/tools/words", "/v1/tools/rewrites"}
     documents = {"/v1/retrieve_document", "/v1/search_documents", "/v1/read_document", "/v1/repositories"}
-    documents |= {f"/v1/repositories/{{name}}{verb}" for verb in ("", "/skipped", "/refresh", "/guide")}
+    documents |= {
+        f"/v1/repositories/{{name}}{verb}"
+        for verb in ("", "/skipped", "/refresh", "/guide", "/files", "/schedule", "/webhook")
+    }
     jobs = {"/v1/jobs", "/v1/jobs/{job}", "/v1/jobs/{job}/cancel"}
     told = {
         "/v1/intents",

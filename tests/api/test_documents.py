@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import secrets
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -197,3 +201,76 @@ async def test_half_a_surrogate_in_a_pattern_is_replaced(keyless: Served, tmp_pa
     )
 
     assert answer.status_code < 500, answer.text
+
+
+class TestWebhook:
+    """A signed call without a key has a repository indexed again, once."""
+
+    @staticmethod
+    async def call(
+        product: Served, made: dict[str, str], at: float, body: bytes = b'{"ref":"main"}', **other: str
+    ) -> Any:
+        """Call a webhook; `secret`, `path` and `signed` replace what is right."""
+        secret, time = other.get("secret", made["secret"]), f"{at:.3f}"
+        signed = other.get("signed", "").encode() or body
+        signature = hmac.new(secret.encode(), f"{time}.".encode() + signed, hashlib.sha256).hexdigest()
+        headers = {"x-thresher-timestamp": time, "x-thresher-signature": f"sha256={signature}"}
+        # a proxy's mark: without a key nothing else comes in
+        headers["x-forwarded-for"] = "192.0.2.1"
+        return await product.web.post(other.get("path", made["path"]), content=body, headers=headers)
+
+    async def test_a_signed_call_is_accepted_once(self, product: Served) -> None:
+        """The same call again is refused, and one with another body, time, secret or webhook."""
+        made = (await product.web.post("/v1/repositories/handbook/webhook")).json()
+        now = time.time()
+        accepted = await self.call(product, made, now)
+        later = await self.call(product, made, now + 1)
+        refused = [
+            await self.call(product, made, now + 1),
+            await self.call(product, made, now),
+            await self.call(product, made, now + 2, signed="another body"),
+            await self.call(product, made, now + 2, secret="0" * 64),
+            await self.call(product, made, now - 3600),
+            await self.call(product, made, now + 3600),
+            await self.call(product, made, now + 2, path=made["path"].replace("handbook", "other")),
+            await self.call(product, made, now + 2, path=made["path"].partition("?")[0]),
+            await self.call(product, made, now + 2, path=made["path"] + "9"),
+        ]
+
+        assert (accepted.status_code, later.status_code) == (202, 202)
+        assert accepted.json()["name"] == "handbook"
+        for answer in refused:
+            assert_problem(answer, 401, "access_denied")
+        assert len({answer.json()["detail"] for answer in refused}) == 1
+
+    async def test_a_webhook_that_was_replaced_or_removed_is_refused(self, product: Served) -> None:
+        """At once; without a signature the path needs a key as ever."""
+        first = (await product.web.post("/v1/repositories/handbook/webhook")).json()
+        second = (await product.web.post("/v1/repositories/handbook/webhook")).json()
+        old = await self.call(product, first, time.time())
+        new = await self.call(product, second, time.time())
+        removed = await product.web.delete("/v1/repositories/handbook/webhook")
+        gone = await self.call(product, second, time.time() + 1)
+        bare = await product.web.post(second["path"], headers={"x-forwarded-for": "192.0.2.1"})
+
+        assert (old.status_code, new.status_code, removed.status_code) == (401, 202, 204)
+        assert (gone.status_code, bare.status_code) == (401, 401)
+
+
+async def test_files_are_uploaded_replaced_and_removed(product: Served) -> None:
+    """As text or base64, larger than other bodies may be; what is refused says why."""
+    path = "/v1/repositories/sent/files"
+    text = await product.web.post(path, json={"path": "a/leave.md", "content": LEAVE})
+    large = "# Large\n\n" + "A line of text that says little.\n" * 160_000
+    encoded = base64.b64encode(large.encode()).decode()
+    sent = await product.web.post(path, json={"path": "large.md", "content": encoded, "encoding": "base64"})
+    wrong = await product.web.post(path, json={"path": "../a.md", "content": LEAVE})
+    odd = await product.web.post(path, json={"path": "a.md", "content": "%", "encoding": "base64"})
+    gone = await product.web.delete(path, params={"path": "a/"})
+
+    assert len(encoded) > 4 * 1024 * 1024
+    assert (text.status_code, sent.status_code) == (202, 202)
+    assert (text.json()["stored"], gone.json()["removed"]) == (["a/leave.md"], ["a/leave.md"])
+    assert_problem(wrong, 422, "invalid_input")
+    assert_problem(odd, 422, "invalid_input")
+    assert (await product.web.delete("/v1/repositories/sent")).status_code == 204

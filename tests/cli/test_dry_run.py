@@ -64,7 +64,8 @@ OF_ONE = ("rename_thread", "fork_thread", "delete_thread", "cancel_job", "set_so
 
 @pytest.fixture(scope="module")
 def home(own_home: Home) -> Home:
-    """A home of this module's own: it compares all that is in it."""
+    """A home of this module's own: it compares all that is in it, so nothing is followed meanwhile."""
+    own_home.environment["THRESHER_WATCH"] = "off"
     return own_home
 
 
@@ -179,6 +180,7 @@ def prepared(command: Command, tmp_path: Path, model: ChatServer, monkeypatch: p
         ("db", "add", "sales", "--url", "sqlite:///shop.sqlite"),
         ("apis", "add", "tracker", "tracker.yaml"),
         ("index", "docs", "handbook", "docs"),
+        ("docs", "upload", "sent", "docs/leave.md"),
         ("solutions", "add", "shop"),
         ("solutions", "use", "bookshop", "-w", "shop"),
         ("models", "add", "mine", "--url", model.url, "--model", "fake"),
@@ -213,6 +215,10 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "docs guide": (("handbook", "--set", "words.md"), "guide_by: structure -> person"),
         "docs refresh": (("handbook",), "Dry run"),
         "docs remove": (("handbook",), "- repository handbook"),
+        "docs remove-upload": (("sent", "leave.md"), "Dry run"),
+        "docs upload": (("sent", "words.md"), "~ repository sent"),
+        "docs webhook": (("handbook",), "secret"),
+        "docs schedule": (("handbook", "--never"), "check_seconds: null -> 0"),
         "index docs": (("more", "docs"), "+ repository more"),
         "index tools": ((), "no server was started"),
         "intents threshold": (("git", "0.5"), "~ intent git"),
@@ -346,6 +352,7 @@ def test_a_dry_run_of_each_command_changes_nothing_and_says_what_would_be(
     lines += [("servers", "add", "--config", "servers.json")]
     lines += [("train", "--from-log")]
     lines += [("servers", "set", "own", "--sql-dialect", "sqlite", "--sql-argument", "query")]
+    lines += [("docs", "webhook", "handbook", "--remove")]
     command("packs", "list")
     command("index", "tools")
     before = settled(home, tmp_path)

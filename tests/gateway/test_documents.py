@@ -25,7 +25,7 @@ from thresher.services import Services
 from thresher.store import Database
 
 READING = {"list_repositories", "read_document", "retrieve_document", "search_documents"}
-WRITING = {"index_documents", "refresh_repository", "remove_repository"}
+WRITING = {"index_documents", "refresh_repository", "remove_repository", "upload_document", "remove_upload"}
 LEAVE = """# Leave
 
 Everybody has thirty days of holiday a year.

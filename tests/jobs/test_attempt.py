@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from thresher.core import Caller, EncoderError, InvalidInput, StoreUnavailable, Tenant
-from thresher.jobs import Job, Jobs, Work
+from thresher.jobs import Job, Jobs, Work, Yielded
 from thresher.jobs.attempt import AttemptRunner, EndedBy, RetryLater
 from thresher.store import Database
 
@@ -68,6 +68,25 @@ async def test_a_task_receives_its_owner_and_its_last_progress_is_kept(database:
     assert (ended.state, ended.phase, ended.done, ended.total) == ("done", "reading", 3, 9)
     assert ended.started_at is not None
     assert ended.ended_at is not None
+
+
+async def test_a_task_can_make_way_for_a_job_that_has_not_begun(database: Database, tenant: Tenant) -> None:
+    """Its job waits and is attempted again; that is no failure."""
+    seen: list[bool] = []
+
+    async def work(work: Work) -> None:
+        async with database.transaction(tenant) as connection:
+            await Jobs(database).defer(connection, tenant, NAME, 8)
+        seen.append(await work.others_wait())
+        raise Yielded
+
+    job = await defer(database, tenant)
+    with pytest.raises(RetryLater):
+        await attempt(database, tenant, job, work)
+
+    after = await Jobs(database).find(Caller(tenant), job.id)
+    assert (after.state, after.error, after.attempts) == ("waiting", "", 1)
+    assert seen == [True]
 
 
 async def test_bad_input_fails_a_job_with_its_hint_and_an_unexpected_error_without_secrets(

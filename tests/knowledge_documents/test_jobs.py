@@ -54,6 +54,34 @@ async def test_the_next_worker_completes_the_work_of_a_killed_one(
     assert (after.state, after.embedded) == ("ready", after.chunks)
 
 
+async def test_a_new_file_is_found_while_the_rest_is_still_being_embedded(
+    documents: DocumentService, caller: Caller, manual: Path, services: Services, workers: Supervisor
+) -> None:
+    """The one worker reads it first and then goes on; in the end everything is embedded."""
+    (manual / "machines.md").write_text(machines(400))
+    first = await documents.index(caller, "manual", origin_of(str(manual)))
+
+    async def embedding() -> bool:
+        return (await services.jobs.find(caller, first.job)).phase == "embedding"
+
+    await eventually(embedding, seconds=60)
+    (manual / "velloria.md").write_text("# Velloria\n\nVelloria keeps the ledgers of the harbour office.\n")
+    second = await documents.refresh(caller, "manual")
+
+    async def found() -> bool:
+        return (await documents.retrieve_document(caller, "Velloria", "manual", budget=400)).document == "velloria.md"
+
+    await eventually(found, seconds=60)
+    early = await documents.repository(caller, "manual")
+    ended = [await services.jobs.follow(caller, job) for job in (first.job, second.job)]
+
+    assert early.embedded < early.chunks
+    assert [job.state for job in ended] == ["done", "done"]
+    after = await documents.repository(caller, "manual")
+    assert (after.state, after.embedded) == ("ready", after.chunks)
+    assert len(workers.pids) <= 1
+
+
 async def test_documents_without_vectors_of_the_current_model_are_embedded(
     documents: DocumentService, caller: Caller, handbook: Path, services: Services
 ) -> None:

@@ -23,23 +23,37 @@ def test_both_arms_count() -> None:
     assert np.argmax(ranking.fuse(floats(np.nan, np.nan), floats(1.0, 2.0))) == 1
 
 
-def test_a_chunk_without_vector_is_judged_by_its_words() -> None:
-    """It ranks like a chunk of median nearness."""
-    scores = ranking.fuse(floats(0.2, np.nan, 0.8), floats(0.0, 0.0, 0.0))
+def test_a_chunk_without_vector_and_words_counts_as_near_as_the_median() -> None:
+    """The question's words say nothing about it."""
+    scores = ranking.fuse(floats(0.2, 0.6, np.nan, 0.8), floats(0.0, 0.0, 0.0, 0.0))
 
-    assert np.isfinite(scores).all()
-    assert scores[0] < scores[1] < scores[2]
+    assert scores[2] == scores[1]
 
 
-def test_a_chunk_without_vector_is_as_near_as_others_of_as_many_words() -> None:
-    """So that what is not embedded yet competes with what is; never nearer than the nearest."""
-    dense, words = floats(0.5, 0.6, 0.7, 0.8, np.nan, np.nan, np.nan), floats(0, 1, 2, 3, 9, 2, 0)
+def test_a_chunk_without_vector_is_as_near_as_its_words_suggest() -> None:
+    """From the median of the others to the nearest of them, by its share of the best words."""
+    dense, words = floats(0.5, 0.6, 0.8, np.nan, np.nan, np.nan), floats(0, 1, 3, 8, 4, 0)
     scores = ranking.fuse(dense, words)
 
-    assert scores[4] > scores[3] == ranking.fuse(floats(0.8), floats(3.0))[0]
-    assert scores[4] == ranking.fuse(floats(0.8), floats(9.0))[0]
-    assert scores[5] == scores[2]
-    assert scores[6] == scores[0]
+    assert scores[3] == ranking.fuse(floats(0.8), floats(8.0))[0]
+    assert scores[4] == pytest.approx(ranking.fuse(floats(0.7), floats(4.0))[0])
+    assert scores[5] == ranking.fuse(floats(0.6), floats(0.0))[0]
+
+
+def test_the_only_chunk_with_the_word_of_the_question_comes_first_before_it_is_embedded() -> None:
+    """Chunks that have a vector and nothing of the question's words do not outrank it."""
+    scores = ranking.fuse(floats(0.50, 0.55, 0.60, 0.75, np.nan), floats(0, 0, 0, 0, 7))
+
+    assert np.argmax(scores) == 4
+
+
+def test_a_chunk_without_vector_can_be_all_that_fits() -> None:
+    """By a good share of the question's words, whatever is far in meaning beside it."""
+    dense = floats(0.4, np.nan)
+
+    assert not ranking.nothing_fits(dense, floats(0.0, ranking.UNEMBEDDED_WORDS + 0.1))
+    assert ranking.nothing_fits(dense, floats(ranking.UNEMBEDDED_WORDS + 0.1, 0.0))
+    assert ranking.nothing_fits(dense, floats(0.0, ranking.UNEMBEDDED_WORDS - 0.1))
 
 
 def test_nearness_must_be_greater_in_an_unnamed_repository() -> None:

@@ -65,7 +65,7 @@ async def opened(
     caller = Caller(tenant)
     intents = IntentService(database, encoder, secrets, settings, sources or Sources(), caller)
     crossing, jobs = open_cross_encoder(settings), Jobs(database)
-    documents = DocumentService(database, index, crossing, jobs, settings)
+    documents = DocumentService(database, index, crossing, jobs, settings, secrets=secrets)
     audit = AuditLog(database, secrets)
     databases = DatabaseService(database, index, jobs, secrets, audit, settings)
     apis = ApiService(database, index, crossing, jobs, settings)

@@ -8,6 +8,7 @@ database at most once a second.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from http import HTTPStatus
 from inspect import cleandoc
@@ -35,6 +36,9 @@ BODY_LIMIT = 4 * 1024 * 1024
 """Bytes in a body: a message with a pasted log fits, an upload does not."""
 VALUE_LIMIT = 100_000
 """Values in a body: a million empty lists fit into 4 MiB, and decoding them would delay all other requests."""
+UPLOAD_LIMIT = 16 * 1024 * 1024
+"""Bytes in the body of an upload: its largest file in base64."""
+_UPLOADS = re.compile(r"/v1/repositories/[^/]+/files")
 _DISCARD_LIMIT = 4 * BODY_LIMIT
 """Bytes that are read and discarded: many clients read the refusal only after they have sent everything."""
 
@@ -54,30 +58,31 @@ class Bounded:
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
+        limit = UPLOAD_LIMIT if _UPLOADS.fullmatch(scope["path"]) else BODY_LIMIT
         announced = Headers(scope=scope).get("content-length", "")
-        read = int(announced) if announced.isdecimal() and int(announced) > BODY_LIMIT else 0
+        read = int(announced) if announced.isdecimal() and int(announced) > limit else 0
         body = bytearray()
 
         async def bounded() -> Message:
             nonlocal read
-            if BODY_LIMIT < read <= _DISCARD_LIMIT:
+            if limit < read <= _DISCARD_LIMIT:
                 await _discard(receive)
-            message: Message = await receive() if read <= BODY_LIMIT else {"type": "http.disconnect"}
+            message: Message = await receive() if read <= limit else {"type": "http.disconnect"}
             part: bytes = message.get("body", b"")
             read += len(part)
-            body.extend(part if read <= BODY_LIMIT else b"")
+            body.extend(part if read <= limit else b"")
             if not message.get("more_body", False):
                 if has_more_values(body, VALUE_LIMIT):
                     raise HTTPException(
                         HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A body has {VALUE_LIMIT:,} values at most"
                     )
                 body.clear()  # an answer may stream for minutes
-            if read > BODY_LIMIT:
+            if read > limit:
                 if message.get("more_body", False):
                     await _discard(receive)
                 raise HTTPException(
                     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                    f"A body has {BODY_LIMIT} bytes at most",
+                    f"A body has {limit} bytes at most",
                     {"connection": "close"},
                 )
             return message

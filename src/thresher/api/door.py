@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, TypeAlias
+from urllib.parse import parse_qs
 
 import anyio
 from fastapi import Depends, Request
@@ -35,6 +37,11 @@ KEY = "thresher.key"
 """The scope's entry for the fingerprint of the request's key; absent without one. MCP sessions belong to it."""
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+Webhook: TypeAlias = Callable[[str, str, str, str, bytes], Awaitable[Caller]]
+"""Takes a repository's name, the webhook, the time, the signature and the raw body; returns the owner."""
+SIGNATURE, TIMESTAMP = "x-thresher-signature", "x-thresher-timestamp"
+_WEBHOOK = re.compile(r"/v1/repositories/([^/]+)/refresh")
+_WEBHOOK_BYTES = 1 << 20
 _WAY_IN = "Send a key as `Authorization: Bearer thr_...`; make one with: thresher keys add NAME."
 
 BEARER = HTTPBearer(auto_error=False, description="A key: `thresher keys add NAME`.")
@@ -59,6 +66,7 @@ class Door:
         origins: The Host and Origin headers that are accepted.
         owner: The caller of requests without a key from processes of our own user; None: every request needs a key.
         welcome: Called with each request's caller; must not block.
+        webhook: Checks calls that are signed in place of a key; None: there are none.
     """
 
     def __init__(
@@ -69,6 +77,7 @@ class Door:
         origins: Origins,
         owner: Caller | None,
         welcome: Callable[[Caller], None],
+        webhook: Webhook | None = None,
     ) -> None:
         self._mcp = mcp
         self._make_http = http
@@ -77,6 +86,7 @@ class Door:
         self._origins = origins
         self._owner = owner
         self._welcome = welcome
+        self._webhook = webhook
         self._inside: ASGIApp = _readable(self._admit, origins.origins) if origins.origins else self._admit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -110,6 +120,12 @@ class Door:
         headers = read(scope)
         text = _key(headers)
         peer = _peer(scope)
+        if self._webhook is not None and not text and (call := _WEBHOOK.fullmatch(scope["path"])):
+            signed = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+            if SIGNATURE in signed and scope["method"] == "POST":
+                caller = await self._signed_caller(call[1], signed, scope, receive)
+                await (await self.prepare())({**scope, CALLER: caller}, _nothing, send)
+                return
         caller = await self._caller(headers, text, peer)
         if peer is not None:
             peer.recognise()
@@ -122,6 +138,19 @@ class Door:
             await face({**scope, **named}, receive, send)
         if work.cancelled_caught:
             raise _REVOKED
+
+    async def _signed_caller(self, name: str, headers: dict[str, str], scope: Scope, receive: Receive) -> Caller:
+        assert self._webhook is not None  # noqa: S101 - checked where it is called
+        body, more = bytearray(), True
+        while more:
+            message = await receive()
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > _WEBHOOK_BYTES:
+                raise AccessDenied("The body of a webhook is too large.", hint=f"Send up to {_WEBHOOK_BYTES} bytes.")
+        query = parse_qs(scope["query_string"].decode("latin-1"))
+        which, at = query.get("webhook", [""])[0], headers.get(TIMESTAMP, "")
+        return await self._webhook(name, which, at, headers[SIGNATURE], bytes(body))
 
     def _refusal(self, headers: Headers, scope: Scope) -> JSONResponse | None:
         """The refusal of a request from a foreign web page, or for another server; None if it is neither."""
@@ -145,6 +174,11 @@ class Door:
         if peer is None or not await peer.is_own_user():
             raise AccessDenied("Another user of this machine needs a key here.", hint=_WAY_IN)
         return self._owner
+
+
+async def _nothing() -> Message:
+    """The rest of a body that was read."""
+    return {"type": "http.request", "body": b"", "more_body": False}
 
 
 def _peer(scope: Scope) -> ConnectionPeer | None:

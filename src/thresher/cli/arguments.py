@@ -66,6 +66,20 @@ def text_of(file: Path) -> str:
         ) from None
 
 
+def bytes_of(file: Path) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+        DaemonFailure: The file cannot be read.
+    """
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise DaemonFailure(
+            f"{file} cannot be read: {error}.", hint="Correct the path.", code="invalid_input", exit_code=2
+        ) from None
+
+
 _REFERENCE = re.compile(r"\$\{(?!connection:)(?:(?P<kind>env|file):)?(?P<name>[^}]+)\}")
 
 LONGEST = 65_536

@@ -5,7 +5,7 @@ Invariant: a job's arguments are ids; the rows that it works on are read under i
 Uses: core, store.
 """
 
-from thresher.jobs.models import MOST_DEATHS, Job, State, Task, Work
+from thresher.jobs.models import MOST_DEATHS, Job, State, Task, Work, Yielded
 from thresher.jobs.service import Jobs, Supervisor
 
-__all__ = ["MOST_DEATHS", "Job", "Jobs", "State", "Supervisor", "Task", "Work"]
+__all__ = ["MOST_DEATHS", "Job", "Jobs", "State", "Supervisor", "Task", "Work", "Yielded"]

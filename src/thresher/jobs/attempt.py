@@ -26,8 +26,8 @@ from thresher.core import (
     traced,
 )
 from thresher.jobs import queries
-from thresher.jobs.models import Job, Task, Work
-from thresher.jobs.queries import Ending, JobAttempt
+from thresher.jobs.models import Job, Task, Work, Yielded
+from thresher.jobs.queries import NO_TENANT, Ending, JobAttempt
 from thresher.store import Database, run_retrying
 
 _logger = logging.getLogger("thresher.jobs")
@@ -41,6 +41,10 @@ EndedBy: TypeAlias = Literal["person", "worker", "nobody"]
 
 FIRST_PAUSE: Final = 2.0
 """Seconds before the attempt after the first temporary error; four times as long after each further one."""
+
+
+YIELD_SECONDS: Final = 1.0
+"""Seconds before the next attempt at a job that has made way for another: time to take that one."""
 
 
 class RetryLater(Exception):
@@ -100,7 +104,12 @@ class AttemptRunner:
 
     async def _run(self, attempt: JobAttempt, job: Job, ended_by: Callable[[], EndedBy]) -> None:
         progress = Progress(self.database, attempt)
-        work = Work(attempt.tenant, job.owner, job.id, job.subject, job.attempts, progress.report)
+
+        async def others_wait() -> bool:
+            async with self.database.transaction(NO_TENANT) as connection:
+                return await queries.unbegun(connection, [job.task])
+
+        work = Work(attempt.tenant, job.owner, job.id, job.subject, job.attempts, progress.report, others_wait)
         try:
             async with progress.writing():
                 try:
@@ -109,6 +118,11 @@ class AttemptRunner:
                     work.stopping.set()
         except asyncio.CancelledError:
             await self._interrupted(attempt, ended_by())
+        except Yielded:
+            if await self._put_back(attempt) is None:
+                await self._end(attempt, Ending("cancelled"))
+            else:
+                raise RetryLater(YIELD_SECONDS) from None
         except TEMPORARY as error:
             await self._put_off(attempt, error)
         except ThresherError as error:

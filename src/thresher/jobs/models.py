@@ -6,7 +6,7 @@ Invariant: frozen, except for the event that stops a task.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal, Protocol, TypeAlias
@@ -69,6 +69,10 @@ class Job:
         object.__setattr__(self, "ended", self.state not in OPEN)
 
 
+class Yielded(Exception):
+    """A task ends early, so that a job begins that has not begun; its own job waits and is attempted again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """What a task receives: the job, its owner, and a function that reports progress.
@@ -80,6 +84,8 @@ class Work:
         subject: Id of the row that the task works on.
         attempt: 1 at first; more if an earlier attempt was interrupted, killed or postponed.
         report: Reports (phase, done, total); cheap, callable from any thread, as often as needed.
+        others_wait: Return whether a job of the same task, of any tenant, has not begun yet; the task may raise
+            `Yielded` then. Raises StoreUnavailable.
         stopping: Set when the job must end; for loops in threads, which cannot be cancelled.
     """
 
@@ -89,6 +95,7 @@ class Work:
     subject: int
     attempt: int
     report: Callable[[str, int, int], None]
+    others_wait: Callable[[], Awaitable[bool]]
     stopping: threading.Event = field(default_factory=threading.Event)
 
     @property

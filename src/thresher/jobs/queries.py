@@ -77,6 +77,7 @@ _FINISH = text("select jobs.finish(:queue)")
 _TAKE_UP = text("select jobs.take_up(:class)")
 _READY = text("select jobs.ready(:tasks)")
 _WAITING = text("select jobs.waiting(:tasks, :worker)")
+_UNBEGUN = text("select jobs.unbegun(:tasks)")
 _NAME = text("select name from known_tenants() where id = :tenant")
 
 
@@ -214,6 +215,11 @@ async def ready(connection: AsyncConnection, tasks: list[str]) -> int:
 async def waiting(connection: AsyncConnection, tasks: list[str], worker: int) -> bool:
     """Whether the worker holds a job of some tasks, or one has not begun, even if it is not due yet."""
     return (await connection.execute(_WAITING, {"tasks": tasks, "worker": worker})).scalar_one()
+
+
+async def unbegun(connection: AsyncConnection, tasks: list[str]) -> bool:
+    """Whether a job of some tasks waits for its first attempt."""
+    return (await connection.execute(_UNBEGUN, {"tasks": tasks})).scalar_one()
 
 
 async def tenant_name(connection: AsyncConnection, tenant: int) -> str:

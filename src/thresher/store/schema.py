@@ -109,13 +109,14 @@ grant select, insert, update, delete on {tables} to {role};
 grant select on alembic_version to {role};
 grant execute on function ensure_tenant(text), drop_tenant(), cached_embeddings, remember_embeddings,
   key_holder(bytea), keys_exist(), purge_logs(timestamptz), prune_embeddings(timestamptz),
-  known_tenants(), prune_audit(),
+  known_tenants(), prune_audit(), take_up_sources(double precision, integer),
   purge_conversations(timestamptz), purge_threads(timestamptz) to {role};
 grant usage on schema jobs to {role};
 revoke all on all tables in schema jobs from {role};
 revoke all on all functions in schema jobs from {role};
 grant execute on function jobs.defer(text, bigint, bigint), jobs.cancel(bigint), jobs.finish(bigint),
-  jobs.held_by(bigint), jobs.to_abort(), jobs.ready(text[]), jobs.waiting(text[], bigint), jobs.take_up(integer),
+  jobs.held_by(bigint), jobs.to_abort(), jobs.ready(text[]), jobs.waiting(text[], bigint), jobs.unbegun(text[]),
+  jobs.take_up(integer),
   jobs.procrastinate_register_worker_v1(), jobs.procrastinate_unregister_worker_v1(bigint),
   jobs.procrastinate_update_heartbeat_v1(bigint), jobs.procrastinate_prune_stalled_workers_v1(double precision),
   jobs.procrastinate_fetch_job_v2(character varying[], bigint),

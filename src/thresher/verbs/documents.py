@@ -10,7 +10,7 @@ from typing_extensions import Doc
 from thresher.verbs.declaration import Kind
 
 if TYPE_CHECKING:
-    from thresher.knowledge.documents import DocumentPage, Passages, Repository, Retrieval, Skipped
+    from thresher.knowledge.documents import DocumentPage, Passages, Repository, Retrieval, Skipped, Upload, Webhook
     from thresher.verbs.request import Request
 
 DOCUMENTS = Kind("documents", "thresher.knowledge.documents")
@@ -155,6 +155,42 @@ async def index_documents(
 
 
 @DOCUMENTS.verb("admin")
+async def upload_document(
+    request: Request,
+    repository: Annotated[str, Doc("Added if it does not exist")],
+    path: Annotated[str, Doc("In the repository, such as guides/start.md; .zip, .tar, .tgz: its files are stored")],
+    content: Annotated[str, Doc("The text, or the bytes in base64")],
+    encoding: Literal["text", "base64"] = "text",
+) -> Upload:
+    """Store a file or an archive's files in a repository of uploads, in place of earlier ones, and index them.
+
+    Raises:
+        InvalidInput: The path or the content is not valid, or is refused.
+        Conflict: The repository is indexed from a source.
+        NotAllowed: It belongs to the tenant and the caller is a user.
+    """
+    data = DOCUMENTS.imported("bytes_of")(content, encoding)
+    upload = await request.services.documents.upload(request.caller, repository, path, data)
+    request.services.context.readiness.look_again()
+    return upload
+
+
+@DOCUMENTS.verb("admin", destroys=True)
+async def remove_upload(
+    request: Request, repository: str, path: Annotated[str, Doc("Of a file, an archive or a folder")]
+) -> Upload:
+    """Remove an uploaded file, all files of an archive, or all below a folder.
+
+    Raises:
+        InvalidInput: The path is not valid.
+        NotFound: There is no such repository or upload.
+        Conflict: The repository is indexed from a source.
+        NotAllowed: It belongs to the tenant and the caller is a user.
+    """
+    return await request.services.documents.remove_upload(request.caller, repository, path)
+
+
+@DOCUMENTS.verb("admin")
 async def refresh_repository(request: Request, repository: str) -> Repository:
     """Take in what has changed at a repository's source; goes on in the background.
 
@@ -163,6 +199,47 @@ async def refresh_repository(request: Request, repository: str) -> Repository:
         NotAllowed: It belongs to the tenant and the caller is a user.
     """
     return await request.services.documents.refresh(request.caller, repository)
+
+
+@DOCUMENTS.verb("admin")
+async def schedule_repository(
+    request: Request,
+    repository: str,
+    seconds: Annotated[
+        int | None, Ge(0), Le(2_592_000), Doc("Between two checks; 0: never; null: folders are watched, others as set")
+    ],
+) -> Repository:
+    """Say how often a repository's source is checked for changes by itself.
+
+    Raises:
+        InvalidInput: The number is out of bounds.
+        NotFound: There is no such repository.
+        NotAllowed: It belongs to the tenant and the caller is a user.
+    """
+    return await request.services.documents.set_schedule(request.caller, repository, seconds)
+
+
+@DOCUMENTS.verb("admin")
+async def make_webhook(request: Request, repository: str) -> Webhook:
+    """Let a program without a key have a repository indexed again by signed calls; the secret is shown once.
+
+    Raises:
+        NotFound: There is no such repository.
+        NotAllowed: It belongs to the tenant and the caller is a user.
+    """
+    return await request.services.documents.make_webhook(request.caller, repository)
+
+
+@DOCUMENTS.verb("admin", key="removed", destroys=True)
+async def remove_webhook(request: Request, repository: str) -> str:
+    """Take a repository's webhook away; its calls are refused at once.
+
+    Raises:
+        NotFound: There is no such repository.
+        NotAllowed: It belongs to the tenant and the caller is a user.
+    """
+    await request.services.documents.remove_webhook(request.caller, repository)
+    return repository
 
 
 @DOCUMENTS.verb("write")

@@ -5,16 +5,19 @@ Invariant: text of documents is never markup.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from textwrap import shorten
 from typing import Annotated, Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from thresher.cli.arguments import absolute_source, path_option, text_of
+from thresher.cli.arguments import absolute_source, bytes_of, given_path, path_option, text_of
 from thresher.cli.client import ask, follow_job, without_none
 from thresher.cli.command_table import new_group
 from thresher.cli.commands import add_command, writes
@@ -204,6 +207,101 @@ def refresh(name: Name, wait: Wait = True, as_json: AsJson = False) -> None:
     _finish(ask("refresh_repository", {"repository": name}), wait, as_json)
 
 
+@docs.command("upload")
+@writes
+def upload(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A repository of uploads; added if it does not exist.")],
+    source: Annotated[
+        Path, typer.Argument(help="A file, an archive (.zip, .tar, .tgz) or a folder.", parser=given_path)
+    ],
+    path: Annotated[str | None, typer.Option("--as", metavar="PATH", help="Its path in the repository.")] = None,
+    wait: Wait = True,
+    as_json: AsJson = False,
+) -> None:
+    """Store a file, or the files of an archive or a folder, in the database, and index them."""
+    folder = source.is_dir()
+    data, target = (_packed(source), f"{source.resolve().name}.zip") if folder else (bytes_of(source), source.name)
+    content = b64encode(data).decode()
+    arguments = {"repository": name, "path": path or target, "content": content, "encoding": "base64"}
+    answer = ask("upload_document", arguments)
+    job = follow_job(answer["job"], "Indexing", as_json=as_json) if wait and answer["job"] else {"state": "done"}
+    show(answer, as_json, _uploaded)
+    if job["state"] != "done":
+        raise typer.Exit(FAILED)
+
+
+def _packed(folder: Path) -> bytes:
+    """A folder as an archive; links and what begins with a dot are left out."""
+    packed = BytesIO()
+    with ZipFile(packed, "w", ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            below = path.relative_to(folder)
+            if path.is_file() and not path.is_symlink() and not any(step.startswith(".") for step in below.parts):
+                archive.writestr(below.as_posix(), path.read_bytes())
+    return packed.getvalue()
+
+
+def _uploaded(one: Row) -> RenderableType:
+    """What an upload, or a removal, has changed."""
+    counts = [f"{len(one[key]):,} {key}" for key in ("stored", "removed") if one[key]]
+    counts += [f"{one['unchanged']:,} unchanged"] if one["unchanged"] else []
+    parts = [Text(one["repository"], "bold").append(f": {', '.join(counts) or 'nothing changed'}", "not bold")]
+    parts += [
+        Text(f"  {file['path']}: {file['detail'] or file['reason']}", "dim") for file in one["skipped"][:_SKIPPED_SHOWN]
+    ]
+    more = len(one["skipped"]) - _SKIPPED_SHOWN
+    parts += [Text(f"  and {more:,} more that were not stored (--json has all)", "dim")] if more > 0 else []
+    if one["job"]:
+        parts.append(Text(f"Job {one['job']} indexes it: thresher jobs show {one['job']} --wait", "dim"))
+    return Group(*parts)
+
+
+@docs.command("schedule")
+@writes
+def schedule(
+    name: Name,
+    every: Annotated[int | None, typer.Option(metavar="SECONDS", min=10, help="Check every so many seconds.")] = None,
+    never: Annotated[bool, typer.Option("--never", help="Do not check at all.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say how often a repository's source is checked for changes; without an option, as the settings say."""
+    if never and every is not None:
+        raise typer.BadParameter("Give --every or --never, not both.")
+    arguments = {"repository": name, "seconds": 0 if never else every}
+    show(ask("schedule_repository", arguments), as_json, _scheduled)
+
+
+@docs.command("webhook")
+@writes
+def webhook(
+    name: Name,
+    remove: Annotated[bool, typer.Option("--remove", help="Take it away.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let another program have a repository indexed again by signed calls; an earlier webhook ends."""
+    if remove:
+        show(ask("remove_webhook", {"repository": name}), as_json, removed)
+    else:
+        show(ask("make_webhook", {"repository": name}), as_json, _webhook)
+
+
+def _webhook(one: Row) -> RenderableType:
+    """Where a webhook is called, and its secret."""
+    shown = Text("The secret is shown this once; how calls are signed: docs/howto/index-documents.md", "dim")
+    return Group(Text(f"POST {one['path']}", "bold"), Text(f"secret: {one['secret']}"), shown)
+
+
+def _scheduled(one: Row) -> RenderableType:
+    """When the source of a repository is checked."""
+    name = Text(one["name"], "bold")
+    if one["check_seconds"] is None:
+        return name.append(
+            ": a folder is watched, other sources are checked as THRESHER_CHECK_SECONDS says", "not bold"
+        )
+    often = f"every {one['check_seconds']:,} seconds" if one["check_seconds"] else "never"
+    return name.append(f": its source is checked {often}", "not bold")
+
+
 def _finish(repository: dict[str, Any], wait: bool, as_json: bool) -> None:
     """Wait for the job of a repository, if wanted, and show the repository."""
     job: dict[str, Any] = {}
@@ -234,6 +332,14 @@ _NAME = {"repository": "NAME: A repository, as `docs list` names it"}
 add_command(docs, "list", DOCUMENTS["list_repositories"], repository_list)
 
 add_command(docs, "remove", DOCUMENTS["remove_repository"], removed, arguments=_NAME)
+
+add_command(
+    docs,
+    "remove-upload",
+    DOCUMENTS["remove_upload"],
+    _uploaded,
+    arguments=_NAME | {"path": "PATH: An uploaded file, an archive or a folder"},
+)
 
 add_command(
     docs,

@@ -24,9 +24,12 @@ from thresher.knowledge.documents.models import (
     Retrieval,
     SearchType,
     Skipped,
+    Upload,
+    Webhook,
 )
 from thresher.knowledge.documents.service import DocumentService
 from thresher.knowledge.documents.sources import origin_of
+from thresher.knowledge.documents.uploads.archives import bytes_of
 
 __all__ = [
     "GUIDE",
@@ -50,5 +53,8 @@ __all__ = [
     "Retrieval",
     "SearchType",
     "Skipped",
+    "Upload",
+    "Webhook",
+    "bytes_of",
     "origin_of",
 ]

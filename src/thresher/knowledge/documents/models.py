@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias
 from thresher.core import shortened
 from thresher.embedding import count_tokens
 
-SourceKind: TypeAlias = Literal["folder", "git", "file"]
+SourceKind: TypeAlias = Literal["folder", "git", "file", "upload"]
 BlockKind: TypeAlias = Literal["heading", "paragraph", "item", "quote", "table", "fence", "code", "matter"]
 SearchType: TypeAlias = Literal["hybrid", "text", "semantic"]
 Mode: TypeAlias = Literal["extractive", "abstractive"]
@@ -156,8 +156,8 @@ class Origin:
     """Where a repository comes from.
 
     Attributes:
-        kind: `folder` (its working tree), `git` (a tree of commits) or `file`.
-        location: Absolute path, or a git URL without credentials.
+        kind: `folder` (its working tree), `git` (a tree of commits), `file`, or `upload` (files in the database).
+        location: Absolute path, or a git URL without credentials; `uploads` for uploaded files.
         ref: Branch, tag or commit; empty for the default branch, or for the working tree.
         include: Globs of the files to take; empty for all.
         exclude: Globs of files to leave out.
@@ -194,6 +194,7 @@ class Repository:
         edition: Raised by every change of its documents.
         description: The first informative line of its guide.
         embedding_model: The model of its vectors; empty if it has none.
+        check_seconds: How often its source is checked for changes; None for the setting, with folders watched; 0 never.
     """
 
     id: int
@@ -215,6 +216,43 @@ class Repository:
     edition: int = 0
     description: str = ""
     embedding_model: str = ""
+    check_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """The outcome of an upload.
+
+    Attributes:
+        repository: Name of the repository.
+        stored: Paths that were stored, new ones and those with other bytes, in order.
+        unchanged: Number of files that were there with the same bytes.
+        removed: Paths that an earlier archive of this name held and this one does not.
+        skipped: Files of an archive that were not stored, and why.
+        job: The job that indexes them, or 0 if nothing changed.
+    """
+
+    repository: str
+    stored: tuple[str, ...]
+    unchanged: int = 0
+    removed: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    job: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """How another program has a repository indexed again without a key.
+
+    Attributes:
+        repository: Name of the repository.
+        path: Path and query of the call, a POST.
+        secret: Signs the calls; shown once.
+    """
+
+    repository: str
+    path: str
+    secret: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,12 @@ from thresher.knowledge.documents.sections import Section
 from thresher.store import Database, driver, prepared
 from thresher.store.tables import document, repository
 
+NO_TENANT: Final = Tenant(0, "")
 REMOVING: Final = "removing"
 """The state of a repository whose documents are being taken out of the index."""
 
 _COLUMNS: Final = """id, name, owner, version, guide, guide_by, documents, chunks, tokens, embedded, state, problem,
-    job, indexed_at, edition, kind, location, ref, include, exclude, skipped_counts"""
+    job, indexed_at, edition, check_seconds, kind, location, ref, include, exclude, skipped_counts"""
 _NAMES: Final = (*(name.strip() for name in _COLUMNS.split(",")), "embedding_model")
 _PUBLIC: Final = _NAMES[: _NAMES.index("kind")]
 """Columns that are fields of the record under the same name and with the same value."""
@@ -180,6 +181,21 @@ def _options(origin: Origin) -> dict[str, Any]:
 
 def _origin(origin: Origin) -> dict[str, Any]:
     return {"location": origin.location, **_options(origin)}
+
+
+async def take_up_sources(database: Database, seconds: float, most: int) -> list[tuple[int, int]]:
+    """Take up the sources that are due, of all tenants, as (tenant, repository): no other daemon does for a while."""
+    async with database.transaction(NO_TENANT) as connection:
+        rows = await connection.exec_driver_sql("select * from take_up_sources(%s, %s)", (seconds, most))
+        return [(row.tenant, row.source) for row in rows]
+
+
+async def keep_source(connection: AsyncConnection, tenant: Tenant, repository_id: int, seconds: float) -> bool:
+    """Let no daemon take up a source before this many seconds from now; False if it is not followed any more."""
+    after = func.now() + func.make_interval(0, 0, 0, 0, 0, 0, seconds)
+    followed = _of(tenant, repository_id) & repository.c.check_seconds.is_distinct_from(0)
+    query = update(repository).where(followed, repository.c.state != REMOVING).values(check_at=after)
+    return (await connection.execute(query.returning(repository.c.id))).first() is not None
 
 
 async def set_refused(

@@ -13,24 +13,40 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from sqlalchemy import func
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings, checked_name
+from thresher.core import (
+    Caller,
+    Conflict,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    Settings,
+    Tenant,
+    checked_name,
+    did_you_mean,
+    nearest,
+)
 from thresher.jobs import Jobs
 from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.answers.scoring import unknown_repository
 from thresher.knowledge.documents.cache import DocumentCache
 from thresher.knowledge.documents.entries import KIND, facets_of
+from thresher.knowledge.documents.following.webhooks import Webhooks
 from thresher.knowledge.documents.indexing.job import TASK, RepositoryIndexer, remove
 from thresher.knowledge.documents.indexing.run import Report, cache_of
-from thresher.knowledge.documents.models import Origin, Repository, Skipped
-from thresher.knowledge.documents.sources import may_index
+from thresher.knowledge.documents.models import Origin, Repository, Skipped, Upload, Webhook
+from thresher.knowledge.documents.sources import SourceLimits, may_index
+from thresher.knowledge.documents.uploads import queries as uploads
+from thresher.knowledge.documents.uploads.archives import checked_path, files_of, is_archive, total_of
 from thresher.llm import Chat
 from thresher.search import Filter, SearchIndex
 from thresher.store import Database, clean, run_retrying
 
 _ENDING_SECONDS: Final = 10.0
 _LONGEST_GUIDE: Final = 40_000
+UPLOADS: Final = Origin("upload", "uploads")
 
 
 class Repositories:
@@ -75,6 +91,58 @@ class Repositories:
 
         return await run_retrying(self._database, caller.tenant, write)
 
+    async def upload(self, caller: Caller, name: str, path: str, data: bytes) -> Upload:
+        """Store a file, or the files of an archive, in a repository of uploads, and index what has changed."""
+        checked_name(name, "a repository")
+        limits = SourceLimits.of(self._settings)
+        files, skipped = await asyncio.to_thread(files_of, path, data, limits)
+
+        async def write(connection: AsyncConnection) -> Upload:
+            known = await queries.add_repository(connection, caller, name, UPLOADS)
+            if known is None:
+                known = self._uploads(await self._own(connection, caller, name)).id
+            await queries.lock_repository(connection, caller.tenant, known)
+            there = {one.path: one for one in await uploads.uploaded_files(connection, caller.tenant, known)}
+            former = await uploads.archives(connection, caller.tenant, known)
+            archive = path if is_archive(path) else ""
+            sent = {one.path for one in files}
+            gone = [one for one, held in former.items() if archive and held == archive and one not in sent]
+            new = [one for one in files if one.path not in there or there[one.path].blob != one.blob]
+            kept = [one for one in there.values() if one.path not in sent and one.path not in gone]
+            _check_room(limits, len(kept) + len(files), sum(one.size for one in kept) + total_of(files))
+            await uploads.put_files(connection, caller.tenant, known, archive, new)
+            removed = await uploads.delete_files(connection, caller.tenant, known, gone)
+            job = (await self._deferred(connection, caller, known)).job if new or removed else 0
+            stored = tuple(one.path for one in new)
+            return Upload(name, stored, len(files) - len(new), tuple(removed), tuple(skipped), job)
+
+        return await run_retrying(self._database, caller.tenant, write)
+
+    async def remove_upload(self, caller: Caller, name: str, path: str) -> Upload:
+        """Remove an uploaded file, the files of an archive, or those of a folder."""
+        checked_path(path.rstrip("/"))
+
+        async def write(connection: AsyncConnection) -> Upload:
+            found = self._uploads(await self._own(connection, caller, name))
+            removed = await uploads.delete_files(connection, caller.tenant, found.id, [path], whole=path)
+            if not removed:
+                known = [one.path for one in await uploads.uploaded_files(connection, caller.tenant, found.id)]
+                hint = did_you_mean(nearest(path, known)) or f"thresher docs show {name}"
+                raise NotFound(f"'{name}' has no upload {path!r}.", hint=hint)
+            return Upload(
+                name, (), removed=tuple(removed), job=(await self._deferred(connection, caller, found.id)).job
+            )
+
+        return await run_retrying(self._database, caller.tenant, write)
+
+    def _uploads(self, found: Repository) -> Repository:
+        if found.origin.kind == "upload":
+            return found
+        raise Conflict(
+            f"The repository '{found.name}' is indexed from {found.origin.location}.",
+            hint="Change its source and refresh it, or upload under another name.",
+        )
+
     async def refresh(self, caller: Caller, name: str) -> Repository:
         """Index a repository again; with what worked last, if its source could not be read with what was said since."""
 
@@ -85,6 +153,16 @@ class Repositories:
             return await self._deferred(connection, caller, found.id)
 
         return await run_retrying(self._database, caller.tenant, write)
+
+    async def read_again(self, tenant: Tenant, repository: int) -> None:
+        """Defer the job of a repository whose source has changed; nothing happens if it is gone."""
+
+        async def write(connection: AsyncConnection) -> None:
+            found = await queries.repository_by_id(connection, tenant, repository)
+            if found is not None:
+                await self._deferred(connection, Caller(tenant, found.owner), repository)
+
+        await run_retrying(self._database, tenant, write)
 
     async def catch_up(self, caller: Caller) -> list[str]:
         """Index repositories again that lack vectors of the current model; return their names."""
@@ -112,6 +190,35 @@ class Repositories:
         """All repositories that the caller sees; a user's own hides the tenant's of the same name."""
         found = {one.name: one for one in await queries.repositories(self._database, caller)}
         return tuple([await self._settled(caller, one) for _, one in sorted(found.items())])
+
+    async def make_webhook(self, caller: Caller, name: str, webhooks: Webhooks) -> Webhook:
+        """Give a repository a webhook."""
+
+        async def write(connection: AsyncConnection) -> Webhook:
+            found = await self._own(connection, caller, name)
+            return Webhook(name, *await webhooks.make(connection, caller.tenant, found.id, name))
+
+        return await run_retrying(self._database, caller.tenant, write)
+
+    async def remove_webhook(self, caller: Caller, name: str, webhooks: Webhooks) -> None:
+        """Take a repository's webhook away."""
+
+        async def write(connection: AsyncConnection) -> None:
+            found = await self._own(connection, caller, name)
+            await webhooks.remove(connection, caller.tenant, found.id)
+
+        await run_retrying(self._database, caller.tenant, write)
+
+    async def set_schedule(self, caller: Caller, name: str, seconds: int | None) -> Repository:
+        """Say how often the source of a repository is checked."""
+
+        async def write(connection: AsyncConnection) -> Repository:
+            found = await self._own(connection, caller, name)
+            values = {"check_seconds": seconds, "check_at": func.now()}
+            await queries.set_repository(connection, caller.tenant, found.id, **values)
+            return await _read(connection, caller, found.id)
+
+        return await run_retrying(self._database, caller.tenant, write)
 
     async def get(self, caller: Caller, name: str) -> Repository:
         """One repository by its name."""
@@ -205,6 +312,14 @@ class Repositories:
         if not named:
             raise unknown_repository(name, sorted({one.name for one in found}))
         return named[-1]
+
+
+def _check_room(limits: SourceLimits, files: int, size: int) -> None:
+    if files > limits.files or size > limits.repository_bytes:
+        raise InvalidInput(
+            f"A repository has up to {limits.files:,} files and {limits.repository_bytes >> 20:,} MiB.",
+            hint="Remove uploads, use another repository, or raise THRESHER_REPOSITORY_FILES or _MB.",
+        )
 
 
 async def _read(connection: AsyncConnection, caller: Caller, repository: int) -> Repository:

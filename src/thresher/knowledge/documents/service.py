@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from thresher.core import Caller, Settings
+from thresher.core import Caller, NotAllowed, Settings
 from thresher.embedding import CrossEncoder
 from thresher.jobs import Jobs
 from thresher.knowledge.documents.answers.abstracts import Condenser
@@ -18,13 +18,24 @@ from thresher.knowledge.documents.answers.retrieval import Retriever
 from thresher.knowledge.documents.answers.scoring import Scorer
 from thresher.knowledge.documents.answers.search import PASSAGES, PassageSearcher
 from thresher.knowledge.documents.cache import DocumentCache
-from thresher.knowledge.documents.models import DocumentPage, Origin, Passages, Repository, Retrieval, Skipped
+from thresher.knowledge.documents.following.follower import Follower
+from thresher.knowledge.documents.following.webhooks import Webhooks
+from thresher.knowledge.documents.models import (
+    DocumentPage,
+    Origin,
+    Passages,
+    Repository,
+    Retrieval,
+    Skipped,
+    Upload,
+    Webhook,
+)
 from thresher.knowledge.documents.question import checked_question
 from thresher.knowledge.documents.repositories import Repositories
 from thresher.knowledge.documents.sources import origin_of
 from thresher.llm import Chat
 from thresher.search import SearchIndex
-from thresher.store import Database
+from thresher.store import Database, SecretBox
 
 
 class DocumentService:
@@ -37,6 +48,7 @@ class DocumentService:
         jobs: The queue of the jobs that fill repositories.
         settings: Who may index what, and how much of it.
         chat: The configured model; None for none.
+        secrets: Holds the key of the installation, for webhooks; None: there are none.
     """
 
     def __init__(
@@ -47,11 +59,15 @@ class DocumentService:
         jobs: Jobs,
         settings: Settings,
         chat: Chat | None = None,
+        *,
+        secrets: SecretBox | None = None,
     ) -> None:
         cache = DocumentCache(database)
+        self._webhooks = None if secrets is None else Webhooks(database, secrets)
         scorer = Scorer(index, cache)
         self._cache = cache
         self._repositories = Repositories(database, index, jobs, cache, settings, chat)
+        self._follower = Follower(database, settings, self._repositories.read_again)
         self._retriever = Retriever(scorer, cache, crossing, Condenser(chat, settings.llm_seconds))
         self._searcher = PassageSearcher(scorer, cache)
         self._pager = Pager(scorer, cache)
@@ -116,6 +132,34 @@ class DocumentService:
 
         return await self._repositories.index_here(caller, name, origin, report)
 
+    async def upload(self, caller: Caller, name: str, path: str, data: bytes) -> Upload:
+        """Store a file, or the files of an archive, in a repository of uploads; it is indexed in the background.
+
+        Args:
+            caller: The owner of the repository.
+            name: Its name; a repository that does not exist is added.
+            path: Path of the file in the repository, or the name of the archive, whose files keep their own paths. What
+                was there under these paths, or came from an archive of this name, is replaced.
+            data: The bytes.
+
+        Raises:
+            InvalidInput: The name, the path or the upload is not valid.
+            Conflict: The repository is indexed from a source.
+            NotAllowed: The repository belongs to the tenant, and the caller is a user.
+        """
+        return await self._repositories.upload(caller, name, path, data)
+
+    async def remove_upload(self, caller: Caller, name: str, path: str) -> Upload:
+        """Remove an uploaded file, all files of an archive, or all below a folder.
+
+        Raises:
+            InvalidInput: The path is not valid.
+            NotFound: There is no such repository or upload.
+            Conflict: The repository is indexed from a source.
+            NotAllowed: The repository belongs to the tenant, and the caller is a user.
+        """
+        return await self._repositories.remove_upload(caller, name, path)
+
     async def refresh(self, caller: Caller, name: str) -> Repository:
         """Read what has changed at a repository's source, in the background.
 
@@ -124,6 +168,55 @@ class DocumentService:
             NotAllowed: The repository belongs to the tenant, and the caller is a user.
         """
         return await self._repositories.refresh(caller, name)
+
+    async def make_webhook(self, caller: Caller, name: str) -> Webhook:
+        """Give a repository a webhook, in place of an earlier one.
+
+        Raises:
+            NotFound: There is no such repository.
+            NotAllowed: The repository belongs to the tenant, and the caller is a user.
+        """
+        return await self._repositories.make_webhook(caller, name, self._signed())
+
+    async def remove_webhook(self, caller: Caller, name: str) -> None:
+        """Take a repository's webhook away; calls of it are refused at once.
+
+        Raises:
+            NotFound: There is no such repository.
+            NotAllowed: The repository belongs to the tenant, and the caller is a user.
+        """
+        await self._repositories.remove_webhook(caller, name, self._signed())
+
+    async def webhook_caller(self, name: str, webhook: str, at: str, signature: str, body: bytes) -> Caller:
+        """The owner of the repository that a signed call is about; see `Webhooks.caller`.
+
+        Raises:
+            AccessDenied: The call is not accepted.
+        """
+        return await self._signed().caller(name, webhook, at, signature, body)
+
+    def _signed(self) -> Webhooks:
+        if self._webhooks is None:
+            raise NotAllowed("There are no webhooks here.", hint="Refresh the repository with a key.")
+        return self._webhooks
+
+    async def follow_sources(self) -> None:
+        """Index sources again by themselves when they have changed, those of all tenants; runs until cancelled."""
+        await self._follower.run()
+
+    async def set_schedule(self, caller: Caller, name: str, seconds: int | None) -> Repository:
+        """Say how often a repository's source is checked for changes.
+
+        Args:
+            caller: The owner of the repository.
+            name: Its name.
+            seconds: The time between two checks; None for the setting, with folders watched; 0 for never.
+
+        Raises:
+            NotFound: There is no such repository.
+            NotAllowed: The repository belongs to the tenant, and the caller is a user.
+        """
+        return await self._repositories.set_schedule(caller, name, seconds)
 
     async def catch_up(self, caller: Caller) -> list[str]:
         """Embed the caller's repositories that lack vectors of the current model, in the background.

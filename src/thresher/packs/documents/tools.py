@@ -10,7 +10,7 @@ from typing import Any
 
 from thresher.context import Situation
 from thresher.core import one_line
-from thresher.knowledge.documents import Repository
+from thresher.knowledge.documents import Repository, Upload
 from thresher.packs import current
 from thresher.packs.answers import (
     BORDERS,
@@ -28,7 +28,7 @@ from thresher.verbs import DOCUMENTS
 PREFIX = False
 LISTED = (
     *("retrieve_document", "search_documents", "read_document", "list_repositories"),
-    *("index_documents", "refresh_repository", "remove_repository"),
+    *("index_documents", "refresh_repository", "remove_repository", "upload_document", "remove_upload"),
 )
 
 
@@ -55,6 +55,15 @@ def _begun_text(repository: Repository) -> str:
     return f"'{name}' is being indexed (job {repository.job}); what is read can be found at once."
 
 
+def _upload_text(upload: Upload) -> str:
+    parts = [f"{len(upload.stored)} stored"] if upload.stored or not upload.removed else []
+    parts += [f"{upload.unchanged} unchanged"] if upload.unchanged else []
+    parts += [f"{len(upload.removed)} removed"] if upload.removed else []
+    parts += [f"{len(upload.skipped)} not stored (structured content says why)"] if upload.skipped else []
+    coming = f"; being indexed (job {upload.job})" if upload.job else ""
+    return f"'{one_line(upload.repository)}': {', '.join(parts)}{coming}."
+
+
 retrieve_document = tool_of(DOCUMENTS["retrieve_document"], retrieval_text, adjust=_room_for(BORDERS))
 search_documents = tool_of(DOCUMENTS["search_documents"], passages_text)
 read_document = tool_of(DOCUMENTS["read_document"], page_text, adjust=_room_for(PAGE_MARK))
@@ -62,3 +71,5 @@ list_repositories = tool_of(DOCUMENTS["list_repositories"], repositories_text)
 index_documents = tool_of(DOCUMENTS["index_documents"], _begun_text)
 refresh_repository = tool_of(DOCUMENTS["refresh_repository"], _begun_text)
 remove_repository = tool_of(DOCUMENTS["remove_repository"], removed_text)
+upload_document = tool_of(DOCUMENTS["upload_document"], _upload_text)
+remove_upload = tool_of(DOCUMENTS["remove_upload"], _upload_text)

@@ -49,7 +49,7 @@ from thresher.store.tables.intents import (
     rules_given,
 )
 from thresher.store.tables.metadata import TENANT_TABLES, metadata, tenant
-from thresher.store.tables.sources import chunk, document, job, repository, solution_choice, workspace
+from thresher.store.tables.sources import chunk, document, job, repository, solution_choice, upload, workspace
 
 __all__ = [
     "APPEND_ONLY",
@@ -106,5 +106,6 @@ __all__ = [
     "tool_learning",
     "tool_text",
     "tool_use",
+    "upload",
     "workspace",
 ]

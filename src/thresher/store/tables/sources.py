@@ -10,6 +10,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     DateTime,
+    Double,
     ForeignKeyConstraint,
     Index,
     Integer,
@@ -114,6 +115,10 @@ repository = tenant_table(
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("indexed_at", DateTime(timezone=True), nullable=True),
     Column("former", JSONB(none_as_null=True), nullable=True),
+    Column("check_seconds", Integer, nullable=True),
+    Column("check_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("webhook", Text, nullable=True),
+    Column("webhook_at", Double, nullable=True),
     UniqueConstraint("tenant_id", "owner", "name", postgresql_nulls_not_distinct=True),
 )
 """`kind`, `location`, `ref`, `include`, `exclude`: where it comes from; nothing secret. `version`: commit or digest of
@@ -121,7 +126,24 @@ the files of the last good run. `acronyms`: short form to long form, which text 
 that were not read, as [path, reason, detail, blob, format]; `skipped_counts`: how many for each reason. `state`:
 waiting, indexing, ready, failed or removing. `edition`: raised whenever other documents are current, so that copies
 know that they are old. `former`: the `kind`, `ref`, `include` and `exclude` of the last good run while others are
-tried, with `failed` once the source could not be read with these."""
+tried, with `failed` once the source could not be read with these. `check_seconds`: how often its source is checked;
+null: as the settings say; 0: never. `check_at`: when a daemon may take that up next; the one that follows it moves it
+on. `webhook`: what, with the key of the installation, makes the secret of its webhook; null: it has none. `webhook_at`:
+the time of the last call that was accepted, in seconds; an older one is refused."""
+
+upload = tenant_table(
+    "upload",
+    Column("repository_id", BigInteger, primary_key=True),
+    Column("path", Text(collation="C"), primary_key=True),
+    Column("archive", Text, nullable=False, server_default=""),
+    Column("blob", Text, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    ForeignKeyConstraint(["tenant_id", "repository_id"], ["repository.tenant_id", "repository.id"], ondelete="CASCADE"),
+)
+"""The files of a repository that people have uploaded. `archive`: path of the archive that held it; empty for a file
+that was uploaded by itself. `blob`: git blob id of the bytes."""
 
 document = tenant_table(
     "document",

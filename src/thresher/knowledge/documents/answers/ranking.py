@@ -68,8 +68,9 @@ NEARLY_ALL: Final = 0.75
 search is a sentence: only then some chunk contains all of its common words by chance."""
 ALL_WORDS: Final = 0.8
 """Lowers the nearness needed by this for each point of share above it."""
-MOST_WORDS: Final = 0.5
-"""If others have vectors, a chunk without one is relevant from this share of the question's words."""
+UNEMBEDDED_WORDS: Final = 0.25
+"""Share of the question's words from which a chunk without a vector fits beside chunks that have one; see
+docs/decisions/0076-before-the-vectors.md."""
 UNNAMED: Final = 0.015
 """Additional nearness needed in a repository that the question does not name: among many, one is always near by
 chance."""
@@ -108,22 +109,19 @@ def fuse(dense: Floats | None, lexical: Floats, model: str = "") -> Floats:
 
 
 def _filled(dense: Floats, lexical: Floats) -> Floats:
-    """Nearness of all chunks; a chunk without a vector gets the nearness that corresponds to the rank of its words.
+    """Nearness of all chunks; that of a chunk without a vector is estimated from its words.
 
-    This lets a repository that is not embedded yet compete with those that are. If the other chunks share no words with
-    the question, it gets the median of their nearness.
+    It lies between the median of the others and the nearest of them, by the chunk's share of the best BM25: so what is
+    not embedded yet competes with what is; see docs/decisions/0076-before-the-vectors.md.
     """
     missing = np.isnan(dense)
     if not missing.any():
         return dense
-    near, words = np.sort(dense[~missing]), np.sort(lexical[~missing])
+    near, most = dense[~missing], float(lexical.max())
+    median = np.median(near)
+    share = lexical[missing] / most if most > 0 else 0.0
     filled = dense.copy()
-    if words[-1] <= 0:
-        filled[missing] = np.median(near)
-        return filled
-    # The middle one of those with equal words.
-    below, upto = (np.searchsorted(words, lexical[missing], side) for side in ("left", "right"))
-    filled[missing] = near[np.minimum((below + upto) // 2, len(near) - 1)]
+    filled[missing] = median + (near.max() - median) * share
     return filled
 
 
@@ -269,4 +267,4 @@ def _nearness(dense: Floats | None, coverage: Floats, model: str) -> float:
         coverage - NEARLY_ALL, 0.0
     )
     near = dense + words - constants.near
-    return float(np.where(np.isnan(dense), coverage - MOST_WORDS, near).max())
+    return float(np.where(np.isnan(dense), coverage - UNEMBEDDED_WORDS, near).max())

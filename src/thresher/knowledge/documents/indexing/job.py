@@ -21,7 +21,7 @@ from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.entries import KIND
 from thresher.knowledge.documents.guides.structure import guide_of
 from thresher.knowledge.documents.guides.writer import GuideWriter
-from thresher.knowledge.documents.indexing.run import IndexRun, Report, RepositoryRemoved
+from thresher.knowledge.documents.indexing.run import IndexRun, OthersWait, Report, RepositoryRemoved
 from thresher.knowledge.documents.models import chunk_id
 from thresher.llm import Chat
 from thresher.search import SearchIndex
@@ -46,10 +46,13 @@ class RepositoryIndexer:
         self._settings = settings
         self._guide_writer = GuideWriter(database, chat, settings.llm_seconds)
 
-    async def run(self, tenant: Tenant, repository_id: int, report: Report) -> None:
+    async def run(
+        self, tenant: Tenant, repository_id: int, report: Report, others_wait: OthersWait | None = None
+    ) -> None:
         """Index a repository; nothing happens if it is gone.
 
         Raises:
+            Yielded: Another job waits to read, by `others_wait`; what is stored can be found by words.
             InvalidInput: Its source cannot be read, or is too large.
             NotFound: The source has nothing at its location, or no such branch.
             EncoderError: Not everything is embedded; all of it can be found by words.
@@ -62,7 +65,7 @@ class RepositoryIndexer:
             await remove(self._database, self._index, tenant, gone)
         if found is None:
             return
-        run = IndexRun(self._database, self._index, self._settings, tenant, found, report)
+        run = IndexRun(self._database, self._index, self._settings, tenant, found, report, others_wait)
         try:
             await run.run(self.guide)
         except RepositoryRemoved:
@@ -133,4 +136,4 @@ class IndexTask:
 
     async def run(self, work: Work) -> None:
         """See `Task.run`."""
-        await self._indexing.run(work.tenant, work.subject, work.report)
+        await self._indexing.run(work.tenant, work.subject, work.report, work.others_wait)

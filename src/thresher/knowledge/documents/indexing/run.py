@@ -11,7 +11,6 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -29,6 +28,7 @@ from thresher.core import (
     ThresherError,
     event,
 )
+from thresher.jobs import Yielded
 from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.entries import KIND, IndexedDocument, StoredEntries, entries_of, facets_of
 from thresher.knowledge.documents.indexing.preparation import FORMAT, PreparedFile, batches, difference, prepare
@@ -36,6 +36,8 @@ from thresher.knowledge.documents.models import Repository, Skipped, SourceFile,
 from thresher.knowledge.documents.queries import RefusedFile, StoredVersion
 from thresher.knowledge.documents.reading import UnreadableDocument
 from thresher.knowledge.documents.sources import FileSource, SourceLimits, open_source
+from thresher.knowledge.documents.uploads import queries as uploads
+from thresher.knowledge.documents.uploads.source import UploadSource
 from thresher.search import Entry, Filter, PutCounts, SearchIndex
 from thresher.store import Database, run_retrying
 
@@ -44,12 +46,17 @@ _logger = logging.getLogger("thresher.knowledge")
 Report: TypeAlias = Callable[[str, int, int], None]
 """Called with (phase, done, total); `reading` counts files, `embedding` chunks."""
 
+OthersWait: TypeAlias = Callable[[], Awaitable[bool]]
+"""Returns whether another job waits to read a source; see `Work.others_wait`."""
+
 SKIPPED_KEPT: Final = 1_000
 """Most files that were not read that are listed by name."""
 _PUT: Final = 1_024
 """Chunks whose entries are made at once."""
 _PROGRESS_SECONDS: Final = 2.0
 """How often the growing number of embedded chunks is stored."""
+_LOOK_SECONDS: Final = 0.5
+"""How often to check, while chunks are embedded, whether another job waits to read."""
 
 
 class RepositoryRemoved(Exception):
@@ -67,9 +74,11 @@ class IndexRun:
         tenant: Tenant,
         repository: Repository,
         report: Report,
+        others_wait: OthersWait | None = None,
     ) -> None:
         self._database, self._index, self._settings = database, index, settings
         self._tenant, self._repository, self._report = tenant, repository, report
+        self._others_wait = others_wait
         self._entries = StoredEntries(database, tenant)
         self._scope = Filter(facets_of([repository.id]))
         self._refused: list[RefusedFile] = []
@@ -78,7 +87,11 @@ class IndexRun:
         self._prefetch.set_result(None)
 
     async def run(self, guide: Callable[[AsyncConnection, Tenant, int], Awaitable[None]]) -> bool:
-        """Read, then embed; return whether documents have changed."""
+        """Read, then embed; return whether documents have changed.
+
+        Raises:
+            Yielded: Another job waits to read; the next run embeds what is left.
+        """
         try:
             return await self._run(guide)
         finally:
@@ -110,7 +123,7 @@ class IndexRun:
     async def _read(self) -> bool:
         """Bring what is stored up to date with the source; return whether anything changed."""
         self._report("listing", 0, 0)
-        source = await asyncio.to_thread(self._open)
+        source = await self._opened()
         try:
             files = await asyncio.to_thread(source.files)
             skipped = await asyncio.to_thread(source.skipped)
@@ -119,6 +132,23 @@ class IndexRun:
         finally:
             await asyncio.to_thread(source.close)
         return changed
+
+    async def _opened(self) -> FileSource:
+        if self._repository.origin.kind != "upload":
+            return await asyncio.to_thread(self._open)
+        async with self._database.transaction(self._tenant) as connection:
+            files = await uploads.uploaded_files(connection, self._tenant, self._repository.id)
+        loop = asyncio.get_running_loop()
+
+        async def loaded(path: str) -> bytes | None:
+            async with self._database.transaction(self._tenant) as connection:
+                return await uploads.uploaded_bytes(connection, self._tenant, self._repository.id, path)
+
+        def load(path: str) -> bytes | None:
+            return asyncio.run_coroutine_threadsafe(loaded(path), loop).result()
+
+        cache = cache_of(self._settings.data_dir, self._tenant, self._repository.id)
+        return await asyncio.to_thread(UploadSource, files, load, cache, SourceLimits.of(self._settings))
 
     def _open(self) -> FileSource:
         data = self._settings.data_dir
@@ -252,9 +282,7 @@ class IndexRun:
         progress = asyncio.create_task(self._store_progress())
         try:
             await asyncio.gather(self._prefetch, return_exceptions=True)  # so that no chunk is embedded twice
-            return await self._index.embed_pending(
-                self._tenant, KIND, self._entries.of, filter=self._scope, progress=partial(self._report, "embedding")
-            )
+            return await self._embed_or_yield()
         except EncoderError as error:
             await self._set(state="ready", problem=f"Found by words only for now: {error}")
             raise
@@ -262,6 +290,33 @@ class IndexRun:
             progress.cancel()
             await asyncio.gather(progress, return_exceptions=True)
             await self._count_embedded()
+
+    async def _embed_or_yield(self) -> int:
+        """Embed what is pending; stop after a batch or more if another job waits to read, since words come first."""
+        written = asyncio.Event()
+
+        def progress(done: int, total: int) -> None:
+            written.set()
+            self._report("embedding", done, total)
+
+        async def other(others_wait: OthersWait) -> int:
+            await written.wait()  # so that every attempt gets on
+            while True:
+                if await others_wait():
+                    raise Yielded
+                await asyncio.sleep(_LOOK_SECONDS)
+
+        pending = self._index.embed_pending(self._tenant, KIND, self._entries.of, filter=self._scope, progress=progress)
+        if self._others_wait is None:
+            return await pending
+        tasks = [asyncio.create_task(pending), asyncio.create_task(other(self._others_wait))]
+        try:
+            (first, *_), _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            return first.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _store_progress(self) -> None:
         while True:

@@ -10,13 +10,25 @@ from pathlib import Path
 
 from thresher.core import InvalidInput
 from thresher.knowledge.documents.models import Origin
+from thresher.knowledge.documents.sources.changes import WatchedFolders, has_changed, watched_folders
 from thresher.knowledge.documents.sources.credentials import secret_in
 from thresher.knowledge.documents.sources.folder import FolderSource
 from thresher.knowledge.documents.sources.limits import SourceLimits
 from thresher.knowledge.documents.sources.listing import FileSource
 from thresher.knowledge.documents.sources.origins import is_remote, may_index, origin_of
 
-__all__ = ["FileSource", "SourceLimits", "may_index", "open_source", "origin_of", "secret_in"]
+__all__ = [
+    "FileSource",
+    "SourceLimits",
+    "WatchedFolders",
+    "has_changed",
+    "is_remote",
+    "may_index",
+    "open_source",
+    "origin_of",
+    "secret_in",
+    "watched_folders",
+]
 
 
 def open_source(

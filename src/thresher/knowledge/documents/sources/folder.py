@@ -153,6 +153,8 @@ class FolderWalk:
         self._seen = 0
         self.skipped: list[Skipped] = []
         """What was left out; a folder's path ends with a slash."""
+        self.folders: list[str] = []
+        """The folders that were entered, below the root; the root is empty."""
 
     def files(self) -> Iterator[ListedFile]:
         """The files that names and ignore files do not exclude.
@@ -163,6 +165,7 @@ class FolderWalk:
         waiting: list[tuple[tuple[str, ...], tuple[_IgnoreLevel, ...]]] = [((), tuple(_above(self._folder.root)))]
         while waiting:
             steps, levels = waiting.pop()
+            self.folders.append("/".join(steps))
             entries = self._entries(steps)
             levels = (*levels, *self._level(steps, entries))
             below: list[tuple[tuple[str, ...], tuple[_IgnoreLevel, ...]]] = []

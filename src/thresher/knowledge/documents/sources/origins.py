@@ -76,12 +76,16 @@ def origin_of(
 
 
 def may_index(caller: Caller, origin: Origin, settings: Settings) -> None:
-    """Check that a caller may index a source: without a key any, with a key only below a configured prefix.
+    """Check that a caller may index a source: without a key any, with a key uploads and those below a prefix.
 
     Raises:
         NotAllowed: The caller may not index it.
     """
-    if not caller.keyed or any(_is_below(origin.location, prefix) for prefix in settings.index_sources):
+    if (
+        not caller.keyed
+        or origin.kind == "upload"
+        or any(_is_below(origin.location, prefix) for prefix in settings.index_sources)
+    ):
         return
     raise _refusal()
 

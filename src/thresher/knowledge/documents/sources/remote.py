@@ -104,6 +104,36 @@ def fetch_commit(origin: Origin, cache: Path, limits: SourceLimits) -> tuple[Pat
         raise failure_of(error, origin.location) from error
 
 
+def listed_tips(origin: Origin, limits: SourceLimits) -> set[str]:
+    """What a server says that a ref leads to, without fetching: a commit, or a tag and its commit (`git ls-remote`).
+
+    Args:
+        origin: An origin whose location is an address.
+        limits: Time limit.
+
+    Raises:
+        NotFound: There is no such repository, or it has no such branch or tag.
+        NotAllowed: The server requires a sign-in.
+        SourceUnavailable: The server cannot be reached, disconnects or takes too long.
+    """
+    with Deadline(limits.seconds) as deadline:
+        client, path, ssh = client_of(origin.location, deadline)
+        try:
+            listed = client.get_refs(path.encode(), ref_prefix=_PREFIXES)
+        except FETCH_ERRORS as error:
+            raise failure_of(error, origin.location, ssh.last_errors() if ssh else "", late=deadline.passed) from error
+        finally:
+            client.close()
+            if ssh:
+                ssh.close()
+    refs = {name.decode("utf-8", "replace"): tip.decode() for name, tip in listed.refs.items() if tip}
+    found = ref_target(origin.ref, refs)
+    if found is None:
+        raise unknown_ref(origin.ref, refs, origin.location)
+    peeled = (refs.get(f"{name}^{{}}") for name, tip in refs.items() if tip == found)
+    return {found, *filter(None, peeled)}
+
+
 def _update(origin: Origin, copy: Path, limits: SourceLimits) -> str:
     repo = _opened(copy)
     try:

@@ -1,0 +1,231 @@
+"""Follows the sources of all tenants: which are due, what they are followed by, and when they are indexed again.
+
+A source is taken up for a while, by one daemon. A folder without a schedule of its own is watched from then on, and
+the daemon renews its claim; any other source is checked once. Changes wait while the daemon is busy, and a source that
+changes all the time is indexed less and less often.
+
+Invariant: nothing here reads documents or fetches: a change defers the job of the repository, once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final
+
+from thresher.core import Settings, Tenant, ThresherError, event
+from thresher.knowledge.documents import queries
+from thresher.knowledge.documents.following.watch import FolderWatch
+from thresher.knowledge.documents.indexing.run import cache_of
+from thresher.knowledge.documents.models import Repository
+from thresher.knowledge.documents.sources import SourceLimits, WatchedFolders, has_changed, is_remote, watched_folders
+from thresher.store import Database
+
+_logger = logging.getLogger("thresher.knowledge")
+
+LOOK_SECONDS: Final = 5.0
+"""How often sources that are due are taken up."""
+CLAIM_SECONDS: Final = 150.0
+"""How long no other daemon takes up a source: longer than a renewal, a check and a pause together."""
+RENEW_SECONDS: Final = 20.0
+_MOST: Final = 16
+"""Sources of a tenant that are taken up at once."""
+MOST_WATCHES: Final = 64
+"""Sources that are watched at once, each with a thread; the others are checked on their schedule."""
+_CHECKS: Final = 2
+"""Checks at once; each takes a thread."""
+_CHECK_SECONDS: Final = 60.0
+"""Time limit of a check."""
+FIRST_GAP, LONGEST_GAP = 1.0, 60.0
+"""Seconds between two runs over a source; doubled while it goes on changing."""
+LATE_SECONDS: Final = 0.1
+"""How late the event loop is where changes wait: the daemon is busy with answers."""
+BUSY_SECONDS: Final = 10.0
+"""How long changes wait at most."""
+_NAP_SECONDS: Final = 0.2
+
+Defer = Callable[[Tenant, int], Awaitable[None]]
+"""Defers the job of a repository."""
+
+
+class Follower:
+    """Follows sources for as long as it runs; one for each daemon.
+
+    Args:
+        database: The database of the repositories.
+        settings: Whether and how often sources are checked; the data folder.
+        defer: Defers the job of a repository.
+    """
+
+    def __init__(self, database: Database, settings: Settings, defer: Defer) -> None:
+        self._database = database
+        self._settings = settings
+        self._defer = defer
+        self._tasks: dict[tuple[int, int], asyncio.Task[None]] = {}
+        self._watches = 0
+        self._checks = asyncio.Semaphore(_CHECKS)
+        limits = SourceLimits.of(settings)
+        self._limits = SourceLimits(
+            limits.document_bytes, limits.repository_bytes, limits.files, min(limits.seconds, _CHECK_SECONDS)
+        )
+
+    async def run(self) -> None:
+        """Follow sources until cancelled."""
+        if self._settings.watch == "off":
+            return
+        try:
+            while True:
+                await self._look()
+                await asyncio.sleep(LOOK_SECONDS)
+        finally:
+            tasks = list(self._tasks.values())
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _look(self) -> None:
+        try:
+            taken = await queries.take_up_sources(self._database, CLAIM_SECONDS, _MOST)
+        except ThresherError as error:
+            event(_logger, "sources not taken up", level=logging.WARNING, reason=error.message)
+            return
+        for key in taken:
+            if key not in self._tasks:
+                self._tasks[key] = task = asyncio.create_task(self._follow(Tenant(key[0], ""), key[1]))
+                task.add_done_callback(lambda _, key=key: self._tasks.pop(key, None))
+
+    async def _follow(self, tenant: Tenant, key: int) -> None:
+        """Watch a source, or check it once; then give it back."""
+        after = 0.0
+        try:
+            if (found := await self._read(tenant, key)) is not None:
+                after = float(found.check_seconds or self._settings.check_seconds)
+                if (watched := await self._watchable(found)) is None:
+                    await self._check(tenant, found)
+                elif await self._watch(tenant, found, watched):
+                    after = 0.0  # another origin: it is taken up anew
+        except asyncio.CancelledError:
+            after = 0.0
+            raise
+        except ThresherError as error:
+            reason = error.message
+            event(_logger, "source not checked", level=logging.WARNING, tenant=tenant.id, repository=key, reason=reason)
+        finally:
+            with suppress(ThresherError):
+                await asyncio.shield(self._keep(tenant, key, after))
+
+    async def _watchable(self, found: Repository) -> WatchedFolders | None:
+        if found.check_seconds is not None or self._watches >= MOST_WATCHES:
+            return None
+        return await asyncio.to_thread(watched_folders, found.origin, self._limits, (self._settings.data_dir,))
+
+    async def _check(self, tenant: Tenant, found: Repository) -> None:
+        """Have a source indexed if it has another version than what is stored."""
+        if found.version and found.state in ("ready", "failed"):
+            cache = cache_of(self._settings.data_dir, tenant, found.id)
+            forbidden = (self._settings.data_dir,)
+            async with self._checks:
+                changed = await asyncio.to_thread(
+                    has_changed, found.origin, found.version, cache, self._limits, forbidden
+                )
+            if changed:
+                await self._defer(tenant, found.id)
+
+    async def _watch(self, tenant: Tenant, found: Repository, watched: WatchedFolders) -> bool:
+        """Watch a source until it is not followed any more; return whether that is because of another origin."""
+        signs = _Signs()
+        watch = FolderWatch(watched, signs.changed, signs.failed)
+        self._watches += 1
+        gap, pause, checked = FIRST_GAP, 0.0, False
+        try:
+            await watch.begun()
+            while not signs.failure:
+                await signs.wait(pause)
+                if signs.take():
+                    if signs.reshaped:
+                        signs.reshaped = False
+                        if (others := await self._watchable(found)) is None:
+                            return False
+                        former, watch = watch, FolderWatch(others, signs.changed, signs.failed)
+                        await watch.begun()
+                        former.close()
+                    await _until_calm()
+                    await self._changed(tenant, found)
+                    await asyncio.sleep(gap)
+                    gap = min(gap * 2, LONGEST_GAP) if signs else FIRST_GAP
+                current = await self._read(tenant, found.id)
+                if current is None or not await self._keep(tenant, found.id, CLAIM_SECONDS):
+                    return False
+                if current.origin != found.origin:
+                    return True
+                if not checked and current.state == "ready":  # what changed before it was watched
+                    checked = True
+                    await self._check(tenant, current)
+                pause = RENEW_SECONDS if checked else LOOK_SECONDS
+        finally:
+            watch.close()
+            self._watches -= 1
+        event(_logger, "source not watched", level=logging.WARNING, repository=found.id, reason=signs.failure)
+        return False
+
+    async def _changed(self, tenant: Tenant, found: Repository) -> None:
+        if found.origin.kind == "git" and not is_remote(found.origin.location):
+            current = await self._read(tenant, found.id)  # another branch may have moved
+            if current is not None:
+                await self._check(tenant, current)
+        else:
+            await self._defer(tenant, found.id)
+
+    async def _read(self, tenant: Tenant, key: int) -> Repository | None:
+        async with self._database.transaction(tenant) as connection:
+            return await queries.repository_by_id(connection, tenant, key)
+
+    async def _keep(self, tenant: Tenant, key: int, seconds: float) -> bool:
+        async with self._database.transaction(tenant) as connection:
+            return await queries.keep_source(connection, tenant, key, seconds)
+
+
+class _Signs:
+    """What a watch has reported."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+        self.reshaped = False
+        self.failure = ""
+
+    def __bool__(self) -> bool:
+        return self._event.is_set()
+
+    def changed(self, reshaped: bool) -> None:
+        """Note a change."""
+        self.reshaped |= reshaped
+        self._event.set()
+
+    def failed(self, reason: str) -> None:
+        """Note that nothing more will be reported."""
+        self.failure = reason
+        self._event.set()
+
+    def take(self) -> bool:
+        """Whether something has changed since the last call."""
+        found = self._event.is_set() and not self.failure
+        self._event.clear()
+        return found
+
+    async def wait(self, seconds: float) -> None:
+        """Wait for a report, up to a limit."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._event.wait()
+
+
+async def _until_calm() -> None:
+    """Wait while answers would wait, up to a limit: while the event loop is late."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + BUSY_SECONDS
+    while (began := loop.time()) < until:
+        await asyncio.sleep(_NAP_SECONDS)
+        if loop.time() - began < _NAP_SECONDS + LATE_SECONDS:
+            return

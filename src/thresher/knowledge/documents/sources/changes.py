@@ -1,0 +1,145 @@
+"""Whether a source has changed: which of its folders tell, which names matter, and what a server says.
+
+Invariant: nothing is fetched; a folder is entered only where a run would enter it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from thresher.knowledge.documents.models import Origin
+from thresher.knowledge.documents.sources.exclusion import name_exclusion
+from thresher.knowledge.documents.sources.folder import FolderSource, FolderWalk
+from thresher.knowledge.documents.sources.limits import SourceLimits
+from thresher.knowledge.documents.sources.origins import is_remote
+from thresher.knowledge.documents.sources.patterns import PathSelection
+from thresher.knowledge.documents.sources.references import is_commit
+from thresher.knowledge.documents.sources.sandbox.safe_folder import SafeFolder
+
+MOST_FOLDERS: Final = 10_000
+"""A source with more folders is not watched: each takes a place in a table of the operating system."""
+_PASSING: Final = ("~", ".swp", ".swx", ".swo", ".tmp", ".part", ".crdownload")
+"""Endings of files that programs write beside the one that is being edited."""
+_REFS: Final = ("HEAD", "packed-refs")
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedFolders:
+    """What tells that a source may have changed.
+
+    Attributes:
+        folders: Absolute paths; what lies directly in each is watched.
+        matters: Whether a changed path may change what is indexed. Touches the disk.
+        reshapes: Whether with it other folders must be watched. Touches the disk.
+    """
+
+    folders: tuple[Path, ...]
+    matters: Callable[[str], bool]
+    reshapes: Callable[[str], bool]
+
+
+def watched_folders(origin: Origin, limits: SourceLimits, forbidden: tuple[Path, ...] = ()) -> WatchedFolders | None:
+    """The folders to watch for a source; None if it cannot be watched: it is elsewhere, too large or not there.
+
+    This function blocks: call it in a thread.
+
+    Args:
+        origin: The origin of the source.
+        limits: Time limit of the walk.
+        forbidden: Folders that are never entered.
+
+    Raises:
+        InvalidInput: Its folders cannot be listed.
+    """
+    root = Path(origin.location)
+    if is_remote(origin.location) or not root.exists():
+        return None
+    if origin.kind == "file":
+        return WatchedFolders((root.parent,), lambda path: Path(path) == root, lambda _: False)
+    if origin.kind == "git":
+        return _refs(root)
+    folders = _entered(root, origin, limits, forbidden)
+    return None if folders is None else WatchedFolders(folders, partial(_matters, root, origin), _reshapes)
+
+
+def _entered(root: Path, origin: Origin, limits: SourceLimits, forbidden: tuple[Path, ...]) -> tuple[Path, ...] | None:
+    """The folders that a run enters; None if there are too many, or none can be read."""
+    try:
+        folder = SafeFolder(root)
+    except OSError:
+        return None
+    with closing(folder):
+        walk = FolderWalk(folder, PathSelection(origin.include, origin.exclude), limits, forbidden)
+        for _ in walk.files():
+            if len(walk.folders) > MOST_FOLDERS:
+                return None
+    return tuple(root / one for one in walk.folders)
+
+
+def _reshapes(path: str) -> bool:
+    return Path(path).name == ".gitignore" or (os.path.isdir(path) and not os.path.islink(path))  # noqa: PTH112, PTH114 - names as the system gives them
+
+
+def _matters(root: Path, origin: Origin, path: str) -> bool:
+    if _reshapes(path):
+        return True
+    below = os.path.relpath(path, root).replace(os.sep, "/")
+    name = below.rpartition("/")[2]
+    if name.endswith(_PASSING) or name.startswith(".#") or name_exclusion(below) is not None:
+        return False
+    return PathSelection(origin.include, origin.exclude).exclusion(below) is None
+
+
+def _refs(root: Path) -> WatchedFolders | None:
+    """Where git notes to which commit a branch or tag leads."""
+    git = root / ".git" if (root / ".git").is_dir() else root
+    refs = [git / "refs", *(path for path in (git / "refs").rglob("*") if path.is_dir())]
+    if not (git / "refs").is_dir() or len(refs) > MOST_FOLDERS:
+        return None
+
+    def matters(path: str) -> bool:
+        changed = Path(path)
+        return changed.suffix != ".lock" and (changed.name in _REFS or git / "refs" in changed.parents)
+
+    return WatchedFolders(
+        (git, *refs), matters, lambda path: git / "refs" in Path(path).parents and Path(path).is_dir()
+    )
+
+
+def has_changed(
+    origin: Origin, version: str, cache: Path, limits: SourceLimits, forbidden: tuple[Path, ...] = ()
+) -> bool:
+    """Whether a source has another version than the one that was indexed.
+
+    Of a folder, files are read whose size or times are new; of a git repository only its branches and tags. This
+    function blocks: call it in a thread.
+
+    Args:
+        origin: The origin of the source.
+        version: The version that was indexed.
+        cache: The folder of its runs.
+        limits: Limits of bytes and time.
+        forbidden: Folders that are never entered.
+
+    Raises:
+        ThresherError: The source cannot be read.
+    """
+    if origin.kind != "git":
+        with FolderSource(origin, cache, limits, forbidden) as source:
+            return source.version != version
+    from thresher.knowledge.documents.sources.git import open_local  # noqa: PLC0415 - git's library takes 0.1 s of a start
+    from thresher.knowledge.documents.sources.remote import listed_tips  # noqa: PLC0415 - git's library takes 0.1 s of a start
+    from thresher.knowledge.documents.sources.trees import commit_of  # noqa: PLC0415 - git's library takes 0.1 s of a start
+
+    if is_remote(origin.location):
+        tips = set[str]() if is_commit(origin.ref) else listed_tips(origin, limits)
+        return bool(tips) and version not in tips
+    objects, name = open_local(origin, limits)
+    with closing(objects):
+        return bool(name) and commit_of(objects, name).id.decode() != version
