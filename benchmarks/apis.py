@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import statistics
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +73,7 @@ class _Watch:
 
     @classmethod
     @contextmanager
-    def on(cls) -> Iterator[_Watch]:
+    def on(cls) -> Generator[_Watch]:
         watch, given = cls([]), searcher.ranking.rank
 
         def noting(query: Any, signals: Any, traits: Any) -> Any:

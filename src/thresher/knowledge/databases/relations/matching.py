@@ -276,7 +276,7 @@ class Matcher:
         if role not in ROLES and name.core[-1] in PREPOSITIONS:
             role = name.core[0]
         somebody = name.core[-1] in ("by", "von") and role not in ROLES
-        if not name.kind and role.endswith("ed") and role == name.core[-1]:
+        if not name.kind and name.core[-1].endswith("ed") and name.core[-1] == role:
             return  # an adjective: `approved`
         there = 0
         for place, table in enumerate(BY_SOMEBODY if somebody else ROLES.get(role, ())):
