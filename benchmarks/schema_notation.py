@@ -33,7 +33,7 @@ _TYPES: dict[str, tuple[str, Family]] = {
 
 
 def read_notation(name: str) -> list[LabelledSchema]:
-    """The schemas of one file: `tuned`, `held_out`, `known`."""
+    """The schemas of one file: `tuned`, `held_out`, `known`, `public`."""
     return parse_notation((FOLDER / f"{name}.txt").read_text(encoding="utf-8"))
 
 

@@ -367,3 +367,18 @@ def test_a_database_of_sqlite_is_told_apart(tmp_path: Path) -> None:
 
     with engine_of(file) as engine, pytest.raises(DatabaseUnavailable, match="SQLite"):
         engine.open().health()
+
+
+def test_the_tables_of_a_full_text_index_are_left_out(tmp_path: Path) -> None:
+    """The extension keeps them in a schema beside the table; a schema of people's stays."""
+    file = tmp_path / "docs.duckdb"
+    with closing(duckdb.connect(str(file))) as database:
+        database.execute("""
+            CREATE TABLE docs (id INTEGER); CREATE SCHEMA fts_main_docs;
+            CREATE TABLE fts_main_docs.dict (termid BIGINT); CREATE TABLE fts_main_docs.terms (docid BIGINT);
+            CREATE SCHEMA fts_mine; CREATE TABLE fts_mine.dict (a INTEGER);
+        """)
+    with engine_of(file) as engine, closing(engine.open()) as session:
+        names = [(table.schema, table.name) for table in session.reflect(100).tables]
+
+    assert names == [("fts_mine", "dict"), ("main", "docs")]

@@ -267,3 +267,43 @@ async def test_only_readable_columns_are_shown(subject: Subject) -> None:
 
     assert [column.name for column in tables["partly"].columns] == ["id"]
     assert "secret" not in tables
+
+
+@pytest.fixture
+async def payments(subject: Subject) -> AsyncIterator[str]:
+    """Payments by month, as partitions of partitions and as children by inheritance, and a key to the former."""
+    await subject.admin(
+        "create table paid (id int, at date, amount int, primary key (id, at)) partition by range (at)",
+        "create table paid_2026 partition of paid for values from ('2026-01-01') to ('2027-01-01')"
+        " partition by range (at)",
+        "create table paid_2026_01 partition of paid_2026 for values from ('2026-01-01') to ('2026-02-01')",
+        "create table paid_rest partition of paid default",
+        "create table refund (id int primary key, paid_id int, paid_at date,"
+        " foreign key (paid_id, paid_at) references paid)",
+        "insert into paid values (1, '2026-01-05', 2), (2, '2026-01-06', 2), (3, '2030-01-06', 2)",
+        "create table fee (id int primary key, at date, amount int)",
+        "create table fee_2026 (check (at >= '2026-01-01'), primary key (id)) inherits (fee)",
+        "create table fee_refunded (reason text) inherits (fee)",
+        "insert into fee_2026 values (1, '2026-01-05', 2)",
+        "analyze paid, paid_2026_01, paid_rest, fee, fee_2026, fee_refunded",
+    )
+    yield str(make_url(subject.url).username)
+    await subject.admin("drop table refund, paid, fee cascade")
+
+
+@pytest.mark.usefixtures("payments")
+async def test_partitions_and_children_fold_into_their_parent(subject: Subject) -> None:
+    """A child with a column of its own stays; a key to a partitioned table is one key; rows are counted over all."""
+    tables = {table.name: table for table in (await subject.connector.reflect()).tables}
+
+    assert {name for name in tables if name.startswith(("paid", "fee"))} == {"paid", "fee", "fee_refunded"}
+    assert [key.table for key in tables["refund"].foreign_keys] == ["paid"]
+    assert (tables["paid"].rows, tables["fee"].rows) == (3, 1)
+
+
+async def test_a_partition_stays_for_a_role_that_may_not_read_its_parent(subject: Subject, payments: str) -> None:
+    """It is the only way to the rows; what lies beneath it folds into it."""
+    await subject.admin(f"revoke all on paid from {payments}")
+    names = {table.name for table in (await subject.connector.reflect()).tables}
+
+    assert {name for name in names if name.startswith("paid")} == {"paid_2026", "paid_rest"}

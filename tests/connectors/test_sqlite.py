@@ -435,3 +435,18 @@ def test_a_session_describes_itself(session: SqliteSession) -> None:
     assert (told["client"], told["thread"], told["audit_id"]) == ("test", "thread", "7")
     assert (told["query_only"], told["trusted_schema"], told["opened"]) == ("1", "0", "read-only")
     assert session.health().ok
+
+
+def test_shadow_tables_of_a_missing_module_are_left_out(tmp_path: Path) -> None:
+    """SQLite marks only those of the modules that it has; a table of the same beginning stays."""
+    file = tmp_path / "vectors.db"
+    with closing(sqlite3.connect(file)) as database:
+        database.executescript("""
+            CREATE TABLE docs_chunks (a); CREATE TABLE docs_vector_chunks00 (a); CREATE TABLE docs_authors (a);
+            CREATE TABLE other_chunks (a); PRAGMA writable_schema = on;
+            INSERT INTO sqlite_master VALUES ('table', 'docs', 'docs', 0, 'CREATE VIRTUAL TABLE docs USING vec0(a)');
+        """)
+    with closing(session_of(file)) as session:
+        names = [table.name for table in session.reflect(100).tables]
+
+    assert names == ["docs", "docs_authors", "other_chunks"]

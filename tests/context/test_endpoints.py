@@ -68,6 +68,18 @@ async def test_other_messages_and_other_people_get_none(
     assert "endpoints" not in switched_off.data
 
 
+async def test_an_action_of_an_api_that_is_named_needs_no_rules(
+    context: ContextService, caller: Caller, shop: str
+) -> None:
+    """The operation that the search puts first; the name alone brings nothing."""
+    action = await context.get_context(caller, "cancel an order in the shop")
+    name = await context.get_context(caller, "did the shop around the corner win the lottery")
+
+    assert action.data["endpoints"][0]["path"] == "/orders/{id}"
+    assert action.data["endpoints"][0]["provider"] == shop
+    assert "endpoints" not in name.data
+
+
 async def test_providers_are_named_where_rules_ask_for_them(
     context: ContextService, services: Services, caller: Caller, shop: str
 ) -> None:

@@ -102,6 +102,23 @@ async def test_unknown_names_and_filters_are_refused(
     assert getattr(refused.value, "hint", "")
 
 
+async def test_texts_that_make_operations_harder_to_find_are_not_proposed(
+    service: ApiService, caller: Caller, tmp_path: Path
+) -> None:
+    """Each proposed text that search reads carries what was measured; the findings of the others stay."""
+    document = described({"GET /orders/{id}": "", "GET /orders": "List orders"})
+    document["paths"]["/orders/{id}"]["get"]["description"] = "Get an order"
+    await service.add(caller, "shop", [str(write(tmp_path / "shop.json", document))])
+    answer = await service.improvements(caller, "shop", patch=True, limit=500)
+    edits = answer.patch.edits if answer.patch else ()
+    read = [each for each in edits if each.pointer.rsplit("/", 1)[-1] in ("summary", "description") and each.effect]
+
+    assert "operation-summary" in answer.by_rule
+    assert not any(each.pointer.endswith("/summary") for each in edits)
+    assert all((each.effect or 0) > 0 for each in read)
+    assert any("not proposed" in note for note in answer.left_out)
+
+
 async def test_one_of_several_apis_must_be_named(
     service: ApiService, caller: Caller, tracker: str, tmp_path: Path
 ) -> None:

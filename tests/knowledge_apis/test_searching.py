@@ -132,17 +132,39 @@ async def test_a_tag_is_counted_once_whatever_its_case(service: ApiService, call
 
 
 async def test_an_empty_query_lists(tracker: ApiService, caller: Caller) -> None:
-    """An empty query and "list tracker apis" show tags; a tag shows its operations; "list issues" searches."""
+    """An empty query and "list tracker tags" show tags; a tag shows its operations; "list issues" searches."""
     empty = await tracker.search(caller, "", providers=["tt"])
-    said = await tracker.search(caller, "list tracker apis", limit=2)
+    said = await tracker.search(caller, "list tracker tags", limit=2)
     of_tag = await tracker.search(caller, "", tags=["film"])
 
     assert [tag.tag for tag in empty.tags] == ["issues", "search", "film"]
     assert said.mode == "browse"
     assert (len(said.tags), said.total) == (2, 3)
-    assert (await tracker.search(caller, "list tracker apis", limit=2, cursor=said.cursor)).tags == empty.tags[2:]
+    assert (await tracker.search(caller, "list tracker tags", limit=2, cursor=said.cursor)).tags == empty.tags[2:]
     assert [one.path for one in of_tag.endpoints] == ["/film/{film_id}/images"]
     assert (await tracker.search(caller, "list issues")).mode == "search"
+
+
+async def test_the_operations_of_a_named_api_are_listed_by_tag(tracker: ApiService, caller: Caller) -> None:
+    """Method and path, tag by tag, page by page, without gaps."""
+    first = await tracker.search(caller, "list tracker apis", limit=2)
+    pages = [first]
+    while pages[-1].cursor:
+        pages.append(await tracker.search(caller, "list tracker apis", limit=2, cursor=pages[-1].cursor))
+    listed = [one for page in pages for one in page.endpoints]
+    groups = [next(iter(one.tags), one.path.split("/")[1]) for one in listed]
+
+    assert (first.mode, len(first.endpoints), first.total) == ("browse", 2, len(listed))
+    assert groups == sorted(groups, key=["issues", "search", "film"].index)
+    assert all(one.method and one.path for one in listed)
+
+
+async def test_several_tasks_of_one_query_are_searched_apart(tracker: ApiService, caller: Caller) -> None:
+    """Each has its operation among the first, and the answer names the tasks."""
+    found = await tracker.search(caller, "Create an issue for the crash and find images of a film")
+
+    assert len(found.clauses) == 3
+    assert {"/film/{film_id}/images"} < {one.path for one in found.endpoints[:3]}
 
 
 async def test_a_path_or_an_id_is_found_as_it_is_typed(tracker: ApiService, caller: Caller) -> None:

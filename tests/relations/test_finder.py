@@ -13,6 +13,25 @@ from thresher.knowledge.databases import find_relations
 from thresher.knowledge.databases.relations import columns_to_sample
 
 FINDS = {
+    "the table that a key is called after, not one that borrows its name": (
+        "country: *code t, name t\neconomy: *country t>country, gdp n\ncity: *name t, country t",
+        "city.country > country.code",
+    ),
+    "the end of a compound": ("superhero: *id i\npowers: *id i, hero_id i", "powers.hero_id > superhero.id"),
+    "a table of kinds": ("role_type: *id i\ncasts: *id i, role_id i", "casts.role_id > role_type.id"),
+    "the one table with such a key": (
+        "cards: *id i, uuid t!\nrulings: *id i, uuid t",
+        "rulings.uuid > cards.uuid",
+    ),
+    "a measure that a table is called": ("area: *id i\nartist: *id i, area i", "artist.area > area.id"),
+    "a kind of its own table, by a number": (
+        "label_type: *id i\nlabel: *id i, type i",
+        "label.type > label_type.id",
+    ),
+    "a role of what stands beside it": (
+        "player: *id i\nteam: *id i\nmatch: *id i, team_id i>team, winner i",
+        "match.winner > team.id",
+    ),
     "a plural table and its key": (
         "customers: *id i\norders: *id i, customer_id i",
         "orders.customer_id > customers.id",
@@ -76,6 +95,16 @@ FINDS = {
     ),
 }
 LEAVES = {
+    "a copy or a part of a table": "fees: *fee_id i, at d, sum n\nfees_2026: fee_id i, at d, sum n, x t",
+    "counts of rows": "words: *wid i\npages: *pid i, words i",
+    "a name beside the same name with a key word": "account: *id i\ntrans: *id i, account_id i>account, account i",
+    "an adjective": "users: *id i\ninvoices: *id i, approved i",
+    "its own number in a longer key": "address: *address_id i\nemail_address: *person_no i, *email_address_id i",
+    "a table that itself refers by the shorter name": "person_info: *id i, person_id i\naka: *id i, person_id i",
+    "two tables that relate one thing of a third": (
+        "dept: *dept_no i\nemp: *emp_no i\n"
+        "dept_manager: *emp_no i>emp, *dept_no i>dept\ndept_emp: *emp_no i>emp, *dept_no i>dept"
+    ),
     "another type": "region: *region_id i\ncustomers: *id i, region t",
     "a measure": "orders: *order_id i\nproducts: *id i, units_on_order i",
     "a measure without borders": "orders: *orderid i\nproducts: *id i, unitsonorder i, qtyorder i",

@@ -17,7 +17,7 @@ from thresher.evaluation import figures_of, read_database, try_relations
 from thresher.knowledge.databases import find_relations
 
 
-@pytest.mark.parametrize(("schemas", "f1"), [("tuned", 0.97), ("held_out", 0.92), ("known", 1.0)])
+@pytest.mark.parametrize(("schemas", "f1"), [("tuned", 0.97), ("held_out", 0.94), ("known", 1.0), ("public", 0.9)])
 def test_most_hidden_keys_of_schemas_in_many_styles_are_found(schemas: str, f1: float) -> None:
     """On names, types and primary keys alone."""
     figures = figures_of([try_relations(schema.name, schema.tables) for schema in read_notation(schemas)])

@@ -19,6 +19,7 @@ from sys.objects t {_NAMED}
 left join sys.extended_properties p
   on p.class = 1 and p.major_id = t.object_id and p.minor_id = 0 and p.name = 'MS_Description'
 where t.type in ('U', 'V') and {_SHIPPED}
+  and coalesce(objectproperty(t.object_id, 'TableTemporalType'), 0) <> 1
 """  # noqa: S608 - of fixed texts
 
 COLUMNS: Final = f"""

@@ -56,7 +56,7 @@ select t.table_schema, t.table_name,
        case when t.table_type like '%VIEW' then '' else t.table_comment end,
        t.table_rows
 from information_schema.tables t
-where {_HERE} and t.table_type in ('BASE TABLE', 'VIEW', 'SYSTEM VERSIONED')
+where {_HERE} and t.table_type in ('BASE TABLE', 'VIEW', 'SYSTEM VERSIONED') and t.table_name not like '#%'
 """  # noqa: S608 - of fixed texts
 
 COLUMNS: Final = f"""

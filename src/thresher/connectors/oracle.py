@@ -40,6 +40,7 @@ select t.owner, t.table_name, 'table', c.comments, t.num_rows
 from all_tables t
 left join all_tab_comments c on c.owner = t.owner and c.table_name = t.table_name and c.table_type = 'TABLE'
 where t.owner in {_OWNERS} and t.nested = 'NO' and t.secondary = 'N' and t.iot_name is null
+  and t.temporary = 'N' and t.dropped = 'NO' and t.table_name not like 'MLOG$%' and t.table_name not like 'RUPD$%'
   and not exists (select 1 from all_mviews m where m.owner = t.owner and m.mview_name = t.table_name)
 union all
 select v.owner, v.view_name, 'view', c.comments, null

@@ -46,22 +46,35 @@ from thresher.connectors.statements import (
 from thresher.connectors.values import iso_text, read_json
 from thresher.sqlguard import Knowledge
 
+# A partition, and a child by inheritance that adds no column, is read through its parent, if the role may read that.
 _SEEN: Final = """
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
+  where c.relkind in ('r', 'p', 'v', 'm', 'f')
     and n.nspname !~ '^pg_' and n.nspname <> 'information_schema' and has_schema_privilege(n.oid, 'usage')
+    and not exists (
+      select 1 from pg_inherits i join pg_class u on u.oid = i.inhparent
+      where i.inhrelid = c.oid and has_schema_privilege(u.relnamespace, 'usage')
+        and (has_table_privilege(u.oid, 'select') or has_any_column_privilege(u.oid, 'select'))
+        and not exists (select 1 from pg_attribute a where a.attrelid = c.oid and a.attnum > 0
+                          and not a.attisdropped and a.attinhcount = 0))
 """
 _READABLE: Final = "(has_table_privilege(c.oid, 'select') or has_any_column_privilege(c.oid, 'select'))"
 
 TABLES: Final = f"""
+with recursive beneath as (
+  select i.inhparent as root, i.inhrelid as leaf from pg_inherits i
+  union select b.root, i.inhrelid from beneath b join pg_inherits i on i.inhparent = b.leaf
+), counted as (
+  select b.root, sum(greatest(p.reltuples, 0))::int8 as rows
+  from beneath b join pg_class p on p.oid = b.leaf and p.relkind in ('r', 'f') group by b.root
+)
 select n.nspname, c.relname,
        case c.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'f' then 'foreign table'
                       else 'table' end,
        obj_description(c.oid, 'pg_class'),
-       case when c.relkind in ('r', 'm', 'f') and c.reltuples >= 0 then c.reltuples::int8
-            when c.relkind = 'p' then (select nullif(sum(greatest(p.reltuples, 0)), 0)::int8
-                                       from pg_inherits i join pg_class p on p.oid = i.inhrelid
-                                       where i.inhparent = c.oid) end
+       case when c.relkind = 'p' then (select nullif(t.rows, 0) from counted t where t.root = c.oid)
+            when c.relkind in ('r', 'm', 'f') and c.reltuples >= 0
+              then c.reltuples::int8 + coalesce((select t.rows from counted t where t.root = c.oid), 0) end
 {_SEEN} and {_READABLE}
 """  # noqa: S608 - of fixed texts
 
@@ -98,9 +111,9 @@ order by i.indexrelid, k.place
 
 FOREIGN_KEYS: Final = f"""
 select n.nspname, c.relname, o.conname, a.attname, m.nspname, f.relname, b.attname
-from (select c.oid, c.relname, c.relnamespace {_SEEN}) c
+from (select c.oid, c.relname, c.relnamespace, c.relispartition {_SEEN}) c
 join pg_namespace n on n.oid = c.relnamespace
-join pg_constraint o on o.conrelid = c.oid and o.contype = 'f'
+join pg_constraint o on o.conrelid = c.oid and o.contype = 'f' and (o.conparentid = 0 or c.relispartition)
 join pg_class f on f.oid = o.confrelid
 join pg_namespace m on m.oid = f.relnamespace
 cross join unnest(o.conkey, o.confkey) with ordinality as k (number, target, place)

@@ -1,7 +1,8 @@
 """Pieces of the knowledge kinds that fit a message: passages, operations of APIs, slices of schemas.
 
-Invariant: if the caller sees nothing of a kind, nothing of it is embedded, searched or named. Operations and schemas
-need the rules of their pack, and only schemas that are known already are used. What cannot be searched in time is
+Invariant: if the caller sees nothing of a kind, nothing of it is embedded, searched or named. Operations need the rules
+of their pack or the name of their API in the message, schemas the rules of their pack, and only schemas that are known
+already are used. What cannot be searched in time is
 missing from an answer and never makes it fail.
 """
 
@@ -43,6 +44,8 @@ _PASSAGE_HEADING: Final = "passages of documents, word for word (more: retrieve_
 MAX_ENDPOINTS: Final = 5
 _BEST_ENDPOINT: Final = 0.6
 """Value of the best one: the rules of APIs were chosen, so an operation is needed more likely than not."""
+_LIKELY: Final = 0.25
+"""Relevance from which an operation is given to a message that names its API and did not choose the rules of APIs."""
 _HALVING_RANKS: Final = 3
 """Ranks after which the value is halved."""
 _LEAST_RELEVANCE: Final = 0.1
@@ -97,15 +100,17 @@ class EndpointSource:
 
     async def gather(self, query: SourceQuery) -> SourcePieces:
         """See `PieceSource.gather`."""
-        if all(pack.name != ENDPOINT_INTENT for pack in query.packs):
-            return SourcePieces((), present=False)
         return await _in_time("APIs", self._gather(query))
 
     async def _gather(self, query: SourceQuery) -> SourcePieces:
-        if not await self._apis.sees_any(query.caller):
-            return SourcePieces((), present=False)
+        ruled = any(pack.name == ENDPOINT_INTENT for pack in query.packs)
         text = shortened(query.request.message, QUERY_CHARACTERS)
+        wanted = self._apis.sees_any(query.caller) if ruled else self._apis.names_any(query.caller, text)
+        if not await wanted:
+            return SourcePieces((), present=False)
         found = await self._apis.search(query.caller, text, limit=MAX_ENDPOINTS, noted=False)
+        if not ruled and max((endpoint.relevance for endpoint in found.endpoints), default=0.0) < _LIKELY:
+            return SourcePieces((), present=False)
         notes = (Note("operations found with less than all means", found.degraded),) if found.degraded else ()
         least = _LEAST_RELEVANCE * max((endpoint.relevance for endpoint in found.endpoints), default=0.0)
         near = [endpoint for endpoint in found.endpoints if endpoint.relevance >= least]

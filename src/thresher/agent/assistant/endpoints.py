@@ -133,7 +133,10 @@ async def find_endpoints(box: Toolbox, inquiry: Inquiry, *, limit: int = SHOWN) 
         found = found_endpoints(await box.call(AssistantCall(SEARCH, {**arguments, "providers": others})))
         if found.results:
             return found
-    return replace(found_endpoints(await box.call(AssistantCall(SEARCH, arguments))), named=bool(named))
+    outcome = await box.call(AssistantCall(SEARCH, arguments))
+    if outcome.data.get("mode") == "browse" and rows_of(outcome.data, "endpoints") and outcome.data.get("cursor"):
+        outcome = await box.call(AssistantCall(SEARCH, {**arguments, "limit": LISTED}))  # a list has longer pages
+    return replace(found_endpoints(outcome), named=bool(named))
 
 
 def found_endpoints(outcome: ToolAnswer) -> Findings:

@@ -50,7 +50,7 @@ SELECT md5(string_agg(line, chr(10) ORDER BY line)) FROM (
 
 def read_schema(ask: Ask, version: str, stamp: str, limit: int) -> Schema:
     """Read the tables and views of a file, at most `limit`."""
-    found = ask(_TABLES)
+    found = _without_indexes(ask(_TABLES))
     columns: dict[Named, list[Column]] = defaultdict(list)
     for schema, table, *rest in ask(_COLUMNS):
         columns[schema, table].append(_column(rest))
@@ -59,6 +59,13 @@ def read_schema(ask: Ask, version: str, stamp: str, limit: int) -> Schema:
         constraints[schema, table].append(rest)
     tables = tuple(_table(row, columns, constraints) for row in found[:limit])
     return Schema("duckdb", version, "main", tables, stamp, max(len(found) - limit, 0))
+
+
+def _without_indexes(rows: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
+    """Tables without the shadow tables of full-text indexes, which are kept in a schema `fts_SCHEMA_TABLE`."""
+    tables = {(row[0], row[1]) for row in rows}
+    indexes = {f"fts_{schema}_{table}" for schema, table in tables}
+    return [row for row in rows if row[0] not in indexes or (row[0], "dict") not in tables]
 
 
 def _table(

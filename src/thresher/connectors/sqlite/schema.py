@@ -1,11 +1,13 @@
 """Reads the schema of a SQLite file from its pragmas.
 
 Invariant: a table or view that SQLite itself cannot read (a missing module, a view of a dropped table) appears without
-columns and does not affect the others.
+columns and does not affect the others. Shadow tables, in which a virtual table keeps its content, are left out; SQLite
+itself knows those of the modules that it has.
 """
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,6 +36,11 @@ SELECT t.name, l.name, i.name FROM {_PLAIN}, pragma_index_list(t.name) l, pragma
 WHERE l."unique" AND l.origin <> 'pk' AND NOT l.partial ORDER BY t.name, l.seq DESC, i.seqno
 """  # noqa: S608 - a constant
 Grouped: TypeAlias = Mapping[str, Sequence[Sequence[Any]]]
+_SHADOW: Final = re.compile(
+    r"content|segments|segdir|docsize|stat|data|idx|config|node|parent|rowid|vocab|info|chunks|rowids|auxiliary|"
+    r"(?:vector_chunks|metadatachunks|metadatatext)\d+"
+)
+"""What the modules fts3 to fts5, rtree, spellfix1 and vec0 append to the names of their shadow tables."""
 _HIDDEN: Final = 1
 _GENERATED: Final = (2, 3)
 
@@ -57,6 +64,8 @@ def read_schema(database: sqlite3.Connection, limit: int) -> Schema:
         _grouped(database.execute(_UNIQUE)),
         _counted(database),
     )
+    left = _shadows(database, found)
+    found = [row for row in found if row[0] not in left]
     tables = [_table(database, catalog, name, kind, bool(plain)) for name, kind, plain in found[:limit]]
     return Schema(
         dialect="sqlite",
@@ -64,6 +73,22 @@ def read_schema(database: sqlite3.Connection, limit: int) -> Schema:
         default_schema="",
         tables=tuple(_resolved(tables)),
         left_out=max(len(found) - limit, 0),
+    )
+
+
+def _shadows(database: sqlite3.Connection, found: Sequence[Sequence[Any]]) -> frozenset[str]:
+    """The shadow tables of modules that this SQLite lacks, by their names; it does not mark these itself."""
+    unknown: list[str] = []
+    for name in (name for name, kind, _ in found if kind == "virtual"):
+        try:
+            database.execute(_COLUMNS_OF, (name,)).fetchone()
+        except sqlite3.Error:
+            unknown.append(f"{name}_")
+    return frozenset(
+        name
+        for name, kind, _ in found
+        for prefix in unknown
+        if kind == "table" and name.startswith(prefix) and _SHADOW.fullmatch(name.removeprefix(prefix))
     )
 
 

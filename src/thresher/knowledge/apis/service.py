@@ -27,6 +27,7 @@ from thresher.knowledge.apis.models import (
 from thresher.knowledge.apis.naming import find_provider
 from thresher.knowledge.apis.providers import Providers, provider_fields
 from thresher.knowledge.apis.rendering import PatchForm, improvements_markdown, in_form
+from thresher.knowledge.apis.search.query import named_providers
 from thresher.knowledge.apis.search.searcher import Searcher, SearchQuery
 from thresher.knowledge.apis.usage import METRICS, measure_usage, purge_usage
 from thresher.knowledge.apis.usage_log import UsageLog
@@ -178,6 +179,11 @@ class ApiService:
     async def sees_any(self, caller: Caller) -> bool:
         """Return whether the caller sees an active provider; one round trip."""
         return any(head.active and head.versions for head in await self._cache.directory(caller))
+
+    async def names_any(self, caller: Caller, text: str) -> bool:
+        """Return whether a text names an active provider that the caller sees, by any of its names."""
+        heads = [head for head in await self._cache.directory(caller) if head.active and head.versions]
+        return bool(named_providers(text, heads))
 
     async def overview(self, caller: Caller) -> str:
         """Return the active providers with their number of operations, in one line; empty if there are none."""

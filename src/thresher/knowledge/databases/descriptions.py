@@ -9,6 +9,7 @@ a schema of any size.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -202,9 +203,34 @@ def groups_of(names: Sequence[str]) -> list[tuple[str, list[str]]]:
 _CORE: Final = 5
 """Tables that are joined to each other, over any tables between them."""
 _MOST_SEEDS: Final = 12
+_PARTNERS: Final = 0.15
+"""What the tables joined to a table add to it; chosen on 38 questions over three public schemas."""
 _COLUMNS: Final = 60
 _JOINS_SHARE: Final = 0.3
 _NAMES: Final = 150
+
+
+def with_partners(catalog: Catalog, found: Sequence[tuple[Table, float]]) -> list[Table]:
+    """Order found tables by themselves and by what they are joined to: what joins several of them moves up, or in.
+
+    Views come after the tables of the same part of the list: what a view shows is read from tables.
+
+    Args:
+        catalog: The schema.
+        found: Tables and their probabilities, best first.
+    """
+    scores = {(one.schema, one.name): score for one, score in found}
+    votes: dict[tuple[str, str], float] = defaultdict(float)
+    for key, score in list(scores.items())[:_MOST_SEEDS]:
+        partners = catalog.joins.neighbours(key)
+        for partner in partners:
+            votes[partner] += score / math.sqrt(len(partners))
+    ranked = sorted(
+        {*scores, *votes} & catalog.by_key.keys(),
+        key=lambda key: (-(scores.get(key, 0.0) + _PARTNERS * min(votes[key], 1.0)), key),
+    )
+    best = sorted(ranked[:_CORE], key=lambda key: "view" in catalog.by_key[key].kind)
+    return [catalog.by_key[key] for key in (*best, *ranked[_CORE:])]
 
 
 def sliced(catalog: Catalog, found: Sequence[Table], head: Sequence[str], budget: int) -> Overview:
@@ -319,7 +345,7 @@ class Describer:
         if question is not None and question.strip():
             found = await self._searcher.ranked(caller, question, {held.id: catalog}, _SLICE_CANDIDATES)
             notes = (*notes, found.degraded) if found.degraded else notes
-            tables = [one for _, one, _, _ in found.tables]
+            tables = with_partners(catalog, [(one, score) for _, one, score, _ in found.tables])
             answer = _answer(held, catalog, _sliced(catalog, tables, head, budget), words, budget, notes)
             fitting = {catalog.name_of(one): round(score, 4) for _, one, score, _ in found.tables[:_FITTING]}
             return replace(answer, fitting=fitting)

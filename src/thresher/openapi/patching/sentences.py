@@ -40,6 +40,7 @@ _SHOWN: Final = 6
 _PARAGRAPH: Final = 300
 _STRUCTURE: Final = re.compile(r"^\s*(?:[-*#|>+]|\d+[.)])|[<`]$|:$", re.MULTILINE)
 """Lines of a list, table or heading, and lines that introduce what follows."""
+_VERSION: Final = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?|\d{4}-\d\d-\d\d")
 _METHODS: Final[Mapping[str, str]] = {
     "PUT": "Update",
     "PATCH": "Change",
@@ -305,16 +306,19 @@ def _summary_variants(operation: Operation) -> Iterator[str]:
     names = {operation.operation_id.casefold(), operation.path.casefold(), operation.key.casefold()}
     base = "" if operation.summary.strip().casefold() in names else " ".join(operation.summary.split()).rstrip(".")
     deed = sentence(deed_of(operation)).rstrip(".")
-    yield base or summary_of(operation)
-    base = base or deed
+    base = base or summary_of(operation).rstrip(".")  # in the owner's words, by which the operation was found before
+    yield base
     thing, picked = thing_of(operation.path)
     owner = with_article(thing) if picked else thing.partition(" of ")[2]
     if owner and owner.partition(" ")[2].casefold() not in base.casefold():
         yield f"{base} of {owner}"
-    known = _folded(base).split()
-    more = " ".join(word for word in thing.split() if word.casefold() not in known and word not in {"a", "an", "of"})
+    known = [singular(word) for word in _folded(base).split()]
+    glued = "".join(known)
+    more = " ".join(word for word in thing.split() if word.casefold() not in glued and word not in {"a", "an", "of"})
     if more:
         yield f"{base} ({more})"
+    if version := next((step for step in operation.path.split("/") if _VERSION.fullmatch(step)), ""):
+        yield f"{base} ({version})"
     yield deed
 
 

@@ -23,6 +23,9 @@ VersionOperations = tuple[ProviderHead, VersionHead, Operations]
 """The operations of one version."""
 
 
+_GROUPS: Final = ("tag", "categor")
+
+
 @dataclass(frozen=True, slots=True)
 class Browse:
     """What to list.
@@ -39,8 +42,8 @@ class Browse:
 def browse_of(cleaned: CleanedQuery, parts: Sequence[VersionOperations], tags: Sequence[str]) -> Browse | None:
     """Return what a query asks to list; None if it asks to search.
 
-    An empty query lists, and so does one with nothing but a word such as "apis", a provider's name and perhaps one of
-    its tags. "list endpoints" is a search if the API is about endpoints.
+    An empty query lists tags, and so does "list apis" and "list NAME tags". "list NAME apis" lists the operations of a
+    provider by tag, "list NAME TAG apis" those of one tag. "list endpoints" is a search if the API is about endpoints.
     """
     all_of_them = frozenset(provider.id for provider, _, _ in parts)
     if not cleaned.text:
@@ -52,7 +55,10 @@ def browse_of(cleaned: CleanedQuery, parts: Sequence[VersionOperations], tags: S
     rest = _without(cleaned.names, named)
     if not rest:
         plain = cleaned.noun.startswith("api")
-        return Browse(frozenset(head.id for head in named) or all_of_them, _folded(tags)) if named or plain else None
+        if not named:
+            return Browse(all_of_them, _folded(tags)) if plain else None
+        whole = frozenset[str]() if cleaned.noun.startswith(_GROUPS) else frozenset({EVERY_TAG})
+        return Browse(frozenset(head.id for head in named), _folded(tags) or whole)
     wanted = distinct_terms(" ".join(rest))
     chosen = frozenset(head.id for head in named) or all_of_them
     found = {tag for provider, _, held in parts if provider.id in chosen for one in held.briefs for tag in tags_of(one)}

@@ -165,14 +165,14 @@ FEATURES: Final = (
 
 WEIGHTS: Final = np.array(
     (
-        0.55, 0.34, 0.42, 0.11, -0.2, 0.59, 0.89, -0.21,
-        -0.79, 0.87, -3.22, -0.93, -2.53, -0.91, 0.33, -0.25,
-        1.14, 0.66, 1.44, 0.1, 0.11, 0.04, 0.94, 1.46,
-        -1.02, -0.89, 0.24, -0.19, -2.19, 4.25,
+        0.62, 0.33, 0.34, 0.15, -0.29, 2.53, 0.74, 0.07,
+        -1.1, 0.26, -1.03, -1.0, -1.5, -0.45, 0.27, -0.14,
+        0.39, 0.33, 1.29, -0.24, 0.25, 0.09, 0.86, 1.71,
+        -0.81, 0.03, 0.16, -0.35, -2.17, 4.2,
     ),
     np.float32,
 )  # fmt: skip
-"""One for each feature."""
+"""One for each feature, drawn towards plain fusion (`docs/decisions/0075-apis-nobody-asked-about.md`)."""
 RELEVANCE: Final = RelevanceModel(bias=-10.95, meaning=4.93, concepts=8.57, words=0.67, title=0.34, behind=1.0)
 """Fitted on the first ten operations of the questions that fitted the weights, and of 150 foreign questions."""
 LEAST_RELEVANCE: Final = 0.03
@@ -332,6 +332,8 @@ _QUOTED: Final = re.compile(r"[\"\u201c\u00ab'][^\"\u201d\u00bb']{2,60}[\"\u201d
 _NAME: Final = re.compile(r"(?<=[a-z,:;] )[A-Z][a-z\u00e0-\u00ff]+(?:['\u2019]s)?\b")
 _FINDS: Final = re.compile(r"^(?:search|find|lookup)$", re.I)
 
+ANY_KIND: Final = ""
+"""The kind of a finder that finds things of all kinds."""
 FinderKey = tuple[int, str]
 """Id of a provider, and the name of a kind of thing."""
 
@@ -350,14 +352,18 @@ def names_a_thing(query: str, known: frozenset[str]) -> bool:
 def finders(found: Sequence[LocatedOperation]) -> Mapping[FinderKey, int]:
     """Return the position of the operation that finds things of a kind, by provider and kind.
 
-    It is a GET without an id, under a segment such as `search`; the kind is the last word of its path.
+    It is a GET without an id, under a segment such as `search`; the kind is the last word of its path, or any, which is
+    the empty name, if the segment is the whole path.
     """
     places: dict[FinderKey, int] = {}
     for place, one in enumerate(found):
         segments = literals(one.brief.path)
-        if one.brief.method != "GET" or parameters(one.brief.path) or len(segments) < 2:
+        if one.brief.method != "GET" or parameters(one.brief.path) or not segments:
             continue
-        if _FINDS.match(segments[0]):
+        if len(segments) == 1:
+            if _FINDS.match(segments[0]):
+                places.setdefault((one.provider.id, ANY_KIND), place)
+        elif _FINDS.match(segments[0]):
             places.setdefault((one.provider.id, squeezed(segments[-1])), place)
         elif _FINDS.match(segments[-1]):
             places.setdefault((one.provider.id, squeezed(segments[-2])), place)
@@ -386,7 +392,8 @@ def with_finders(rows: Sequence[int], found: Sequence[LocatedOperation], known: 
     for place, row in enumerate(rows):
         if row not in order:
             order.append(row)
-        key = (found[row].provider.id, required_kind(found[row].brief))
-        if place < DEPTH and key in known and known[key] not in order:
-            order.append(known[key])
+        provider, kind = found[row].provider.id, required_kind(found[row].brief)
+        finder = known.get((provider, kind), known.get((provider, ANY_KIND)) if kind else None)
+        if place < DEPTH and finder is not None and finder not in order:
+            order.append(finder)
     return list(dict.fromkeys(order))

@@ -6,6 +6,7 @@ Pages of one query follow each other without gaps while the descriptions stay th
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +43,7 @@ from thresher.knowledge.apis.search.query import (
 )
 from thresher.knowledge.apis.search.ranking import FinderKey, QueryTraits, RankedOperations, Signals
 from thresher.knowledge.apis.search.traits import OperationTraits, numbers, traits_of
-from thresher.search import Filter, Floats, Scoring, SearchIndex
+from thresher.search import Filter, Floats, Scoring, SearchIndex, clauses
 
 PAIRS: Final = 25
 """Operations that the cross-encoder reads."""
@@ -121,6 +122,30 @@ class Interpretation:
     embedding_ms: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Restriction:
+    """What every phrase of a query is restricted to, or prefers.
+
+    Attributes:
+        methods: The only HTTP methods.
+        tags: An operation must have one of these.
+        providers: Ids of the providers that the whole query names.
+    """
+
+    methods: tuple[str, ...]
+    tags: tuple[str, ...]
+    providers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _RankedPhrase:
+    """The operations for one phrase."""
+
+    ranked: RankedOperations
+    scoring: Scoring
+    embedding_ms: float
+
+
 class Searcher:
     """Finds operations.
 
@@ -186,14 +211,10 @@ class Searcher:
         heads = {provider.id: provider for provider, _, _ in scope.parts}
         mentioned = named_providers(text, heads.values())
         methods = checked.methods or typed_methods(text)
-        interpretation = await self._interpretation(text, scope.forms)
-        versions = [version.id for _, version, _ in scope.parts]
-        scoring = await self._index.score(
-            caller, KIND, text, filter=Filter(facets_of(versions)), context=interpretation.context
-        )
-        signals = _within(signals_of(scoring, scope.traits), scope.traits, methods, checked.tags)
-        described = query_traits(text, interpretation, [head.id for head in mentioned])
-        ranked = ranking.rank(described, signals, scope.traits)
+        restriction = _Restriction(methods, checked.tags, tuple(head.id for head in mentioned))
+        phrases = tuple(clauses(text)) or (text,)
+        lists = await asyncio.gather(*(self._ranked(caller, one, scope, restriction) for one in phrases))
+        ranked, sources = _interleaved(lists)
         notes: list[str] = []
         if rerank and len(ranked):
             ranked, note = await self._reranked(text, ranked, scope.traits)
@@ -207,19 +228,35 @@ class Searcher:
             query=text,
             mode="search",
             endpoints=tuple(
-                _found(scope.traits.found[row], ranked.relevance[place], _why(scoring, scope.traits, row))
+                _found(
+                    scope.traits.found[row],
+                    ranked.relevance[place],
+                    _why(sources.get(row, lists[0]).scoring, scope.traits, row),
+                )
                 for place, row in page
             ),
             total=len(ranked),
             cursor=_CURSOR.encode(end, question=checked.question) if end < len(ranked) else "",
             providers=tuple(head.name for head in mentioned or heads.values()),
             methods=methods,
-            clauses=(text,),
-            degraded=scoring.degraded,
+            clauses=phrases,
+            degraded=lists[0].scoring.degraded,
             notes=tuple(notes),
-            embedding_ms=scoring.embedding_ms + interpretation.embedding_ms,
+            embedding_ms=max(one.embedding_ms for one in lists),
             reranked=rerank and not notes,
         )
+
+    async def _ranked(self, caller: Caller, text: str, scope: SearchScope, restriction: _Restriction) -> _RankedPhrase:
+        """Rank the operations for one phrase."""
+        interpretation = await self._interpretation(text, scope.forms)
+        versions = [version.id for _, version, _ in scope.parts]
+        scoring = await self._index.score(
+            caller, KIND, text, filter=Filter(facets_of(versions)), context=interpretation.context
+        )
+        signals = _within(signals_of(scoring, scope.traits), scope.traits, restriction.methods, restriction.tags)
+        described = query_traits(text, interpretation, restriction.providers)
+        ranked = ranking.rank(described, signals, scope.traits)
+        return _RankedPhrase(ranked, scoring, scoring.embedding_ms + interpretation.embedding_ms)
 
     async def _interpretation(self, text: str, forms: ShortForms) -> Interpretation:
         """Return what a query is about and wants done; by its words alone if the encoder does not answer."""
@@ -245,6 +282,22 @@ class Searcher:
         except EncoderError as error:
             return ranked, f"Not reranked: {error.message}"
         return ranking.rerank(ranked, logits), ""
+
+
+def _interleaved(lists: Sequence[_RankedPhrase]) -> tuple[RankedOperations, Mapping[int, _RankedPhrase]]:
+    """Return the operations of all phrases in turn, and the phrase that each row comes from."""
+    if len(lists) == 1:
+        return lists[0].ranked, {}
+    chosen: dict[int, tuple[_RankedPhrase, int]] = {}
+    for place in range(max(len(one.ranked) for one in lists)):
+        for one in lists:
+            if place < len(one.ranked):
+                chosen.setdefault(int(one.ranked.rows[place]), (one, place))
+    rows = np.array(list(chosen), np.int64)
+    scores = np.array([one.ranked.scores[place] for one, place in chosen.values()], np.float32)
+    chances = np.array([one.ranked.relevance[place] for one, place in chosen.values()], np.float32)
+    ranked = RankedOperations(rows, scores, np.minimum.accumulate(chances))
+    return ranked, {row: one for row, (one, _) in chosen.items()}
 
 
 def signals_of(scoring: Scoring, traits: OperationTraits) -> Signals:

@@ -47,12 +47,14 @@ class _SchemaView:
         words: Their names as words, from `table_words`.
         held: Columns by each reading of their name, and by their table's number.
         extending: Numbers of some tables by each prefix of their names' words.
+        single: Names of columns that are the whole primary key of some table.
     """
 
     tables: Sequence[Table]
     words: Sequence[tuple[str, ...]]
     held: Mapping[str, Mapping[int, Column]]
     extending: Mapping[tuple[str, ...], Sequence[int]]
+    single: frozenset[str]
 
 
 def find_composites(
@@ -67,7 +69,8 @@ def find_composites(
     """
     if not any(len(key) > 1 for table in tables for key in (table.primary_key, *table.unique)):
         return []
-    looked = _SchemaView(tables, words, _columns_by_name(tables), _extending(words))
+    single = frozenset(read_column(table.primary_key[0])[0].whole for table in tables if len(table.primary_key) == 1)
+    looked = _SchemaView(tables, words, _columns_by_name(tables), _extending(words), single)
     best: dict[tuple[int, frozenset[str]], PotentialRelation] = {}
     left = _MOST_PAIRS
     for number, table in enumerate(tables):
@@ -189,7 +192,7 @@ def _weighed(
 ) -> PotentialRelation | None:
     number, key = parent
     by_name = {column.name: column for column in looked.tables[number].columns}
-    evidence = _evidence(looked.tables, looked.words, child, (number, tuple(by_name[name] for name in key)))
+    evidence = _evidence(looked, child, (number, tuple(by_name[name] for name in key)))
     if evidence is None:
         return None
     return _relation(looked.tables[child[0]], child[1], looked.tables[number], key, evidence)
@@ -209,17 +212,15 @@ def _declared(table: Table, columns: Sequence[Column]) -> bool:
 
 
 def _evidence(
-    tables: Sequence[Table],
-    words: Sequence[tuple[str, ...]],
-    child: tuple[int, tuple[Column, ...]],
-    parent: tuple[int, tuple[Column, ...]],
+    looked: _SchemaView, child: tuple[int, tuple[Column, ...]], parent: tuple[int, tuple[Column, ...]]
 ) -> tuple[Evidence, ...] | None:
+    tables, words = looked.tables, looked.words
     types = [judge_types(one, other) for one, other in zip(child[1], parent[1], strict=True)]
     known = [one for one in types if one is not None]
     if len(known) < len(types):
         return None
     worst = min(known, key=lambda one: one.weight)
-    named = _named(tables[child[0]], words[child[0]], child[1], words[parent[0]], parent[1])
+    named = _named(tables[child[0]], words[child[0]], child[1], words[parent[0]], parent[1], looked.single)
     evidence = [*named, worst, Evidence("key", "together they are a key", 0.2)]
     if tables[child[0]].schema != tables[parent[0]].schema:
         evidence.append(Evidence("name", f"in another schema, {tables[parent[0]].schema}", OTHER_SCHEMA))
@@ -227,12 +228,22 @@ def _evidence(
 
 
 def _named(
-    table: Table, entity: tuple[str, ...], columns: Sequence[Column], parent: tuple[str, ...], key: Sequence[Column]
+    table: Table,
+    entity: tuple[str, ...],
+    columns: Sequence[Column],
+    parent: tuple[str, ...],
+    key: Sequence[Column],
+    single: frozenset[str],
 ) -> Iterator[Evidence]:
-    """Evidence that the columns refer to the table, beyond equal names."""
+    """Evidence that the columns refer to the table, beyond equal names.
+
+    Within the child's own key, a column that is the key of a third table alone is that table's, not this one's.
+    """
     contains = _contains(entity, parent)
     names = {column.name for column in columns}
-    own = max((_own(read_column(column.name), parent) for column in key), default=0.0)
+    read = [read_column(column.name) for column in key]
+    inside = names <= set(table.primary_key)
+    own = max((_own(one, parent) for one in read if not (inside and one[0].whole in single)), default=0.0)
     same_key = set(table.primary_key) == names
     if same_key and (not own or entity == parent):
         yield Evidence("direction", "both tables have this key", SAME_KEY)

@@ -32,6 +32,8 @@ _STRANGER_LOSS = -1.5
 _MOST_CANDIDATES = 12
 _EVERYWHERE = 4
 _SHORT_OF_OWN = 0.6
+_TELLING = 3
+"""Columns that two tables rarely share by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class _Singles:
     def __init__(self, tables: Sequence[Table], words: Sequence[tuple[str, ...]], profiles: Profiles | None) -> None:
         self._tables = tables
         self._words = words
+        self._columns = [frozenset(column.name for column in table.columns) for table in tables]
         self._profiles = profiles
         self._index: ParentIndex = build_index(tables, words, profiles)
         self._matcher = Matcher(self._index)
@@ -112,10 +115,16 @@ class _Singles:
         prefix = column_prefix(table)
         declared = {key.columns[0] for key in table.foreign_keys if len(key.columns) == 1}
         names = {"".join(split(column.name)) for column in table.columns}
+        read = {column.name: read_column(column.name, prefix) for column in table.columns}
+        keyed = len(table.primary_key) == 1
+        named = frozenset(name.joined for some in read.values() for name in some if name.core)
+        pointing = {name.joined for some in read.values() for name in some if name.kind == "id" and name.core}
         for column in table.columns:
             if column.family not in KEYABLE or column.name in declared:
                 continue
-            child = ChildColumn(number, table.schema, self._words[number], column, read_column(column.name, prefix))
+            if all(not name.kind and name.joined in pointing for name in read[column.name]):
+                continue  # `account` beside `account_id`
+            child = ChildColumn(number, table.schema, self._words[number], column, read[column.name], named, keyed)
             candidates = self._candidates(child, table, names)
             if candidates:
                 yield column, _chosen(candidates, self._index, self._tables)
@@ -125,10 +134,11 @@ class _Singles:
         is_key = bool(own) and self._index.keys[own[0]].column.name == child.column.name
         if not self._may_be_key(child):
             return []
-        if is_key and any(_is_named(name, child.entity) for name in child.names):
+        in_key = child.column.name in table.primary_key
+        if (is_key or in_key) and any((name.core or is_key) and _is_named(name, child.entity) for name in child.names):
             return []
         matches = sorted(self._matches(child, table), key=lambda match: (-match.weight, match.key))
-        if is_key and _shortens_own(child) and not any(match.whole and match.weight >= PLAIN for match in matches):
+        if is_key and _is_own_part(child) and not any(match.whole and match.weight >= PLAIN for match in matches):
             return []
         polymorphic = any(f"{name.joined}type" in names for name in child.names if name.kind == "id")
         found: list[_ParentCandidate] = []
@@ -162,9 +172,18 @@ class _Singles:
         return list(found.values())
 
     def _may(self, child: ChildColumn, match: NameMatch) -> bool:
-        """Whether a match is possible: a column never points to itself, and to its own table only as another row."""
+        """Whether a match is possible: a column never points to itself, and to its own table only as another row.
+
+        A table that has all columns of another is a copy or a part of it, and its key is the other's by another name.
+        """
         key = self._index.keys[match.key]
+        if key.table != child.table and self._copies(child.table, key.table):
+            return False
         return key.table != child.table or (key.column.name != child.column.name and not match.whole)
+
+    def _copies(self, table: int, other: int) -> bool:
+        """Whether a table has all columns of another, as many as tell."""
+        return len(self._columns[other]) >= _TELLING and self._columns[other] <= self._columns[table]
 
     def _weighed(self, child: ChildColumn, table: Table, match: NameMatch, *, is_key: bool) -> _ParentCandidate | None:
         key = self._index.keys[match.key]
@@ -210,10 +229,14 @@ def _is_named(name: ColumnName, entity: tuple[str, ...]) -> bool:
     return not name.core or name.joined == whole or loose(name.joined) == loose(whole)
 
 
-def _shortens_own(child: ChildColumn) -> bool:
-    """Whether a key's name may abbreviate its own table's: `ma_id` of `mitarbeiter`."""
+def _is_own_part(child: ChildColumn) -> bool:
+    """Whether a key's name may be a part of its table's: `ma_id` of `mitarbeiter`, `status_id` of `order_status`."""
     own = ("".join(child.entity), child.entity[-1])
-    return any(shortens(name.joined, other) >= _SHORT_OF_OWN for name in child.names for other in own)
+    return any(
+        name.joined == child.entity[-1] or shortens(name.joined, other) >= _SHORT_OF_OWN
+        for name in child.names
+        for other in own
+    )
 
 
 def _not_implied(

@@ -55,6 +55,7 @@ class ParentIndex:
         loose: Names by schema and loose form.
         columns: Keys by schema and the key column's whole name.
         words: Names by schema and first letter.
+        ends: One-word names by schema and the letters that they end with.
         declared: Targets of declared keys by the whole name of the referring column, if that name always has the same
             target.
     """
@@ -66,6 +67,7 @@ class ParentIndex:
     loose: Mapping[tuple[str, str], list[NameForm]]
     columns: Mapping[tuple[str, str], list[int]]
     words: Mapping[tuple[str, str], list[NameForm]]
+    ends: Mapping[tuple[str, str], list[NameForm]]
     declared: Mapping[str, int]
 
     def named(self, schema: str, name: str) -> Sequence[NameForm]:
@@ -97,7 +99,14 @@ def build_index(tables: Sequence[Table], words: Sequence[tuple[str, ...]], profi
         words: Their names as words, from `table_words`.
         profiles: Samples, which show likely keys of tables without a declared one.
     """
-    keys = tuple(key for number in range(len(tables)) for key in _keys_of(tables[number], number, words, profiles))
+    primary = {read_column(table.primary_key[0])[0].whole for table in tables if len(table.primary_key) == 1}
+    keys = tuple(
+        key
+        for number, table in enumerate(tables)
+        for key in _keys_of(table, number, words, profiles)
+        if key.rank != "likely" or not key.name.core or key.name.whole not in primary
+    )
+    borrowed = _borrowed(keys, words)
     of_table: dict[int, list[int]] = defaultdict(list)
     forms: dict[tuple[str, str], list[NameForm]] = defaultdict(list)
     loosely: dict[tuple[str, str], list[NameForm]] = defaultdict(list)
@@ -105,10 +114,10 @@ def build_index(tables: Sequence[Table], words: Sequence[tuple[str, ...]], profi
     for number, key in enumerate(keys):
         of_table[key.table].append(number)
         schema = tables[key.table].schema
-        if key.name.whole not in NOT_KEYS and key.name.core:
+        if key.name.whole not in NOT_KEYS and number not in borrowed and (key.name.core or key.name.kind == "id"):
             columns[schema, key.name.whole].append(number)
             columns["*", key.name.whole].append(number)
-        for form in _forms(number, key, words[key.table]):
+        for form in _forms(number, key, words[key.table], _referred(tables[key.table], key), number in borrowed):
             forms[schema, "".join(form.words)].append(form)
             if form.own:
                 loosely[schema, loose("".join(form.words))].append(form)
@@ -123,6 +132,7 @@ def build_index(tables: Sequence[Table], words: Sequence[tuple[str, ...]], profi
         loose=loosely,
         columns=columns,
         words=_by_letter(forms),
+        ends=_by_end(forms),
         declared=_declared(tables, keys),
     )
 
@@ -156,6 +166,55 @@ def _by_letter(forms: Mapping[tuple[str, str], list[NameForm]]) -> dict[tuple[st
             if len(found["*", name[0]]) <= MOST_EVERYWHERE:
                 found["*", name[0]].append(some[0])
     return {place: some for place, some in found.items() if place[0] != "*" or len(some) <= MOST_EVERYWHERE}
+
+
+_LEAST_END = 4
+_LONGEST_END = 12
+
+
+def _by_end(forms: Mapping[tuple[str, str], list[NameForm]]) -> dict[tuple[str, str], list[NameForm]]:
+    found: dict[tuple[str, str], list[NameForm]] = defaultdict(list)
+    for (schema, name), some in forms.items():
+        if some[0].own and len(some[0].words) == 1:
+            for size in range(_LEAST_END, min(len(name), _LONGEST_END + 1)):
+                found[schema, name[-size:]].append(some[0])
+    return found
+
+
+def _borrowed(keys: Sequence[ParentKey], words: Sequence[tuple[str, ...]]) -> frozenset[int]:
+    """Keys that are called after another table: they refer to it themselves, and others refer to that one.
+
+    A name belongs to the table that has it whole, else to the only one of a single word that it begins.
+    """
+    tables = {"".join(words[key.table]): key.table for key in keys}
+    same: dict[str, set[int]] = defaultdict(set)
+    for key in keys:
+        same[key.name.whole].add(key.table)
+    found: set[int] = set()
+    for number, key in enumerate(keys):
+        owner = tables.get(key.name.joined)
+        if owner is None and len(same[key.name.whole]) > 1:
+            begun = {
+                table
+                for table in same[key.name.whole]
+                if len(words[table]) == 1 and words[table][0].startswith(key.name.joined)
+            }
+            owner = next(iter(begun)) if len(begun) == 1 else None
+        if key.name.core and owner is not None and owner != key.table:
+            found.add(number)
+    return frozenset(found)
+
+
+def _referred(table: Table, key: ParentKey) -> frozenset[str]:
+    """What a table's own columns refer to by a name with a key word: another table, whatever this one is called."""
+    prefix = column_prefix(table)
+    return frozenset(
+        name.joined
+        for column in table.columns
+        if column.name != key.column.name
+        for name in read_column(column.name, prefix)
+        if name.kind == "id" and name.core
+    )
 
 
 def _keys_of(
@@ -202,22 +261,33 @@ KEY_NAME = 3.9
 BOTH_NAMES = 4.5
 NEUTRAL_LOSS = 0.7
 TAIL_NAME = 2.1
+KIND_NAME = 1.6
+KIND_TAILS = frozenset({"type", "kind", "category", "class"})
+"""Last words of tables of kinds, which columns leave out: `role_id` of `role_type`."""
 
 
-def _forms(number: int, key: ParentKey, table: tuple[str, ...]) -> Iterator[NameForm]:
-    """Names for a key's rows: the table's, the key's own, the table's without neutral words, the table's last words."""
+def _forms(
+    number: int, key: ParentKey, table: tuple[str, ...], referred: frozenset[str], borrowed: bool
+) -> Iterator[NameForm]:
+    """Names for a key's rows: the table's, the key's own, the table's without neutral words, the table's last words.
+
+    A part of the table's name that one of its columns refers to (`person_id` in `person_info`) is another table's.
+    """
     if key.rank == "unique" and key.name.kind not in ("id", "number", "code"):
         return  # a unique attribute is only referred to by its own name
     entity, core = "".join(table), key.name.core
     agree = core and (key.name.joined == entity or loose(key.name.joined) == loose(entity))
     yield NameForm(number, BOTH_NAMES if agree else OWN_NAME, own=True, words=table)
-    if core and not (agree and key.name.joined == entity) and key.name.joined not in ATTRIBUTES:
+    if core and not borrowed and not (agree and key.name.joined == entity) and key.name.joined not in ATTRIBUTES:
         yield NameForm(number, BOTH_NAMES if agree else KEY_NAME, own=True, words=core)
     for shorter in _without_neutral(table):
-        yield NameForm(number, OWN_NAME - NEUTRAL_LOSS, own=True, words=shorter)
+        if "".join(shorter) not in referred:
+            yield NameForm(number, OWN_NAME - NEUTRAL_LOSS, own=True, words=shorter)
     for start in range(1, len(table)):
-        if table[start:] and not (len(table) - start == 1 and table[-1] in GENERIC_TAILS):
+        if "".join(table[start:]) not in referred and not (len(table) - start == 1 and table[-1] in GENERIC_TAILS):
             yield NameForm(number, TAIL_NAME - 0.2 * (start - 1), own=False, words=table[start:])
+    if len(table) > 1 and table[-1] in KIND_TAILS and "".join(table[:-1]) not in referred:
+        yield NameForm(number, KIND_NAME, own=False, words=table[:-1])
 
 
 def _without_neutral(table: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

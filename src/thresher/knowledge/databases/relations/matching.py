@@ -24,7 +24,7 @@ from thresher.knowledge.databases.relations.lexicon import (
     ROLES,
     UPWARD,
 )
-from thresher.knowledge.databases.relations.names import shortens, stem
+from thresher.knowledge.databases.relations.names import shortens, split, stem
 from thresher.knowledge.databases.relations.records import ColumnName, NameMatch
 
 SAME_NAME = 3.4
@@ -40,6 +40,11 @@ SHORT_ROLE_LOSS = 0.6
 LEXICAL_ROLE = 3.0
 LEXICAL_STEP = 0.04
 LATER = 0.25
+END = 2.6
+BESIDE = 0.6
+"""For a table that another column of the same table names: a match's winner is one of its teams."""
+ONLY_ONE = 2.8
+
 UPWARD_PURE = 3.6
 UPWARD_ELSE = 2.0
 VERB = 3.0
@@ -47,6 +52,7 @@ ALONE = 0.5
 """For the last words of a table's name if no other table ends with them."""
 GLUED_LOSS = 0.2
 NO_KEY_WORD_LOSS = 0.9
+MEASURE_LOSS = 1.8
 _LEAST_GLUED_ROLE = 4
 _LEAST_VERB = 4
 _LEAST_GLUED_PREPOSITION = 3
@@ -67,6 +73,8 @@ class ChildColumn:
         entity: Stems of its table's name.
         column: The column.
         names: The readings of its name.
+        beside: What the table's columns name, each in one word.
+        keyed: Whether the table has a single-column key.
     """
 
     table: int
@@ -74,6 +82,8 @@ class ChildColumn:
     entity: tuple[str, ...]
     column: Column
     names: tuple[ColumnName, ...]
+    beside: frozenset[str] = frozenset()
+    keyed: bool = False
 
 
 class Matcher:
@@ -91,6 +101,8 @@ class Matcher:
     def matches(self, child: ChildColumn) -> dict[int, NameMatch]:
         """The best match for each key that the column may point to, by the key's number."""
         best: dict[int, NameMatch] = {}
+        if _is_plural(child):
+            return best
         for name in child.names:
             loss = GLUED_LOSS if name.glued else 0.0
             plain = self._of_name(child.schema, name)
@@ -111,10 +123,13 @@ class Matcher:
     def _plainly(self, schema: str, name: ColumnName) -> Iterator[NameMatch]:
         if (declared := self._index.declared.get(name.whole)) is not None:
             yield NameMatch(declared, DECLARED, "called like a column with a declared key to it", whole=True)
-        if name.whole not in NOT_KEYS:
+        if name.whole not in NOT_KEYS and name.core:
             for key in self._index.called(schema, name.whole):
                 yield NameMatch(key, SAME_NAME, "named like the key", whole=True, same=True)
-        if not name.core or not _names_something(name):
+        if not name.core:
+            return
+        if not _names_something(name):
+            yield from self._measured(schema, name)
             return
         loss = 0.0 if name.kind else NO_KEY_WORD_LOSS
         whole = tuple(self._whole(schema, name))
@@ -125,6 +140,18 @@ class Matcher:
         if name.kind:
             yield from self._qualified(schema, name)
             yield from self._short(schema, name)
+            if not whole and len(ends := self._index.ends.get((schema, name.joined), ())) == 1:
+                yield NameMatch(ends[0].key, END, "the table's name ends with it")
+
+    def _measured(self, schema: str, name: ColumnName) -> Iterator[NameMatch]:
+        """`area` and `begin_area`: the word is that of a measure, but a table is called so."""
+        *before, last = name.core
+        if set(before) & (AMOUNTS | AMOUNT_JOINTS):
+            return
+        role = ROLE_LOSS if before else 0.0
+        for form in self._index.named(schema, last):
+            if form.own and self._index.keys[form.key].column.family == "integer":
+                yield NameMatch(form.key, form.weight - role - MEASURE_LOSS, "a table has this name", whole=not role)
 
     def _whole(self, schema: str, name: ColumnName) -> Iterator[NameMatch]:
         joined = name.joined
@@ -198,17 +225,31 @@ class Matcher:
 
         If the name alone is certain, only a match with the table's name is as likely.
         """
+        if not name.core:
+            yield from self._bare(child, name)
         if not name.core or not _names_something(name):
             return
         loss = 0.0 if name.kind else NO_KEY_WORD_LOSS
         if name.kind and name.joined:
             yield from self._context(child, name)
+        elif name.joined in ATTRIBUTES and child.column.family == "integer":
+            yield from _lessened(self._context(child, name), loss)
         if sure:
             return
         yield from self._upward(child, name)
-        yield from _lessened(self._lexical(child, name), loss / 2)
+        yield from _lessened(self._lexical(child, name), loss)
         if not name.kind:
             yield from self._verb(child, name)
+
+    def _bare(self, child: ChildColumn, name: ColumnName) -> Iterator[NameMatch]:
+        """`uuid`, or `id` in a table without a key, if one table alone has a key that is called so."""
+        keys = self._index.called(child.schema, name.whole)
+        if (
+            len(keys) == 1
+            and self._index.keys[keys[0]].table != child.table
+            and (name.whole != "id" or not child.keyed)
+        ):
+            yield NameMatch(keys[0], ONLY_ONE, "named like the key of one table alone", whole=True, same=True)
 
     def _context(self, child: ChildColumn, name: ColumnName) -> Iterator[NameMatch]:
         """`orders.status_id` matches `order_status`; a part of the table's own name is enough."""
@@ -217,7 +258,7 @@ class Matcher:
                 whole = "".join(child.entity[start:end]) + name.joined
                 lost = CONTEXT_TAIL_LOSS * (start + len(child.entity) - end)
                 for form in self._index.forms.get((child.schema, whole), ())[:4]:
-                    if form.own:
+                    if form.own and self._index.keys[form.key].table != child.table:
                         yield NameMatch(form.key, CONTEXT - lost, "with its own table's name it names the table")
 
     def _upward(self, child: ChildColumn, name: ColumnName) -> Iterator[NameMatch]:
@@ -236,11 +277,15 @@ class Matcher:
         if role not in ROLES and name.core[-1] in PREPOSITIONS:
             role = name.core[0]
         somebody = name.core[-1] in ("by", "von") and role not in ROLES
+        if not name.kind and name.core[-1].endswith("ed") and name.core[-1] == role:
+            return  # an adjective: `approved`
         there = 0
         for place, table in enumerate(BY_SOMEBODY if somebody else ROLES.get(role, ())):
             forms = [form for form in self._index.named(child.schema, stem(table))[:3] if self._plays(child, form)]
             for form in forms:
-                weight = LEXICAL_ROLE - LEXICAL_STEP * place - LATER * there - 0.25 * (BOTH - min(form.weight, BOTH))
+                late = LEXICAL_STEP * place + LATER * there
+                beside = BESIDE if table in child.beside else 0.0
+                weight = LEXICAL_ROLE + beside - late - 0.25 * (BOTH - min(form.weight, BOTH))
                 yield NameMatch(form.key, weight, f"'{' '.join(name.core)}' is a role of the table's rows")
             there += bool(forms)
 
@@ -260,6 +305,12 @@ class Matcher:
 
 
 BOTH = 4.5
+
+
+def _is_plural(child: ChildColumn) -> bool:
+    """Whether a column without a key word counts or lists rows: `pages`, `up_votes`."""
+    last = split(child.column.name)[-1:]
+    return bool(last) and stem(last[0]) != last[0] and not any(name.kind for name in child.names)
 
 
 def _names_something(name: ColumnName) -> bool:

@@ -30,6 +30,7 @@ MOST_BESIDE_NAME: Final = SAME_TYPE + RANKS["primary"] + SAME_KIND
 """The maximum that other evidence adds to a name's weight if no values are known."""
 _NUMBERS: Final[tuple[Family, ...]] = ("integer", "decimal")
 _TEXTS: Final[tuple[Family, ...]] = ("text", "other", "uuid")
+_SERIALS = {"int": "integer", "serial": "integer", "bigserial": "bigint", "smallserial": "smallint"}
 _RANK_TEXTS = {
     "primary": "the primary key",
     "unique": "a unique key",
@@ -72,13 +73,19 @@ def _judge(child: tuple[Family, str, int | None], parent: tuple[Family, str, int
     if _fraction(child) or _fraction(parent):
         return None
     if child[0] == parent[0]:
-        same = child[1].lower() == parent[1].lower() or child[2] == parent[2]
+        same = _plain(child[1]) == _plain(parent[1]) or (child[2] is not None and child[2] == parent[2])
         return Evidence("type", text, SAME_TYPE if same else NEAR_TYPE)
     if all(family in _NUMBERS for family in pair) or all(family in _TEXTS for family in pair):
         return Evidence("type", text, NEAR_TYPE)
     if all(family in (*_NUMBERS, *_TEXTS) for family in pair):
         return Evidence("type", f"{text}: of different families", OTHER_TYPE)
     return None
+
+
+def _plain(type_name: str) -> str:
+    """A type in lower case, and without what makes it count by itself: `serial` holds what `integer` holds."""
+    name = type_name.lower()
+    return _SERIALS.get(name, name)
 
 
 def alike(families: Iterable[Family]) -> frozenset[Family]:
