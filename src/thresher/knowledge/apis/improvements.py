@@ -227,7 +227,7 @@ EFFECTS: Final[Mapping[str, float]] = {
     "description-short": 0.0011,
     "operation-description": 0.0011,
     "description-repeats-summary": 0.0011,
-    "summary-not-unique": 0.0,
+    "summary-not-unique": -0.0015,
     "summary-repeats-name": 0.0,
     "operation-summary": -0.0086,
 }
