@@ -22,6 +22,8 @@ TRACKER = {
     "GET /film/{film_id}/images": "Get the images of a film",
 }
 
+FARM = {"GET /animals": "List animals", "POST /animals": "Add an animal", "POST /feedings": "Record a feeding"}
+
 
 @pytest.fixture
 async def tracker(service: ApiService, caller: Caller, tmp_path: Path) -> ApiService:
@@ -215,3 +217,15 @@ async def test_the_best_are_reranked_on_demand(tracker: ApiService, caller: Call
 
     assert read.reranked
     assert {one.id for one in read.endpoints} == {one.id for one in plain.endpoints}
+
+
+async def test_each_task_is_about_the_api_that_it_names(tracker: ApiService, caller: Caller, tmp_path: Path) -> None:
+    """The first operation of each task is one of its own API, and as likely as if the task had come alone."""
+    await tracker.add(caller, "farm", [str(write(tmp_path / "farm.json", described(FARM)))])
+    await tracker.index_here(caller, "farm")
+
+    both = await tracker.search(caller, "List watchers of an issue in tracker and add an animal in farm")
+    alone = await tracker.search(caller, "add an animal in farm")
+
+    assert {one.path for one in both.endpoints[:2]} == {"/issues/{id}/watchers", "/animals"}
+    assert both.endpoints[1].relevance > alone.endpoints[0].relevance / 2
