@@ -224,7 +224,7 @@ async def test_a_question_finds_tables_without_their_names(
 def test_views_come_after_tables_but_for_one_that_is_called_by_its_name() -> None:
     """What a view shows is read from tables, unless the view itself is meant."""
     columns = (Column("id", "integer", "integer", False),)
-    view, table = (Table("main", name, kind, columns) for name, kind in (("Sales_by_shop", "view"), ("sale", "table")))
+    view, table = Table("main", "Sales_by_shop", "view", columns), Table("main", "sale", "table", columns)
     found = [(view, 0.9), (table, 0.5)]
     known = catalog(Schema("sqlite", "3", "main", (view, table)))
 
