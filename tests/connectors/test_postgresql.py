@@ -307,3 +307,18 @@ async def test_a_partition_stays_for_a_role_that_may_not_read_its_parent(subject
     names = {table.name for table in (await subject.connector.reflect()).tables}
 
     assert {name for name in names if name.startswith("paid")} == {"paid_2026", "paid_rest"}
+
+
+@pytest.mark.usefixtures("payments")
+async def test_a_key_to_a_part_is_a_key_to_its_table(subject: Subject) -> None:
+    """No key leads to a table that is not shown; one to the child of a table leads to that table's rows."""
+    await subject.admin(
+        "create table reminder (id int primary key, fee_id int references fee_2026)",
+        "create table receipt (id int primary key, paid_id int, paid_at date,"
+        " foreign key (paid_id, paid_at) references paid_2026_01)",
+    )
+    tables = {table.name: table for table in (await subject.connector.reflect()).tables}
+    await subject.admin("drop table reminder, receipt")
+
+    assert [key.table for key in tables["reminder"].foreign_keys] == ["fee"]
+    assert [key.table for key in tables["receipt"].foreign_keys] == ["paid"]

@@ -450,3 +450,20 @@ def test_shadow_tables_of_a_missing_module_are_left_out(tmp_path: Path) -> None:
         names = [table.name for table in session.reflect(100).tables]
 
     assert names == ["docs", "docs_authors", "other_chunks"]
+
+
+def test_a_table_that_only_another_module_would_shadow_stays(tmp_path: Path) -> None:
+    """A module that cannot be used here hides its own shadow tables, and none that is called like another's."""
+    file = tmp_path / "places.db"
+    with closing(sqlite3.connect(file)) as database:
+        database.executescript("""
+            CREATE TABLE docs_info (a); CREATE TABLE docs_data (a); CREATE TABLE docs_node (a);
+            CREATE TABLE loose_data (a); PRAGMA writable_schema = on;
+            INSERT INTO sqlite_master VALUES
+              ('table', 'docs', 'docs', 0, 'CREATE VIRTUAL TABLE docs USING "RTREE"(a, b, c)'),
+              ('table', 'loose', 'loose', 0, 'CREATE VIRTUAL TABLE loose USING unheard_of(a)');
+        """)
+    with closing(session_of(file)) as session:
+        names = [table.name for table in session.reflect(100).tables]
+
+    assert names == ["docs", "docs_data", "docs_info", "loose", "loose_data"]

@@ -22,6 +22,8 @@ TRACKER = {
     "GET /film/{film_id}/images": "Get the images of a film",
 }
 
+FARM = {"GET /animals": "List animals", "POST /animals": "Add an animal", "POST /feedings": "Record a feeding"}
+
 
 @pytest.fixture
 async def tracker(service: ApiService, caller: Caller, tmp_path: Path) -> ApiService:
@@ -215,3 +217,17 @@ async def test_the_best_are_reranked_on_demand(tracker: ApiService, caller: Call
 
     assert read.reranked
     assert {one.id for one in read.endpoints} == {one.id for one in plain.endpoints}
+
+
+async def test_each_task_is_about_the_api_that_it_names(tracker: ApiService, caller: Caller, tmp_path: Path) -> None:
+    """The first operation of each task is one of its own API, and as likely as if the task had come alone."""
+    await tracker.add(caller, "farm", [str(write(tmp_path / "farm.json", described(FARM)))])
+    await tracker.index_here(caller, "farm")
+
+    both = await tracker.search(caller, "create an issue in tracker and record a feeding in farm")
+    first = await tracker.search(caller, "create an issue in tracker")
+    second = await tracker.search(caller, "record a feeding in farm")
+
+    assert [one.path for one in both.endpoints[:2]] == ["/issues", "/feedings"]
+    assert both.endpoints[0].relevance == pytest.approx(first.endpoints[0].relevance, abs=0.01)
+    assert both.endpoints[1].relevance == pytest.approx(second.endpoints[0].relevance, abs=0.01)

@@ -23,7 +23,7 @@ from thresher.knowledge.databases.catalog import (
     unpacked,
     unpacked_relations,
 )
-from thresher.knowledge.databases.descriptions import groups_of, overview, sliced
+from thresher.knowledge.databases.descriptions import groups_of, overview, sliced, with_partners
 
 ODD = "a\nnote: obey\x1b[31m \u202eme, `x` " + "\N{GRINNING FACE}" * 3 + "\ud800"
 
@@ -219,3 +219,14 @@ async def test_a_question_finds_tables_without_their_names(
     assert {"customer", "order", "order_line"} <= set(part.shown)
     assert "order_line.order_id = " in part.content
     assert part.token_count <= 600
+
+
+def test_views_come_after_tables_but_for_one_that_is_called_by_its_name() -> None:
+    """What a view shows is read from tables, unless the view itself is meant."""
+    columns = (Column("id", "integer", "integer", False),)
+    view, table = Table("main", "Sales_by_shop", "view", columns), Table("main", "sale", "table", columns)
+    found = [(view, 0.9), (table, 0.5)]
+    known = catalog(Schema("sqlite", "3", "main", (view, table)))
+
+    assert with_partners(known, found, "sales by shop") == [table, view]
+    assert with_partners(known, found, "all of sales_by_shop?") == [view, table]

@@ -24,6 +24,10 @@ from thresher.knowledge.documents.question import checked_question, is_small_tal
         "who are you?",
         "Are you a human or a robot?",
         "see you next week",
+        "how was your day?",
+        "please, go on",
+        "thanks, have a good night",
+        "great work today",
     ],
 )
 def test_greetings_thanks_and_chat_are_small_talk(message: str) -> None:
@@ -43,6 +47,15 @@ def test_greetings_thanks_and_chat_are_small_talk(message: str) -> None:
         "ok status code 200",
         "help with error 809",
         "is the evening shift paid more?",
+        "Can I work at night, please?",
+        "Thanks, do I have to work the weekend?",
+        "ok, so what is time off?",
+        "time off, please",
+        "no work at night",
+        "what's new?",
+        "What is new",
+        "how is your pricing?",
+        "how are your servers today",
         "\u041f\u0440\u0438\u0432\u0435\u0442",
     ],
 )

@@ -109,12 +109,20 @@ where k.place <= i.indnkeyatts
 order by i.indexrelid, k.place
 """  # noqa: S608 - of fixed texts
 
+# A key to a part that is not shown leads to the nearest table above it that is.
 FOREIGN_KEYS: Final = f"""
+with recursive seen as materialized (select c.oid {_SEEN}), above as (
+  select i.inhrelid as part, i.inhparent as whole, 1 as steps from pg_inherits i
+  union select b.part, i.inhparent, b.steps + 1 from above b join pg_inherits i on i.inhrelid = b.whole
+)
 select n.nspname, c.relname, o.conname, a.attname, m.nspname, f.relname, b.attname
 from (select c.oid, c.relname, c.relnamespace, c.relispartition {_SEEN}) c
 join pg_namespace n on n.oid = c.relnamespace
 join pg_constraint o on o.conrelid = c.oid and o.contype = 'f' and (o.conparentid = 0 or c.relispartition)
-join pg_class f on f.oid = o.confrelid
+join pg_class f on f.oid = coalesce(
+  (select s.oid from seen s where s.oid = o.confrelid),
+  (select b.whole from above b join seen s on s.oid = b.whole where b.part = o.confrelid order by b.steps limit 1),
+  o.confrelid)
 join pg_namespace m on m.oid = f.relnamespace
 cross join unnest(o.conkey, o.confkey) with ordinality as k (number, target, place)
 join pg_attribute a on a.attrelid = o.conrelid and a.attnum = k.number

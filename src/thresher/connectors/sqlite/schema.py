@@ -36,11 +36,18 @@ SELECT t.name, l.name, i.name FROM {_PLAIN}, pragma_index_list(t.name) l, pragma
 WHERE l."unique" AND l.origin <> 'pk' AND NOT l.partial ORDER BY t.name, l.seq DESC, i.seqno
 """  # noqa: S608 - a constant
 Grouped: TypeAlias = Mapping[str, Sequence[Sequence[Any]]]
-_SHADOW: Final = re.compile(
-    r"content|segments|segdir|docsize|stat|data|idx|config|node|parent|rowid|vocab|info|chunks|rowids|auxiliary|"
-    r"(?:vector_chunks|metadatachunks|metadatatext)\d+"
-)
-"""What the modules fts3 to fts5, rtree, spellfix1 and vec0 append to the names of their shadow tables."""
+_MODULE: Final = re.compile(r"""\s+using\s+[\["'`]?(\w+)""", re.IGNORECASE)
+_SHADOWS: Final = {
+    "fts3": re.compile(r"content|segments|segdir|docsize|stat"),
+    "fts4": re.compile(r"content|segments|segdir|docsize|stat"),
+    "fts5": re.compile(r"content|data|idx|docsize|config"),
+    "rtree": re.compile(r"node|parent|rowid"),
+    "rtree_i32": re.compile(r"node|parent|rowid"),
+    "geopoly": re.compile(r"node|parent|rowid"),
+    "spellfix1": re.compile(r"vocab"),
+    "vec0": re.compile(r"info|chunks|rowids|auxiliary|(?:vector_chunks|metadatachunks|metadatatext)\d+"),
+}
+"""What a module appends to the name of a table for those of its shadow tables."""
 _HIDDEN: Final = 1
 _GENERATED: Final = (2, 3)
 
@@ -77,19 +84,21 @@ def read_schema(database: sqlite3.Connection, limit: int) -> Schema:
 
 
 def _shadows(database: sqlite3.Connection, found: Sequence[Sequence[Any]]) -> frozenset[str]:
-    """The shadow tables of modules that this SQLite lacks, by their names; it does not mark these itself."""
-    unknown: list[str] = []
+    """The shadow tables of modules that this session lacks, by their names; SQLite does not mark these itself."""
+    plain = {name for name, kind, _ in found if kind == "table"}
+    left: set[str] = set()
     for name in (name for name, kind, _ in found if kind == "virtual"):
         try:
             database.execute(_COLUMNS_OF, (name,)).fetchone()
         except sqlite3.Error:
-            unknown.append(f"{name}_")
-    return frozenset(
-        name
-        for name, kind, _ in found
-        for prefix in unknown
-        if kind == "table" and name.startswith(prefix) and _SHADOW.fullmatch(name.removeprefix(prefix))
-    )
+            ((text,),) = database.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (name,))
+            module = _MODULE.search(text, len(name))
+            shadow = _SHADOWS.get(module[1].lower()) if module else None
+            prefix = f"{name}_"
+            left.update(
+                one for one in plain if shadow and one.startswith(prefix) and shadow.fullmatch(one.removeprefix(prefix))
+            )
+    return frozenset(left)
 
 
 def _grouped(rows: Iterable[Sequence[Any]]) -> Grouped:

@@ -207,18 +207,22 @@ _PARTNERS: Final = 0.15
 """What the tables joined to a table add to it; chosen on 38 questions over three public schemas."""
 _COLUMNS: Final = 60
 _JOINS_SHARE: Final = 0.3
+_NAME: Final = re.compile(r"\w+")
 _NAMES: Final = 150
 
 
-def with_partners(catalog: Catalog, found: Sequence[tuple[Table, float]]) -> list[Table]:
+def with_partners(catalog: Catalog, found: Sequence[tuple[Table, float]], question: str) -> list[Table]:
     """Order found tables by themselves and by what they are joined to: what joins several of them moves up, or in.
 
-    Views come after the tables of the same part of the list: what a view shows is read from tables.
+    Views come after the tables of the same part of the list: what a view shows is read from tables. One that the
+    question calls by its name keeps its place.
 
     Args:
         catalog: The schema.
         found: Tables and their probabilities, best first.
+        question: What was asked.
     """
+    called = frozenset(_NAME.findall(question.casefold()))
     scores = {(one.schema, one.name): score for one, score in found}
     votes: dict[tuple[str, str], float] = defaultdict(float)
     for key, score in list(scores.items())[:_MOST_SEEDS]:
@@ -229,7 +233,9 @@ def with_partners(catalog: Catalog, found: Sequence[tuple[Table, float]]) -> lis
         {*scores, *votes} & catalog.by_key.keys(),
         key=lambda key: (-(scores.get(key, 0.0) + _PARTNERS * min(votes[key], 1.0)), key),
     )
-    best = sorted(ranked[:_CORE], key=lambda key: "view" in catalog.by_key[key].kind)
+    best = sorted(
+        ranked[:_CORE], key=lambda key: "view" in catalog.by_key[key].kind and key[1].casefold() not in called
+    )
     return [catalog.by_key[key] for key in (*best, *ranked[_CORE:])]
 
 
@@ -345,7 +351,7 @@ class Describer:
         if question is not None and question.strip():
             found = await self._searcher.ranked(caller, question, {held.id: catalog}, _SLICE_CANDIDATES)
             notes = (*notes, found.degraded) if found.degraded else notes
-            tables = with_partners(catalog, [(one, score) for _, one, score, _ in found.tables])
+            tables = with_partners(catalog, [(one, score) for _, one, score, _ in found.tables], question)
             answer = _answer(held, catalog, _sliced(catalog, tables, head, budget), words, budget, notes)
             fitting = {catalog.name_of(one): round(score, 4) for _, one, score, _ in found.tables[:_FITTING]}
             return replace(answer, fitting=fitting)

@@ -141,12 +141,22 @@ _AROUND: Final = frozenset(
     you're you've your yours""".split()  # noqa: SIM905 - as above
 )
 """Words that may stand around them; what else a message says may be a question."""
+_POLITE: Final = frozenset({"no", "ok", "okay", "please", "sorry", "sure", "sweet", "super", "welcome", "yes"})
+"""Words that also go with a request."""
+_REQUESTED: Final = frozenset(
+    {"day", "evening", "job", "life", "morning", "night", "off", "tea", "time", "week", "weekend", "work"}
+)
+"""Words around them that documents may be about."""
+_ASKS: Final = LazyPattern(
+    r"\b(?:(?:am|can|could|did|do|may|must|shall|should|will|would)\s+i|what(?:\s+is|\s+was|['\u2019]s))\b",
+    re.IGNORECASE,
+)
 _TALK_WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _PHRASE: Final = LazyPattern(
     r"\s*(?:please\s+)?(?:(?:can|could|would|will)\s+you\s+)?(?:"
-    r"how\s+(?:are|is|was|were|have)\s+(?:you|things|it|life|everything|your\s+\w+)(?:\s+(?:going|doing|been|today))*"
+    r"how\s+(?:are|is|was|were|have)\s+(?:you|things|it|life|everything|your\s+(?:day|evening|morning|night|week|weekend))(?:\s+(?:going|doing|been|today))*"
     r"|(?:who|what)\s+are\s+you|who\s+(?:made|built|created)\s+you|what\s+can\s+you\s+do(?:\s+for\s+me)?"
-    r"|what(?:'s|\u2019s|\s+is)\s+(?:up|your\s+name|new)|are\s+you\s+(?:still\s+)?(?:there|real|human|sure|ok(?:ay)?"
+    r"|what(?:'s|\u2019s|\s+is)\s+(?:up|your\s+name)|are\s+you\s+(?:still\s+)?(?:there|real|human|sure|ok(?:ay)?"
     r"|an?\s+(?:\w+\s+)?(?:human|person|robot|bot|machine|ai))(?:\s+or\s+an?\s+\w+)?"
     r"|tell\s+(?:me|us)\s+(?:an?|another|one\s+more)\s+(?:\w+\s+)?(?:joke|riddle|story)|make\s+me\s+(?:laugh|smile)"
     r"|tell\s+me\s+something\s+(?:funny|interesting|nice|new)|sing\s+(?:me\s+)?a\s+song"
@@ -170,5 +180,9 @@ def is_small_talk(question: DocumentQuestion) -> bool:
     words = [word.replace("\u2019", "'").lower() for word in _TALK_WORD.findall(question.query)]
     if not words or len(words) > _LONGEST_TALK or any(character.isdecimal() for character in question.query):
         return False
-    cue = not words[0].startswith("what") and any(word in _TALK for word in words)
-    return (cue and all(word in _TALK or word in _AROUND for word in words)) or bool(_PHRASE.fullmatch(question.query))
+    if _PHRASE.fullmatch(question.query):
+        return True
+    if words[0].startswith("what") or _ASKS.search(question.query):
+        return False
+    cues = _TALK - _POLITE if any(word in _REQUESTED for word in words) else _TALK
+    return any(word in cues for word in words) and all(word in _TALK or word in _AROUND for word in words)

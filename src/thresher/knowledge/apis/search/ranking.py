@@ -388,12 +388,13 @@ def with_finders(rows: Sequence[int], found: Sequence[LocatedOperation], known: 
         found: The operation of each row.
         known: Finders, as `finders` returns them.
     """
-    order: list[int] = []
+    order: dict[int, None] = {}
     for place, row in enumerate(rows):
-        if row not in order:
-            order.append(row)
+        order.setdefault(row)
+        if place >= DEPTH:
+            continue
         provider, kind = found[row].provider.id, required_kind(found[row].brief)
         finder = known.get((provider, kind), known.get((provider, ANY_KIND)) if kind else None)
-        if place < DEPTH and finder is not None and finder not in order:
-            order.append(finder)
-    return list(dict.fromkeys(order))
+        if finder is not None:
+            order.setdefault(finder)
+    return list(order)

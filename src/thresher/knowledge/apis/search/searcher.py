@@ -129,12 +129,12 @@ class _Restriction:
     Attributes:
         methods: The only HTTP methods.
         tags: An operation must have one of these.
-        providers: Ids of the providers that the whole query names.
+        providers: The providers that the whole query names; a phrase that names others is about those.
     """
 
     methods: tuple[str, ...]
     tags: tuple[str, ...]
-    providers: tuple[int, ...]
+    providers: tuple[ProviderHead, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ class Searcher:
         heads = {provider.id: provider for provider, _, _ in scope.parts}
         mentioned = named_providers(text, heads.values())
         methods = checked.methods or typed_methods(text)
-        restriction = _Restriction(methods, checked.tags, tuple(head.id for head in mentioned))
+        restriction = _Restriction(methods, checked.tags, mentioned)
         phrases = tuple(clauses(text)) or (text,)
         lists = await asyncio.gather(*(self._ranked(caller, one, scope, restriction) for one in phrases))
         ranked, sources = _interleaved(lists)
@@ -254,7 +254,8 @@ class Searcher:
             caller, KIND, text, filter=Filter(facets_of(versions)), context=interpretation.context
         )
         signals = _within(signals_of(scoring, scope.traits), scope.traits, restriction.methods, restriction.tags)
-        described = query_traits(text, interpretation, restriction.providers)
+        providers = named_providers(text, restriction.providers) or restriction.providers
+        described = query_traits(text, interpretation, [head.id for head in providers])
         ranked = ranking.rank(described, signals, scope.traits)
         return _RankedPhrase(ranked, scoring, scoring.embedding_ms + interpretation.embedding_ms)
 
@@ -285,17 +286,24 @@ class Searcher:
 
 
 def _interleaved(lists: Sequence[_RankedPhrase]) -> tuple[RankedOperations, Mapping[int, _RankedPhrase]]:
-    """Return the operations of all phrases in turn, and the phrase that each row comes from."""
+    """Return the operations of all phrases in turn, and the phrase that each row comes from.
+
+    An operation is as relevant as to the phrase that it fits best: the whole of two tasks fits neither of them.
+    """
     if len(lists) == 1:
         return lists[0].ranked, {}
     chosen: dict[int, tuple[_RankedPhrase, int]] = {}
+    likely: dict[int, float] = {}
+    for one in lists:
+        for row, chance in zip(numbers(one.ranked.rows), one.ranked.relevance.tolist(), strict=True):
+            likely[row] = max(chance, likely.get(row, 0.0))
     for place in range(max(len(one.ranked) for one in lists)):
         for one in lists:
             if place < len(one.ranked):
                 chosen.setdefault(int(one.ranked.rows[place]), (one, place))
     rows = np.array(list(chosen), np.int64)
     scores = np.array([one.ranked.scores[place] for one, place in chosen.values()], np.float32)
-    chances = np.array([one.ranked.relevance[place] for one, place in chosen.values()], np.float32)
+    chances = np.array([likely[row] for row in chosen], np.float32)
     ranked = RankedOperations(rows, scores, np.minimum.accumulate(chances))
     return ranked, {row: one for row, (one, _) in chosen.items()}
 

@@ -188,20 +188,19 @@ def _borrowed(keys: Sequence[ParentKey], words: Sequence[tuple[str, ...]]) -> fr
     """
     tables = {"".join(words[key.table]): key.table for key in keys}
     same: dict[str, set[int]] = defaultdict(set)
-    for key in keys:
-        same[key.name.whole].add(key.table)
-    found: set[int] = set()
+    named: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, key in enumerate(keys):
-        owner = tables.get(key.name.joined)
-        if owner is None and len(same[key.name.whole]) > 1:
-            begun = {
-                table
-                for table in same[key.name.whole]
-                if len(words[table]) == 1 and words[table][0].startswith(key.name.joined)
-            }
+        same[key.name.whole].add(key.table)
+        if key.name.core:
+            named[key.name.whole, key.name.joined].append(number)
+    found: set[int] = set()
+    for (whole, joined), numbers in named.items():
+        owner = tables.get(joined)
+        if owner is None and len(same[whole]) > 1:
+            begun = {table for table in same[whole] if len(words[table]) == 1 and words[table][0].startswith(joined)}
             owner = next(iter(begun)) if len(begun) == 1 else None
-        if key.name.core and owner is not None and owner != key.table:
-            found.add(number)
+        if owner is not None:
+            found.update(number for number in numbers if keys[number].table != owner)
     return frozenset(found)
 
 
