@@ -157,3 +157,19 @@ async def test_an_unknown_server_is_refused(tools: ToolService, caller: Caller) 
     """Before anything is searched."""
     with pytest.raises(NotFound, match="nowhere"):
         await tools.health.health(caller, "nowhere")
+
+
+async def test_what_is_kept_of_a_shared_server_does_not_depend_on_who_asks(tools: ToolService, caller: Caller) -> None:
+    """A user's own servers change names and compete in that user's searches alone, not in what others are told."""
+    await tools.import_tools(caller, CATALOGUE)
+    ann = Caller(caller.tenant, "ann")
+    before = await tools.health.health(caller, "mail")
+    await tools.import_tools(ann, [known("mail_send", "draft", "Draft an email to a person.")])
+    assert "mail_send_email" not in {one.name for one in await tools.list_tools(ann)}
+
+    asked = await tools.health.health(ann, "mail", again=True)
+    after = await tools.health.health(caller, "mail")
+
+    assert after.findings == before.findings
+    assert after.measured_at == asked.measured_at
+    assert (await tools.health.health(ann, "mail_send")).tools == 1
