@@ -130,11 +130,11 @@ async def put_rewrite(
     connection: AsyncConnection, tenant: Tenant, key: ToolKey, description: str, definition_hash: bytes
 ) -> Rewrite:
     """Write the rewrite of a tool for one definition of it, in place of the last one; returns it."""
+    await raise_version(connection, tenant)  # which another writer waits for: two must not insert the same
     await connection.execute(delete(tool_text).where(_of(tenant, key, REWRITE)))
     shared = {"tenant_id": tenant.id, "owner": key.owner, "server": key.server, "tool": key.tool, "kind": REWRITE}
     row = insert(tool_text).values(**shared, text=description, digest=_ONE, definition_hash=definition_hash)
     since = (await connection.execute(row.returning(tool_text.c.created_at))).scalar_one()
-    await raise_version(connection, tenant)
     return Rewrite(description, definition_hash, since)
 
 
@@ -142,6 +142,7 @@ async def put_categories(
     connection: AsyncConnection, tenant: Tenant, categories: Mapping[ToolKey, str], kind: str
 ) -> None:
     """Write the categories of tools, of one kind, in place of those that they had; an empty one removes."""
+    await raise_version(connection, tenant)  # which another writer waits for: two must not insert the same
     for key in categories:
         await connection.execute(delete(tool_text).where(_of(tenant, key, kind)))
     rows = [
@@ -152,7 +153,6 @@ async def put_categories(
     ]
     if rows:
         await connection.execute(insert(tool_text), rows)
-    await raise_version(connection, tenant)
 
 
 async def delete_texts(
