@@ -138,13 +138,24 @@ async def put_rewrite(
     return Rewrite(description, definition_hash, since)
 
 
+_DELETE_CATEGORIES: Final = text(
+    """
+    DELETE FROM tool_text x
+    USING unnest(cast(:owners AS text[]), cast(:servers AS text[]), cast(:tools AS text[])) AS k (owner, server, tool)
+    WHERE x.tenant_id = :tenant AND x.kind = :kind AND x.server = k.server AND x.tool = k.tool
+      AND x.owner IS NOT DISTINCT FROM k.owner
+    """
+)
+
+
 async def put_categories(
     connection: AsyncConnection, tenant: Tenant, categories: Mapping[ToolKey, str], kind: str
 ) -> None:
-    """Write the categories of tools, of one kind, in place of those that they had; an empty one removes."""
+    """Write the categories of tools, one at least, of one kind, in place of those they had; an empty one removes."""
     await raise_version(connection, tenant)  # which another writer waits for: two must not insert the same
-    for key in categories:
-        await connection.execute(delete(tool_text).where(_of(tenant, key, kind)))
+    places = zip(*((key.owner, key.server, key.tool) for key in categories), strict=True)
+    given = dict(zip(("owners", "servers", "tools"), map(list, places), strict=True))
+    await connection.execute(_DELETE_CATEGORIES, {"tenant": tenant.id, "kind": kind, **given})
     rows = [
         {"tenant_id": tenant.id, "owner": key.owner, "server": key.server, "tool": key.tool, "kind": kind}
         | {"text": category, "digest": _ONE}
