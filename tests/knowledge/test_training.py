@@ -242,6 +242,32 @@ async def test_messages_that_do_not_count_are_explained(services: Services) -> N
     assert "only those count whose tool 3 or more different messages need" in result.reason
 
 
+async def test_uses_of_another_model_are_named(services: Services) -> None:
+    """With a new encoder the log is full, and teaches nothing yet."""
+    await use(services, EXAMPLES, ("ann",))
+    async with services.database.transaction(services.caller.tenant) as connection:
+        await connection.exec_driver_sql("update tool_use set model = 'former'")
+
+    result = await train(services, None)
+
+    assert f"{len(EXAMPLES)} of another model are left out." in result.reason
+
+
+async def test_what_was_trained_on_tools_that_are_gone_is_not_said_to_be_in_use(services: Services) -> None:
+    """A server that is removed and added again has tools that nothing was trained on."""
+    assert (await train(services)).kept
+    for server in {tool.server for tool in CATALOGUE}:
+        await services.tools.remove_server(services.caller, server)
+    await services.tools.import_tools(services.caller, CATALOGUE)
+
+    state = await services.tools.training.state(services.caller)
+
+    assert (state.in_use, state.reason) == (
+        False,
+        "None of the tools that it was trained on is there any more: train again.",
+    )
+
+
 async def test_uses_that_are_erased_while_it_trains_are_not_trained_on(services: Services) -> None:
     """What was read before the removal is not stored after it."""
     tenant = services.caller.tenant

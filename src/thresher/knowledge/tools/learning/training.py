@@ -96,12 +96,15 @@ class Training:
         """Return the adapter of a caller's tenant, and whether it is in use."""
         async with self._database.transaction(caller.tenant) as connection:
             row = await queries.read_adapter(connection, caller.tenant)
+            there = row is not None and await queries.are_there(connection, caller.tenant, row.tools)
         if row is None:
             return TrainingState(in_use=False, reason="Nothing was trained.")
         serving = await self._index.serving_model(caller.tenant, KIND)
         reason = ""
         if serving != row.model:
             reason = f"It was trained for {row.model}; the vectors in use are of {serving or 'no model'}: train again."
+        elif not there:
+            reason = "None of the tools that it was trained on is there any more: train again."
         source = "file" if row.log_at is None else "log"
         known = AdapterFigures(**row.figures)
         return TrainingState(not reason, reason, row.model, source, row.made_by, row.made_at, known)
@@ -135,7 +138,7 @@ class Training:
         stored = await self._index.item_vectors(caller.tenant, KIND)
         samples = await asyncio.to_thread(samples_of, uses, stored)
         found = await asyncio.to_thread(figures, samples, await _held_out(samples, progress))
-        if reason := _refusal(found):
+        if reason := _refusal(found, sum(use.model != stored.model for use in uses)):
             return TrainingResult(kept=False, reason=reason, figures=found, left_out=left_out)
         offsets = await asyncio.to_thread(fitted, samples, np.ones(len(samples), np.bool_))
         adapter = Adapter(stored.model, samples.tools, offsets)
@@ -254,11 +257,17 @@ async def _held_out(samples: Samples, progress: Progress) -> dict[int, NDArray[n
     return measured
 
 
-def _refusal(found: AdapterFigures) -> str:
-    """Why an adapter is not kept; empty if it helps."""
+def _refusal(found: AdapterFigures, others: int) -> str:
+    """Why an adapter is not kept; empty if it helps.
+
+    Args:
+        found: What it gained.
+        others: Uses of another model than that in use.
+    """
     if found.messages < LEAST_MESSAGES:
         few = f"{found.messages} different messages are too few; {LEAST_MESSAGES} are needed, and only those count"
-        return f"{few} whose tool {LEAST_EACH} or more different messages need."
+        left = f" {others:,} of another model are left out." if others else ""
+        return f"{few} whose tool {LEAST_EACH} or more different messages need.{left}"
     if found.low <= 0:
         return "It does not gain on messages that it has not seen: the lower bound is not above zero."
     return "" if found.helps else "As many users and keys lose by it as gain."
