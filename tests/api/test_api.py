@@ -304,6 +304,9 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         "/healthz",
         "/readyz",
         "/v1/tools/health",
+        "/v1/tools/training",
+        "/v1/tools/categories",
+        "/v1/tools/categories/{category}",
         "/v1/tools/learning",
         "/v1/tools/learning/replay",
     }

@@ -63,6 +63,19 @@ async def test_categories_are_derived_changed_and_search_inside(product: Served)
     assert_problem(again, 404, "not_found")
 
 
+async def test_the_name_of_a_category_may_contain_a_slash(product: Served) -> None:
+    """Written into the path as `%2F`, or as it is."""
+    services = product.app.services
+    await services.tools.import_tools(services.caller, CATALOGUE)
+    chosen = await product.web.put(f"{CATEGORIES}/CI%2FCD", json={"tools": ["mail_send_email"]})
+    renamed = await product.web.patch(f"{CATEGORIES}/CI%2FCD", json={"to": "post/mail"})
+    removed = await product.web.delete(f"{CATEGORIES}/post/mail")
+
+    assert (chosen.json()["name"], renamed.json()["name"]) == ("CI/CD", "post/mail")
+    assert removed.status_code == 204
+    assert (await product.web.get(CATEGORIES)).json() == {"categories": []}
+
+
 async def test_bad_input_is_a_problem(product: Served) -> None:
     """With the reason, and nothing is stored."""
     services = product.app.services

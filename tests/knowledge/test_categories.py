@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import numpy as np
 import pytest
 
@@ -114,7 +116,7 @@ async def test_wrong_names_and_other_peoples_tools_are_refused(tools: ToolServic
     """Before anything is written."""
     await tools.import_tools(caller, CATALOGUE)
 
-    for name in ("", "12", "x" * 41):
+    for name in ("", "12", "x" * 41, "post\x1b[31m", "post\u202e"):
         with pytest.raises(InvalidInput, match="not a name of a category"):
             await tools.categories.choose(caller, name, ["mail_send_email"])
     with pytest.raises(InvalidInput, match="Name the tools"):
@@ -124,3 +126,26 @@ async def test_wrong_names_and_other_peoples_tools_are_refused(tools: ToolServic
     with pytest.raises(NotAllowed):
         await tools.categories.choose(Caller(caller.tenant, "ann"), "post", ["mail_send_email"])
     assert await tools.categories.categories(caller) == ()
+
+
+async def test_no_category_is_no_filter_of_its_name(tools: ToolService, caller: Caller) -> None:
+    """An empty name is refused like any other that nobody gave."""
+    await tools.import_tools(caller, CATALOGUE)
+
+    for name in ("", " "):
+        with pytest.raises(NotFound, match=f"category '{name}'"):
+            await tools.find_tools(caller, message="send a mail", categories=[name])
+
+
+async def test_whoever_is_last_decides_the_category(tools: ToolService, caller: Caller) -> None:
+    """The background derives while an owner does, and several people choose at once: none of them fails."""
+    await tools.import_tools(caller, CATALOGUE)
+
+    await asyncio.gather(
+        *(tools.categories.derive(caller, again=True) for _ in range(4)),
+        *(tools.categories.choose(caller, f"post {name}", ["mail_send_email"]) for name in ("one", "two", "three")),
+    )
+
+    found = [one.name for one in await tools.categories.categories(caller) if "mail_send_email" in one.tools]
+    assert len(found) == 1
+    assert found[0].startswith("post ")

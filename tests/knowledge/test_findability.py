@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from tests.support.product import CATALOGUE, ListedServer, known, listed
 from tests.support.waiting import eventually
 from thresher.core import Caller, NotFound, Tool
-from thresher.knowledge.tools import Definition, ToolService
+from thresher.knowledge.tools import Definition, ToolService, queries
 from thresher.knowledge.tools.findability import (
     HealthFinding,
     Trial,
@@ -19,6 +20,7 @@ from thresher.knowledge.tools.findability import (
     findings_of_servers,
     findings_of_trials,
 )
+from thresher.services import Services
 
 
 def defined(tool: Tool) -> Definition:
@@ -157,3 +159,45 @@ async def test_an_unknown_server_is_refused(tools: ToolService, caller: Caller) 
     """Before anything is searched."""
     with pytest.raises(NotFound, match="nowhere"):
         await tools.health.health(caller, "nowhere")
+
+
+async def test_what_is_kept_of_a_shared_server_does_not_depend_on_who_asks(tools: ToolService, caller: Caller) -> None:
+    """A user's own servers change names and compete in that user's searches alone, not in what others are told."""
+    await tools.import_tools(caller, CATALOGUE)
+    ann = Caller(caller.tenant, "ann")
+    before = await tools.health.health(caller, "mail")
+    await tools.import_tools(ann, [known("mail_send", "draft", "Draft an email to a person.")])
+    assert "mail_send_email" not in {one.name for one in await tools.list_tools(ann)}
+
+    asked = await tools.health.health(ann, "mail", again=True)
+    after = await tools.health.health(caller, "mail")
+
+    assert after.findings == before.findings
+    assert after.measured_at == asked.measured_at
+    assert (await tools.health.health(ann, "mail_send")).tools == 1
+
+
+async def test_a_server_that_goes_while_its_health_is_written_leaves_none(services: Services, caller: Caller) -> None:
+    """The write waits for the removal, and then has nothing to write for: nothing of the background fails."""
+    database, tenant = services.database, caller.tenant
+    await services.tools.import_tools(caller, CATALOGUE)
+    row = queries.HealthRow(b"digest", dt.datetime.now(dt.UTC), {})
+
+    async def write(number: int) -> None:
+        async with database.transaction(tenant) as connection:
+            await queries.write_health(connection, tenant, number, row)
+
+    async def waits() -> bool:
+        async with database.transaction(tenant) as connection:
+            blocked = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+            return bool((await connection.exec_driver_sql(blocked)).all())
+
+    async with database.transaction(tenant) as connection:
+        removed = await connection.exec_driver_sql("delete from server where name = 'mail' returning id")
+        number = int(removed.scalar_one())
+        writing = asyncio.create_task(write(number))
+        await eventually(waits)
+    await writing
+
+    async with database.transaction(tenant) as connection:
+        assert await queries.read_health(connection, tenant, number) is None

@@ -216,6 +216,58 @@ async def test_what_was_trained_on_the_log_goes_with_its_newest_use(services: Se
     assert await remove(0)
 
 
+async def test_a_user_who_purges_all_uses_of_theirs_removes_what_was_trained_on_them(services: Services) -> None:
+    """As one who erases them does; a user without any removes nothing that is others'."""
+    await use(services, EXAMPLES, ("ann", "bob"))
+    assert (await train(services, None)).kept
+    tenant = services.caller.tenant
+
+    await services.tools.purge(Caller(tenant, "eve", "e"), 0)
+    assert (await services.tools.training.state(services.caller)).in_use
+
+    await services.tools.purge(Caller(tenant, "ann", "a"), 1)
+    assert (await services.tools.training.state(services.caller)).in_use
+
+    await services.tools.purge(Caller(tenant, "ann", "a"), 0)
+    assert not (await services.tools.training.state(services.caller)).in_use
+
+
+async def test_messages_that_do_not_count_are_explained(services: Services) -> None:
+    """Many messages of which few are for one tool are not simply too few."""
+    spread = [EXAMPLES[number] for number in (0, 7, 14, 21, 28, 35, 42, 49)]
+
+    result = await train(services, spread)
+
+    assert result.figures.messages == 0
+    assert "only those count whose tool 3 or more different messages need" in result.reason
+
+
+async def test_uses_of_another_model_are_named(services: Services) -> None:
+    """With a new encoder the log is full, and teaches nothing yet."""
+    await use(services, EXAMPLES, ("ann",))
+    async with services.database.transaction(services.caller.tenant) as connection:
+        await connection.exec_driver_sql("update tool_use set model = 'former'")
+
+    result = await train(services, None)
+
+    assert f"{len(EXAMPLES)} of another model are left out." in result.reason
+
+
+async def test_what_was_trained_on_tools_that_are_gone_is_not_said_to_be_in_use(services: Services) -> None:
+    """A server that is removed and added again has tools that nothing was trained on."""
+    assert (await train(services)).kept
+    for server in {tool.server for tool in CATALOGUE}:
+        await services.tools.remove_server(services.caller, server)
+    await services.tools.import_tools(services.caller, CATALOGUE)
+
+    state = await services.tools.training.state(services.caller)
+
+    assert (state.in_use, state.reason) == (
+        False,
+        "None of the tools that it was trained on is there any more: train again.",
+    )
+
+
 async def test_uses_that_are_erased_while_it_trains_are_not_trained_on(services: Services) -> None:
     """What was read before the removal is not stored after it."""
     tenant = services.caller.tenant

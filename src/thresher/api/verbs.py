@@ -27,7 +27,7 @@ from thresher.api.errors import PROBLEMS, problem_response, status_of_type
 from thresher.services import Services
 from thresher.verbs import Kind, Parameter, Request, Verb, arguments_model, values_of
 
-_IN_PATH: Final = re.compile(r"\{(\w+)\}")
+_IN_PATH: Final = re.compile(r"\{(\w+)(?::path)?\}")
 _WITHOUT_BODY: Final = ("GET", "DELETE")
 _Agent = Annotated[str, Header(alias="User-Agent", include_in_schema=False)]
 
@@ -39,7 +39,7 @@ class Route:
     Attributes:
         verb: The verb's name.
         method: The HTTP method.
-        path: The path, its parameters in braces.
+        path: The path, its parameters in braces; `{name:path}` may contain slashes.
         status: The status of the answer; 204 has no content.
         in_path: The verb's parameters that those in the path stand for; by default the first ones.
         key: The name of a list in the answer, if it is not the verb's.

@@ -56,7 +56,8 @@ def category(answer: Row) -> RenderableType:
     """One category: its name, how many tools of which servers, and the tools."""
     chosen = f", {answer['chosen']:,} chosen by you" if answer["chosen"] else ""
     head = Text(answer["name"], style="bold")
-    head.append(f"  {len(answer['tools']):,} tools of {', '.join(answer['servers'])}{chosen}", "dim")
+    tools = f"{len(answer['tools']):,} tool{'' if len(answer['tools']) == 1 else 's'}"
+    head.append(f"  {tools} of {', '.join(answer['servers'])}{chosen}", "dim")
     more = len(answer["tools"]) - _TOOLS_SHOWN
     shown = ", ".join(answer["tools"][:_TOOLS_SHOWN]) + (f" and {more:,} more (--json has all)" if more > 0 else "")
     return Group(head, Text(f"  {shown}"))

@@ -223,10 +223,10 @@ class ToolCatalogue:
         if categories is None:
             return self
         labels = frozenset(categories)
-        if unknown := next((name for name in labels if name not in self.categories), ""):
-            near = did_you_mean(nearest(unknown, self.categories))
+        if unknown := sorted(labels - self.categories.keys()):
+            near = did_you_mean(nearest(unknown[0], self.categories))
             raise NotFound(
-                f"There is no category '{unknown}'.", hint=near or "`thresher tools categories list` shows them all."
+                f"There is no category '{unknown[0]}'.", hint=near or "`thresher tools categories list` shows them all."
             )
         ids = frozenset[int]().union(*(self.categories[name] for name in labels))
         by_id = {number: tool for number, tool in self.by_id.items() if number in ids}

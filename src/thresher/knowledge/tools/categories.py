@@ -7,6 +7,7 @@ one, too. Clusters and names are pure: the same tools always give the same.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import math
 import re
@@ -79,7 +80,7 @@ class Categories:
         keys = [catalogue.key_of(tool) for tool in tools]
         given = [texts.get(key, queries.NO_TEXTS) for key in keys]
         before = [one.chosen if again else one.category for one in given]
-        made = derived_categories(vectors, [_words_of(tool) for tool in tools], before)
+        made = await asyncio.to_thread(derived_categories, vectors, [_words_of(tool) for tool in tools], before)
         fresh = {key: new for key, new, old in zip(keys, made, before, strict=True) if not old}
         await self._write(caller, fresh, DERIVED, {tool.row.server for tool in tools})
         return await self.categories(caller)
@@ -174,13 +175,13 @@ def checked_category(name: str) -> str:
     """Return the name of a category without surrounding white space.
 
     Raises:
-        InvalidInput: It is too long, or has no word.
+        InvalidInput: It is too long, has no word, or contains control characters.
     """
     text = " ".join(clean(name).split())
-    if len(text) > NAME_CHARACTERS or _WORD.search(text) is None:
+    if len(text) > NAME_CHARACTERS or _WORD.search(text) is None or not text.isprintable():
         raise InvalidInput(
             f"'{one_line(text, NAME_CHARACTERS)}' is not a name of a category.",
-            hint=f"Give a word or a few, {NAME_CHARACTERS} characters at most.",
+            hint=f"Give a word of two letters or more, or several; {NAME_CHARACTERS} characters at most.",
         )
     return text
 

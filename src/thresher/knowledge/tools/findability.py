@@ -159,7 +159,7 @@ def findings_of_definition(definition: Definition) -> Iterator[HealthFinding]:
         yield _finding(rule, definition, (), text)
     if bare := parameters_without_words(definition.tool):
         names = ", ".join(map(one_line, bare[:_NAMED])) + (" ..." if len(bare) > _NAMED else "")
-        text = f"{len(bare)} of its parameters have no description: {names}."
+        text = f"{len(bare)} of its parameters {'has' if len(bare) == 1 else 'have'} no description: {names}."
         yield _finding("parameters-without-words", definition, bare, text)
 
 

@@ -1,7 +1,8 @@
 """The health of servers' tools, measured in the background once their listing has changed, and kept.
 
-Invariant: what is kept of a server names its own tools alone, so everybody who sees the server may read it. It holds
-for exactly the definitions, words and rewrites that it was measured with. One server is measured at a time.
+Invariant: what is kept of a server names its own tools alone, as its owner knows them, and is measured with what the
+owner sees, no matter who asks; so everybody who sees the server may read it. It holds for exactly the definitions,
+words and rewrites that it was measured with. One server is measured at a time.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from thresher.knowledge.tools.findability import (
     joined,
     measure_tools,
 )
-from thresher.knowledge.tools.models import Definition
+from thresher.knowledge.tools.models import LOCAL, Definition
 from thresher.knowledge.tools.queries import HealthRow, ServerRow, ToolKey, ToolTexts
 from thresher.search import Progress
 from thresher.store import Database, run_retrying
@@ -116,7 +117,8 @@ class HealthMonitor:
             listed = own[row.name]
             if done < total:
                 follow = None if progress is None else partial(_report, progress, done, total)
-                parts[row.id] = await self._measured(caller, catalogue, row, listed, follow, again=again)
+                who, known, listed_there = await self._owned(caller, catalogue, row, listed)
+                parts[row.id] = await self._measured(who, known, row, listed_there, follow, again=again)
             else:
                 parts[row.id] = _unsearched(listed)
             done += len(listed)
@@ -148,6 +150,18 @@ class HealthMonitor:
         if kept is None or kept.digest != self._digest(catalogue, server, texts):
             return None
         return _health_of(kept.report, kept.measured_at)
+
+    async def _owned(
+        self, caller: Caller, catalogue: ToolCatalogue, server: ServerRow, listed: Sequence[Definition]
+    ) -> tuple[Caller, ToolCatalogue, Sequence[Definition]]:
+        """The owner of a server, the owner's catalogue, and the server's tools as they are named there."""
+        if server.owner == caller.user or server.config.get("transport") == LOCAL:
+            return caller, catalogue, listed
+        owner = replace(caller, user=server.owner)
+        await self._tools.ready(owner)
+        known = await self._catalogues.current(owner)
+        there = await self._tools.list_tools(owner, server.name, whole=True)
+        return owner, known, [definition for definition in there if definition.enabled]
 
     async def _measured(
         self,

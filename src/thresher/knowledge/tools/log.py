@@ -270,10 +270,10 @@ async def purge(database: Database, caller: Caller, days: float) -> int:
     """
     moment = age_limit(days)
     removed = await purge_rows(database, caller, ("discovery", "invocation"), moment)
-    removed += await purge_rows(database, caller, ("tool_use",), moment, queries.note_removal)
-    if caller.user is None:
+    uses = await purge_rows(database, caller, ("tool_use",), moment, queries.note_removal)
+    if uses or caller.user is None:
         await run_retrying(database, caller.tenant, lambda run: queries.delete_adapter(run, caller.tenant, moment))
-    return removed
+    return removed + uses
 
 
 async def purge_logs(database: Database, days: float) -> Purged:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, cast
@@ -19,6 +20,7 @@ from thresher.core import Caller, Conflict, InvalidInput, NotAllowed
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.catalogue import CatalogueCache, ToolCatalogue
 from thresher.knowledge.tools.learning.adapter import (
+    LEAST_EACH,
     LEAST_MESSAGES,
     PARTS,
     AdapterFigures,
@@ -94,12 +96,15 @@ class Training:
         """Return the adapter of a caller's tenant, and whether it is in use."""
         async with self._database.transaction(caller.tenant) as connection:
             row = await queries.read_adapter(connection, caller.tenant)
+            there = row is not None and await queries.are_there(connection, caller.tenant, row.tools)
         if row is None:
             return TrainingState(in_use=False, reason="Nothing was trained.")
         serving = await self._index.serving_model(caller.tenant, KIND)
         reason = ""
         if serving != row.model:
             reason = f"It was trained for {row.model}; the vectors in use are of {serving or 'no model'}: train again."
+        elif not there:
+            reason = "None of the tools that it was trained on is there any more: train again."
         source = "file" if row.log_at is None else "log"
         known = AdapterFigures(**row.figures)
         return TrainingState(not reason, reason, row.model, source, row.made_by, row.made_at, known)
@@ -132,8 +137,8 @@ class Training:
             uses, left_out = await self._searched(caller, examples, progress)
         stored = await self._index.item_vectors(caller.tenant, KIND)
         samples = await asyncio.to_thread(samples_of, uses, stored)
-        found = figures(samples, await _held_out(samples, progress))
-        if reason := _refusal(found):
+        found = await asyncio.to_thread(figures, samples, await _held_out(samples, progress))
+        if reason := _refusal(found, sum(use.model != stored.model for use in uses)):
             return TrainingResult(kept=False, reason=reason, figures=found, left_out=left_out)
         offsets = await asyncio.to_thread(fitted, samples, np.ones(len(samples), np.bool_))
         adapter = Adapter(stored.model, samples.tools, offsets)
@@ -168,7 +173,8 @@ class Training:
         if not 0 < len(examples) <= MOST_EXAMPLES:
             raise InvalidInput(f"{len(examples)} examples cannot be trained on.", hint=f"Give 1 to {MOST_EXAMPLES:,}.")
         catalogue = await self._catalogues.current(caller)
-        named = [_example(number, example, catalogue) for number, example in enumerate(examples, 1)]
+        known = _numbers_by_name(catalogue)
+        named = [_example(number, example, known) for number, example in enumerate(examples, 1)]
         uses: list[Use] = []
         left_out = 0
         for number, (message, tools) in enumerate(named, 1):
@@ -217,16 +223,24 @@ def _check_owner(caller: Caller) -> None:
         raise NotAllowed("What is trained ranks the tools of all users.", hint="Ask the tenant's owner.")
 
 
-def _example(number: int, example: Mapping[str, Any], catalogue: ToolCatalogue) -> tuple[str, list[int]]:
+def _numbers_by_name(catalogue: ToolCatalogue) -> Mapping[str, list[int]]:
+    """The enabled tools by the names that an example may give them."""
+    numbers: defaultdict[str, list[int]] = defaultdict(list)
+    for tool in catalogue.by_id.values():
+        for name in {tool.name, f"{tool.row.server}/{tool.row.name}"}:
+            numbers[name].append(tool.row.id)
+    return numbers
+
+
+def _example(number: int, example: Mapping[str, Any], known: Mapping[str, list[int]]) -> tuple[str, list[int]]:
     """The message of an example, and the tools that it names and that are there."""
     message, relevant = example.get("query"), example.get("relevant")
     if not isinstance(message, str) or not message.strip() or len(message) > _MOST_CHARACTERS:
         raise InvalidInput(f"Example {number} has no query of 1 to {_MOST_CHARACTERS:,} characters.", hint=_HINT)
     if not isinstance(relevant, list | tuple):
         raise InvalidInput(f"Example {number} has no list of relevant tools.", hint=_HINT)
-    wanted = set(map(str, cast("Sequence[object]", relevant)))
-    tools = catalogue.by_id.values()
-    return message, [tool.row.id for tool in tools if wanted & {tool.name, f"{tool.row.server}/{tool.row.name}"}]
+    named = map(str, cast("Sequence[object]", relevant))
+    return message, sorted({number for name in named for number in known.get(name, ())})
 
 
 async def _held_out(samples: Samples, progress: Progress) -> dict[int, NDArray[np.float64]]:
@@ -238,15 +252,22 @@ async def _held_out(samples: Samples, progress: Progress) -> dict[int, NDArray[n
         if rest.any() and rows.any():
             offsets = await asyncio.to_thread(fitted, samples, rest)
             used = np.isin(np.arange(len(samples.tools)), samples.target[rest])
-            measured[part] = places(samples, rows, offsets, used)
+            measured[part] = await asyncio.to_thread(places, samples, rows, offsets, used)
         progress(part + 1, PARTS + 1)
     return measured
 
 
-def _refusal(found: AdapterFigures) -> str:
-    """Why an adapter is not kept; empty if it helps."""
+def _refusal(found: AdapterFigures, others: int) -> str:
+    """Why an adapter is not kept; empty if it helps.
+
+    Args:
+        found: What it gained.
+        others: Uses of another model than that in use.
+    """
     if found.messages < LEAST_MESSAGES:
-        return f"{found.messages} different messages are too few; {LEAST_MESSAGES} are needed."
+        few = f"{found.messages} different messages are too few; {LEAST_MESSAGES} are needed, and only those count"
+        left = f" {others:,} of another model are left out." if others else ""
+        return f"{few} whose tool {LEAST_EACH} or more different messages need.{left}"
     if found.low <= 0:
         return "It does not gain on messages that it has not seen: the lower bound is not above zero."
     return "" if found.helps else "As many users and keys lose by it as gain."

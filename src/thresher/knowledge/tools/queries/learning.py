@@ -82,6 +82,7 @@ _ADAPTER: Final = text("""
     select model, tools, case when made_at is distinct from :known then offsets end, figures, made_by, made_at, log_at
     from tool_adapter where tenant_id = :tenant
 """)
+_THERE: Final = text("select exists (select from tool where tenant_id = :tenant and id = any(:tools))")
 _PUT_ADAPTER: Final = text("""
     insert into tool_adapter (tenant_id, model, tools, offsets, figures, made_by, log_at)
     values (:tenant, :model, :tools, :offsets, cast(:figures as json), :by, :log_at)
@@ -114,6 +115,11 @@ async def read_adapter(
     """Return a tenant's adapter; without its offsets if it was made when the known one was."""
     row = (await connection.execute(_ADAPTER, {"tenant": tenant.id, "known": known})).one_or_none()
     return None if row is None else AdapterRow(*row)
+
+
+async def are_there(connection: AsyncConnection, tenant: Tenant, tools: Sequence[int]) -> bool:
+    """Return whether at least one of some tools is in the tenant's catalogue."""
+    return bool((await connection.execute(_THERE, {"tenant": tenant.id, "tools": list(tools)})).scalar_one())
 
 
 async def put_adapter(

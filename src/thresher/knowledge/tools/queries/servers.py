@@ -299,7 +299,7 @@ async def read_health(connection: AsyncConnection, tenant: Tenant, server_id: in
 _WRITE_HEALTH = text(
     """
     INSERT INTO tool_health (tenant_id, server_id, digest, measured_at, report)
-    SELECT tenant_id, id, :digest, :at, :report FROM server WHERE tenant_id = :tenant AND id = :server
+    SELECT tenant_id, id, :digest, :at, :report FROM server WHERE tenant_id = :tenant AND id = :server FOR KEY SHARE
     ON CONFLICT (tenant_id, server_id) DO UPDATE
     SET digest = excluded.digest, measured_at = excluded.measured_at, report = excluded.report
     """

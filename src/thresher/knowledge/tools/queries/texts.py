@@ -130,20 +130,32 @@ async def put_rewrite(
     connection: AsyncConnection, tenant: Tenant, key: ToolKey, description: str, definition_hash: bytes
 ) -> Rewrite:
     """Write the rewrite of a tool for one definition of it, in place of the last one; returns it."""
+    await raise_version(connection, tenant)  # which another writer waits for: two must not insert the same
     await connection.execute(delete(tool_text).where(_of(tenant, key, REWRITE)))
     shared = {"tenant_id": tenant.id, "owner": key.owner, "server": key.server, "tool": key.tool, "kind": REWRITE}
     row = insert(tool_text).values(**shared, text=description, digest=_ONE, definition_hash=definition_hash)
     since = (await connection.execute(row.returning(tool_text.c.created_at))).scalar_one()
-    await raise_version(connection, tenant)
     return Rewrite(description, definition_hash, since)
+
+
+_DELETE_CATEGORIES: Final = text(
+    """
+    DELETE FROM tool_text x
+    USING unnest(cast(:owners AS text[]), cast(:servers AS text[]), cast(:tools AS text[])) AS k (owner, server, tool)
+    WHERE x.tenant_id = :tenant AND x.kind = :kind AND x.server = k.server AND x.tool = k.tool
+      AND x.owner IS NOT DISTINCT FROM k.owner
+    """
+)
 
 
 async def put_categories(
     connection: AsyncConnection, tenant: Tenant, categories: Mapping[ToolKey, str], kind: str
 ) -> None:
-    """Write the categories of tools, of one kind, in place of those that they had; an empty one removes."""
-    for key in categories:
-        await connection.execute(delete(tool_text).where(_of(tenant, key, kind)))
+    """Write the categories of tools, one at least, of one kind, in place of those they had; an empty one removes."""
+    await raise_version(connection, tenant)  # which another writer waits for: two must not insert the same
+    places = zip(*((key.owner, key.server, key.tool) for key in categories), strict=True)
+    given = dict(zip(("owners", "servers", "tools"), map(list, places), strict=True))
+    await connection.execute(_DELETE_CATEGORIES, {"tenant": tenant.id, "kind": kind, **given})
     rows = [
         {"tenant_id": tenant.id, "owner": key.owner, "server": key.server, "tool": key.tool, "kind": kind}
         | {"text": category, "digest": _ONE}
@@ -152,7 +164,6 @@ async def put_categories(
     ]
     if rows:
         await connection.execute(insert(tool_text), rows)
-    await raise_version(connection, tenant)
 
 
 async def delete_texts(
