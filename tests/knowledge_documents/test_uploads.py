@@ -116,6 +116,26 @@ async def test_tar_archives_and_folders_of_uploads_work_alike(documents: Documen
         await documents.remove_upload(caller, "team", "ab.mb")
 
 
+def named_by_nothing() -> bytes:
+    """A zip archive whose entry has an empty name."""
+    return zipped({"a.md": "# A"}).replace(b"a.md", b"\0.md")
+
+
+def chained() -> bytes:
+    """A tar archive of headers that each say how the next one is named."""
+    header = member("././@LongLink", 1, tarfile.GNUTYPE_LONGNAME).tobuf(tarfile.GNU_FORMAT) + b"a".ljust(512, b"\0")
+    return header * 3_000 + member("a.md").tobuf() + bytes(1024)
+
+
+def long_directory() -> bytes:
+    """A zip archive whose directory fills it."""
+    packed = zipped({"a.md": "# A"})
+    at = packed.rindex(b"PK\x01\x02")
+    entry, end = packed[at : packed.rindex(b"PK\x05\x06")], bytearray(packed[packed.rindex(b"PK\x05\x06") :])
+    end[12:16] = (len(entry) * 100_000).to_bytes(4, "little")
+    return packed[:at] + entry * 100_000 + bytes(end)
+
+
 @pytest.mark.parametrize(
     ("name", "data"),
     [
@@ -133,6 +153,12 @@ async def test_tar_archives_and_folders_of_uploads_work_alike(documents: Documen
         ("a.tgz", tarred((member("a", kind=tarfile.FIFOTYPE), b""))),
         ("a.tgz", tarred((member("bomb.md", UNPACKED * 2), b"\0" * (UNPACKED * 2)))),
         ("a.tgz", b"\x1f\x8b not gzip"),
+        ("a.zip", named_by_nothing()),
+        ("a.zip", zipped({".": "# A"})),
+        ("a.tgz", tarred((member("", 3), b"# A"))),
+        ("a.tgz", tarred((member("./", 3), b"# A"))),
+        ("a.tar", chained()),
+        ("a.zip", long_directory()),
         ("../a.md", b"# A\n"),
         ("/a.md", b"# A\n"),
         ("C:/a.md", b"# A\n"),
@@ -155,7 +181,24 @@ async def test_tar_archives_and_folders_of_uploads_work_alike(documents: Documen
             "hard link",
             "tar up",
         ),
-        *("pipe", "tar bomb", "no gzip", "file up", "file absolute", "drive", "line", "binary", "secret", "empty"),
+        *(
+            "pipe",
+            "tar bomb",
+            "no gzip",
+            "no name",
+            "dot",
+            "tar no name",
+            "tar dot",
+            "chain",
+            "directory",
+            "file up",
+            "file absolute",
+            "drive",
+            "line",
+            "binary",
+            "secret",
+            "empty",
+        ),
     ],
 )
 def test_hostile_and_useless_uploads_are_refused(name: str, data: bytes) -> None:
