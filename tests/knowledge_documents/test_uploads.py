@@ -104,6 +104,20 @@ async def test_an_archive_replaces_what_an_earlier_one_of_its_name_held(
     assert whole.removed == ("README.md", "guides/leave.md")
 
 
+async def test_the_same_bytes_sent_otherwise_belong_to_what_sent_them_last(
+    documents: DocumentService, caller: Caller
+) -> None:
+    """An archive takes away what it held before, but not what has since been sent by itself or in another one."""
+    both = {"README.md": README, "vpn.md": VPN}
+    await documents.upload(caller, "team", "one.zip", zipped({**both, "leave.md": LEAVE}))
+    alone = await documents.upload(caller, "team", "README.md", README.encode())
+    other = await documents.upload(caller, "team", "other.zip", zipped({"vpn.md": VPN}))
+    again = await documents.upload(caller, "team", "one.zip", zipped({"leave.md": LEAVE}))
+
+    assert (alone.unchanged, other.unchanged, alone.job, other.job) == (1, 1, 0, 0)
+    assert (again.unchanged, again.removed) == (1, ())
+
+
 async def test_tar_archives_and_folders_of_uploads_work_alike(documents: DocumentService, caller: Caller) -> None:
     """Names that begin with `./` are those of their files; a folder is removed with all below it."""
     entries = [(member("./", kind=tarfile.DIRTYPE), b""), (member("./a/vpn.md", len(VPN)), VPN.encode())]
@@ -232,6 +246,8 @@ async def test_a_repository_of_a_source_takes_no_uploads_and_nobody_elses_is_cha
 
     with pytest.raises(Conflict):
         await documents.upload(caller, "handbook", "a.md", b"# A\n\nText.\n")
+    with pytest.raises(NotAllowed):
+        await documents.upload(ann, "team", "b.md", b"# B\n\nText.\n")
     with pytest.raises(NotAllowed):
         await documents.remove_upload(ann, "team", "a.md")
     with pytest.raises(NotFound):

@@ -98,7 +98,8 @@ class Repositories:
         files, skipped = await asyncio.to_thread(files_of, path, data, limits)
 
         async def write(connection: AsyncConnection) -> Upload:
-            known = await queries.add_repository(connection, caller, name, UPLOADS)
+            seen = any(one.name == name for one in await queries.repositories_in(connection, caller))
+            known = None if seen else await queries.add_repository(connection, caller, name, UPLOADS)
             if known is None:
                 known = self._uploads(await self._own(connection, caller, name)).id
             await queries.lock_repository(connection, caller.tenant, known)
@@ -110,7 +111,9 @@ class Repositories:
             new = [one for one in files if one.path not in there or there[one.path].blob != one.blob]
             kept = [one for one in there.values() if one.path not in sent and one.path not in gone]
             _check_room(limits, len(kept) + len(files), sum(one.size for one in kept) + total_of(files))
+            moved = [one.path for one in files if one.path in former and former[one.path] != archive]
             await uploads.put_files(connection, caller.tenant, known, archive, new)
+            await uploads.set_archive(connection, caller.tenant, known, archive, moved)
             removed = await uploads.delete_files(connection, caller.tenant, known, gone)
             job = (await self._deferred(connection, caller, known)).job if new or removed else 0
             stored = tuple(one.path for one in new)
