@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from tests.knowledge.documents.gits import bare, commit, git_application, served, tag
 from tests.support import eventually
 from thresher.core import Caller, NotFound, Settings, Tenant
-from thresher.knowledge.documents import DocumentService, origin_of
+from thresher.knowledge.documents import DocumentService, origin_of, queries
 from thresher.knowledge.documents.following.follower import Follower
 from thresher.knowledge.documents.sources import SourceLimits, has_changed, watched_folders
 from thresher.store import Database
@@ -83,6 +84,63 @@ def new_file(handbook: Path) -> None:
 def removed_file(handbook: Path) -> None:
     """Remove a file."""
     (handbook / "README.md").unlink()
+
+
+async def test_a_folder_that_is_removed_or_replaced_is_followed_again(
+    indexed: int, handbook: Path, database: Database, settings: Settings
+) -> None:
+    """The system's watch is one of the folder that was there before, and reports nothing of what takes its place."""
+    deferred = Deferred(indexed)
+    async with following(database, settings, deferred):
+        (handbook / "early.md").write_text("# Before it was watched\n")
+        await until(lambda: deferred.times > 0)
+        for change in (removed, made, replaced, new_file_at_the_top):
+            before = deferred.times
+            change(handbook)
+            await until(lambda before=before: deferred.times > before)
+
+
+def removed(handbook: Path) -> None:
+    """Remove the folder."""
+    shutil.rmtree(handbook)
+
+
+def made(handbook: Path) -> None:
+    """Make it again."""
+    handbook.mkdir()
+
+
+def replaced(handbook: Path) -> None:
+    """Put another folder in its place."""
+    other = handbook.with_name("other")
+    other.mkdir()
+    handbook.rename(handbook.with_name("old"))
+    other.rename(handbook)
+
+
+def new_file_at_the_top(handbook: Path) -> None:
+    """Add a file."""
+    (handbook / "newer.md").write_text("# Newer\n")
+
+
+async def test_a_folder_that_could_not_be_read_and_can_again_is_indexed(
+    indexed: int, caller: Caller, database: Database, settings: Settings
+) -> None:
+    """Also if nothing in it has changed meanwhile: the repository would be said to have failed for ever."""
+    async with database.transaction(caller.tenant) as connection:
+        await queries.set_repository(connection, caller.tenant, indexed, state="failed", problem="Nothing was there.")
+    deferred = Deferred(indexed)
+    async with following(database, settings, deferred):
+        await until(lambda: deferred.times > 0)
+
+
+def test_a_repository_whose_refs_are_a_link_is_not_watched(tmp_path: Path) -> None:
+    """The link may lead to anything; a run refuses it too."""
+    bare(tmp_path / "repo").close()
+    (tmp_path / "repo" / "refs").rename(tmp_path / "elsewhere")
+    (tmp_path / "repo" / "refs").symlink_to(tmp_path / "elsewhere")
+
+    assert watched_folders(origin_of(str(tmp_path / "repo")), SourceLimits()) is None
 
 
 async def test_what_changed_while_no_daemon_ran_is_indexed_at_the_next_start(
