@@ -9,14 +9,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from sqlalchemy import func, select
 
 from tests.knowledge.documents.gits import bare, commit, git_application, served, tag
 from tests.support import eventually
-from thresher.core import Caller, NotFound, Settings, Tenant
+from thresher.core import Caller, InvalidInput, NotFound, Settings, Tenant
 from thresher.knowledge.documents import DocumentService, origin_of, queries
 from thresher.knowledge.documents.following.follower import Follower
 from thresher.knowledge.documents.sources import SourceLimits, has_changed, watched_folders
 from thresher.store import Database
+from thresher.store.tables import repository
 
 
 class Deferred:
@@ -187,6 +189,31 @@ async def test_a_schedule_of_its_own_checks_a_source_and_zero_never_does(
 
     assert never.check_seconds == 0
     assert deferred.times == 1
+
+
+async def test_a_folder_that_gets_a_schedule_is_watched_no_longer(
+    indexed: int, documents: DocumentService, caller: Caller, handbook: Path, database: Database, settings: Settings
+) -> None:
+    """It is checked and then left alone until its time comes."""
+
+    async def left_alone() -> bool:
+        query = select(repository.c.check_at > func.now() + func.make_interval(0, 0, 0, 0, 0, 30))
+        async with database.transaction(caller.tenant) as connection:
+            return bool((await connection.execute(query.where(repository.c.id == indexed))).scalar_one())
+
+    deferred = Deferred(indexed)
+    async with following(database, settings, deferred):
+        (handbook / "new.md").write_text("# New\n")
+        await until(lambda: deferred.times > 0)
+        await documents.set_schedule(caller, "handbook", 3600)
+        (handbook / "newer.md").write_text("# Newer\n")
+        await eventually(left_alone, seconds=30)
+
+
+async def test_a_source_is_not_checked_all_the_time(documents: DocumentService, caller: Caller, indexed: int) -> None:
+    """A server would be asked every few seconds."""
+    with pytest.raises(InvalidInput):
+        await documents.set_schedule(caller, "handbook", 9)
 
 
 def test_the_watched_folders_are_those_that_a_run_enters(handbook: Path) -> None:

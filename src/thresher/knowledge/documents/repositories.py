@@ -45,6 +45,8 @@ from thresher.search import Filter, SearchIndex
 from thresher.store import Database, clean, run_retrying
 
 _ENDING_SECONDS: Final = 10.0
+_LEAST_CHECK_SECONDS: Final = 10
+"""As of the setting."""
 _LONGEST_GUIDE: Final = 40_000
 UPLOADS: Final = Origin("upload", "uploads")
 
@@ -214,9 +216,15 @@ class Repositories:
 
     async def set_schedule(self, caller: Caller, name: str, seconds: int | None) -> Repository:
         """Say how often the source of a repository is checked."""
+        if seconds and seconds < _LEAST_CHECK_SECONDS:
+            raise InvalidInput(
+                f"A source is checked every {_LEAST_CHECK_SECONDS} seconds at most.", hint="0 stands for never."
+            )
 
         async def write(connection: AsyncConnection) -> Repository:
             found = await self._own(connection, caller, name)
+            if found.check_seconds == seconds:  # whoever follows it goes on
+                return found
             values = {"check_seconds": seconds, "check_at": func.now()}
             await queries.set_repository(connection, caller.tenant, found.id, **values)
             return await _read(connection, caller, found.id)

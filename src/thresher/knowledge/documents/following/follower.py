@@ -107,7 +107,7 @@ class Follower:
                 if (watched := await self._watchable(found)) is None:
                     await self._check(tenant, found)
                 elif await self._watch(tenant, found, watched):
-                    after = 0.0  # another origin: it is taken up anew
+                    after = 0.0  # it is taken up anew
         except asyncio.CancelledError:
             after = 0.0
             raise
@@ -136,7 +136,7 @@ class Follower:
                 await self._defer(tenant, found.id)
 
     async def _watch(self, tenant: Tenant, found: Repository, watched: WatchedFolders) -> bool:
-        """Watch a source until it is not followed any more; return whether that is because of another origin."""
+        """Watch a source until it is not followed any more; return whether it must be followed otherwise."""
         signs = _Signs()
         identity = await asyncio.to_thread(watched.identity)
         watch = FolderWatch(watched, signs.changed, signs.failed)
@@ -165,7 +165,7 @@ class Follower:
                 current = await self._read(tenant, found.id)
                 if current is None or not await self._keep(tenant, found.id, CLAIM_SECONDS):
                     return False
-                if current.origin != found.origin:
+                if (current.origin, current.check_seconds) != (found.origin, found.check_seconds):
                     return True
                 if not checked and current.state in _SETTLED:  # what changed before it was watched
                     checked = True
