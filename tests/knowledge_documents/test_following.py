@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 
 from tests.knowledge.documents.gits import bare, commit, git_application, served, tag
 from tests.support import eventually
-from thresher.core import Caller, InvalidInput, NotFound, Settings, Tenant
+from thresher.core import Caller, InvalidInput, NotFound, Settings, SourceUnavailable, Tenant
 from thresher.knowledge.documents import DocumentService, origin_of, queries
 from thresher.knowledge.documents.following.follower import Follower
 from thresher.knowledge.documents.sources import SourceLimits, has_changed, watched_folders
@@ -269,6 +269,22 @@ def test_a_git_server_is_asked_where_a_name_leads(tmp_path: Path) -> None:
 
     assert {key for key, value in changed.items() if value} == {("main", old), ("", old), ("v1", new)}
     assert not (tmp_path / "cache").exists()
+
+
+def test_a_server_that_never_ends_its_list_is_given_up(tmp_path: Path) -> None:
+    """It would fill the memory of the daemon."""
+
+    def line(text: bytes) -> bytes:
+        return b"%04x%b" % (len(text) + 4, text)
+
+    def endless(_environ: object, start: Callable[[str, list[tuple[str, str]]], object]) -> Iterator[bytes]:
+        start("200 OK", [("Content-Type", "application/x-git-upload-pack-advertisement")])
+        yield line(b"# service=git-upload-pack\n") + b"0000" + line(b"a" * 40 + b" refs/heads/main\0agent=x\n")
+        for number in range(3_000):
+            yield b"".join(line(b"a" * 40 + b" refs/heads/%d-%d-%b\n" % (number, one, b"b" * 900)) for one in range(20))
+
+    with served(endless) as address, pytest.raises(SourceUnavailable, match="does not end"):
+        has_changed(origin_of(f"{address}/docs.git"), "a" * 40, tmp_path, SourceLimits())
 
 
 async def test_a_repository_of_a_server_is_indexed_when_its_branch_moves(
