@@ -249,9 +249,10 @@ def _packed(folder: Path) -> bytes:
             left -= path.stat().st_size
             if left < 0:
                 raise _unsendable(f"{folder} has more than {_UNPACKED >> 20} MiB.", "Upload folders of it one by one.")
-            if not below.as_posix().isprintable():
-                raise _unsendable(f"The name of {str(below)!a} cannot be sent.", "Rename it.")
-            archive.writestr(below.as_posix(), bytes_of(path))
+            try:
+                archive.writestr(below.as_posix(), bytes_of(path))
+            except UnicodeEncodeError:
+                raise _unsendable(f"The name of {str(below)!a} cannot be sent.", "Rename it.") from None
     return packed.getvalue()
 
 
