@@ -270,7 +270,7 @@ def _open_door(services: Services, conversations: Conversations, mcp: ASGIApp, w
     owner = None if why_keys(settings) else services.caller
     origins = Origins.of(settings.allowed_hosts, settings.allowed_origins)
     api = partial(http_api, services, conversations)
-    webhook = services.documents.webhook_caller
+    webhook = services.documents.refresh_signed
     door = Door(mcp, api, services.keys, origins, owner, work.welcome, webhook)
     work.begin(door.prepare())
     return door

@@ -220,7 +220,7 @@ class TestWebhook:
         return await product.web.post(other.get("path", made["path"]), content=body, headers=headers)
 
     async def test_a_signed_call_is_accepted_once(self, product: Served) -> None:
-        """The same call again is refused, and one with another body, time, secret or webhook."""
+        """The same call again is refused, and one with another body, time, secret or webhook. Nothing is told."""
         made = (await product.web.post("/v1/repositories/handbook/webhook")).json()
         now = time.time()
         accepted = await self.call(product, made, now)
@@ -238,6 +238,7 @@ class TestWebhook:
         ]
 
         assert (accepted.status_code, later.status_code) == (202, 202)
+        assert set(accepted.json()) == {"name", "job"}
         assert accepted.json()["name"] == "handbook"
         for answer in refused:
             assert_problem(answer, 401, "access_denied")

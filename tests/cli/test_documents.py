@@ -135,3 +135,19 @@ def test_wrong_words_are_told_in_one_line(command: Command) -> None:
             assert ended.code == code, (arguments, ended)
             assert ended.out == ""
             assert "Traceback" not in ended.err
+
+
+def test_a_folder_that_cannot_be_sent_is_refused_before_it_is_read(command: Command, tmp_path: Path) -> None:
+    """It may be the home folder; a name that is not UTF-8 is shown as it can be."""
+    odd, large = tmp_path / "odd", tmp_path / "large"
+    for folder in (odd, large):
+        folder.mkdir()
+    (odd / "b\udcff.md").write_text("# B\n")
+    with (large / "disk.img").open("wb") as image:
+        image.truncate(65 << 20)
+    unnamed = command("docs", "upload", "sent", str(odd))
+    heavy = command("docs", "upload", "sent", str(large))
+
+    assert (unnamed.code, heavy.code) == (2, 2)
+    assert r"'b\udcff.md' cannot be sent" in unnamed.err
+    assert "more than 64 MiB" in heavy.err

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import shutil
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from sqlalchemy import func, select
 
 from tests.knowledge.documents.gits import bare, commit, git_application, served, tag
 from tests.support import eventually
-from thresher.core import Caller, NotFound, Settings, Tenant
-from thresher.knowledge.documents import DocumentService, origin_of
+from thresher.core import Caller, InvalidInput, NotFound, Settings, SourceUnavailable, Tenant
+from thresher.knowledge.documents import DocumentService, origin_of, queries
 from thresher.knowledge.documents.following.follower import Follower
 from thresher.knowledge.documents.sources import SourceLimits, has_changed, watched_folders
 from thresher.store import Database
+from thresher.store.tables import repository
 
 
 class Deferred:
@@ -85,6 +88,63 @@ def removed_file(handbook: Path) -> None:
     (handbook / "README.md").unlink()
 
 
+async def test_a_folder_that_is_removed_or_replaced_is_followed_again(
+    indexed: int, handbook: Path, database: Database, settings: Settings
+) -> None:
+    """The system's watch is one of the folder that was there before, and reports nothing of what takes its place."""
+    deferred = Deferred(indexed)
+    async with following(database, settings, deferred):
+        (handbook / "early.md").write_text("# Before it was watched\n")
+        await until(lambda: deferred.times > 0)
+        for change in (removed, made, replaced, new_file_at_the_top):
+            before = deferred.times
+            change(handbook)
+            await until(lambda before=before: deferred.times > before)
+
+
+def removed(handbook: Path) -> None:
+    """Remove the folder."""
+    shutil.rmtree(handbook)
+
+
+def made(handbook: Path) -> None:
+    """Make it again."""
+    handbook.mkdir()
+
+
+def replaced(handbook: Path) -> None:
+    """Put another folder in its place."""
+    other = handbook.with_name("other")
+    other.mkdir()
+    handbook.rename(handbook.with_name("old"))
+    other.rename(handbook)
+
+
+def new_file_at_the_top(handbook: Path) -> None:
+    """Add a file."""
+    (handbook / "newer.md").write_text("# Newer\n")
+
+
+async def test_a_folder_that_could_not_be_read_and_can_again_is_indexed(
+    indexed: int, caller: Caller, database: Database, settings: Settings
+) -> None:
+    """Also if nothing in it has changed meanwhile: the repository would be said to have failed for ever."""
+    async with database.transaction(caller.tenant) as connection:
+        await queries.set_repository(connection, caller.tenant, indexed, state="failed", problem="Nothing was there.")
+    deferred = Deferred(indexed)
+    async with following(database, settings, deferred):
+        await until(lambda: deferred.times > 0)
+
+
+def test_a_repository_whose_refs_are_a_link_is_not_watched(tmp_path: Path) -> None:
+    """The link may lead to anything; a run refuses it too."""
+    bare(tmp_path / "repo").close()
+    (tmp_path / "repo" / "refs").rename(tmp_path / "elsewhere")
+    (tmp_path / "repo" / "refs").symlink_to(tmp_path / "elsewhere")
+
+    assert watched_folders(origin_of(str(tmp_path / "repo")), SourceLimits()) is None
+
+
 async def test_what_changed_while_no_daemon_ran_is_indexed_at_the_next_start(
     indexed: int, handbook: Path, database: Database, settings: Settings
 ) -> None:
@@ -129,6 +189,31 @@ async def test_a_schedule_of_its_own_checks_a_source_and_zero_never_does(
 
     assert never.check_seconds == 0
     assert deferred.times == 1
+
+
+async def test_a_folder_that_gets_a_schedule_is_watched_no_longer(
+    indexed: int, documents: DocumentService, caller: Caller, handbook: Path, database: Database, settings: Settings
+) -> None:
+    """It is checked and then left alone until its time comes."""
+
+    async def left_alone() -> bool:
+        query = select(repository.c.check_at > func.now() + func.make_interval(0, 0, 0, 0, 0, 30))
+        async with database.transaction(caller.tenant) as connection:
+            return bool((await connection.execute(query.where(repository.c.id == indexed))).scalar_one())
+
+    deferred = Deferred(indexed)
+    async with following(database, settings, deferred):
+        (handbook / "new.md").write_text("# New\n")
+        await until(lambda: deferred.times > 0)
+        await documents.set_schedule(caller, "handbook", 3600)
+        (handbook / "newer.md").write_text("# Newer\n")
+        await eventually(left_alone, seconds=30)
+
+
+async def test_a_source_is_not_checked_all_the_time(documents: DocumentService, caller: Caller, indexed: int) -> None:
+    """A server would be asked every few seconds."""
+    with pytest.raises(InvalidInput):
+        await documents.set_schedule(caller, "handbook", 9)
 
 
 def test_the_watched_folders_are_those_that_a_run_enters(handbook: Path) -> None:
@@ -184,6 +269,22 @@ def test_a_git_server_is_asked_where_a_name_leads(tmp_path: Path) -> None:
 
     assert {key for key, value in changed.items() if value} == {("main", old), ("", old), ("v1", new)}
     assert not (tmp_path / "cache").exists()
+
+
+def test_a_server_that_never_ends_its_list_is_given_up(tmp_path: Path) -> None:
+    """It would fill the memory of the daemon."""
+
+    def line(text: bytes) -> bytes:
+        return b"%04x%b" % (len(text) + 4, text)
+
+    def endless(_environ: object, start: Callable[[str, list[tuple[str, str]]], object]) -> Iterator[bytes]:
+        start("200 OK", [("Content-Type", "application/x-git-upload-pack-advertisement")])
+        yield line(b"# service=git-upload-pack\n") + b"0000" + line(b"a" * 40 + b" refs/heads/main\0agent=x\n")
+        for number in range(3_000):
+            yield b"".join(line(b"a" * 40 + b" refs/heads/%d-%d-%b\n" % (number, one, b"b" * 900)) for one in range(20))
+
+    with served(endless) as address, pytest.raises(SourceUnavailable, match="does not end"):
+        has_changed(origin_of(f"{address}/docs.git"), "a" * 40, tmp_path, SourceLimits())
 
 
 async def test_a_repository_of_a_server_is_indexed_when_its_branch_moves(

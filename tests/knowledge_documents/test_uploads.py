@@ -104,6 +104,20 @@ async def test_an_archive_replaces_what_an_earlier_one_of_its_name_held(
     assert whole.removed == ("README.md", "guides/leave.md")
 
 
+async def test_the_same_bytes_sent_otherwise_belong_to_what_sent_them_last(
+    documents: DocumentService, caller: Caller
+) -> None:
+    """An archive takes away what it held before, but not what has since been sent by itself or in another one."""
+    both = {"README.md": README, "vpn.md": VPN}
+    await documents.upload(caller, "team", "one.zip", zipped({**both, "leave.md": LEAVE}))
+    alone = await documents.upload(caller, "team", "README.md", README.encode())
+    other = await documents.upload(caller, "team", "other.zip", zipped({"vpn.md": VPN}))
+    again = await documents.upload(caller, "team", "one.zip", zipped({"leave.md": LEAVE}))
+
+    assert (alone.unchanged, other.unchanged, alone.job, other.job) == (1, 1, 0, 0)
+    assert (again.unchanged, again.removed) == (1, ())
+
+
 async def test_tar_archives_and_folders_of_uploads_work_alike(documents: DocumentService, caller: Caller) -> None:
     """Names that begin with `./` are those of their files; a folder is removed with all below it."""
     entries = [(member("./", kind=tarfile.DIRTYPE), b""), (member("./a/vpn.md", len(VPN)), VPN.encode())]
@@ -114,6 +128,26 @@ async def test_tar_archives_and_folders_of_uploads_work_alike(documents: Documen
     assert (await documents.remove_upload(caller, "team", "a/")).removed == ("a/vpn.md",)
     with pytest.raises(NotFound, match=r"no upload 'ab\.mb'"):
         await documents.remove_upload(caller, "team", "ab.mb")
+
+
+def named_by_nothing() -> bytes:
+    """A zip archive whose entry has an empty name."""
+    return zipped({"a.md": "# A"}).replace(b"a.md", b"\0.md")
+
+
+def chained() -> bytes:
+    """A tar archive of headers that each say how the next one is named."""
+    header = member("././@LongLink", 1, tarfile.GNUTYPE_LONGNAME).tobuf(tarfile.GNU_FORMAT) + b"a".ljust(512, b"\0")
+    return header * 3_000 + member("a.md").tobuf() + bytes(1024)
+
+
+def long_directory() -> bytes:
+    """A zip archive whose directory fills it."""
+    packed = zipped({"a.md": "# A"})
+    at = packed.rindex(b"PK\x01\x02")
+    entry, end = packed[at : packed.rindex(b"PK\x05\x06")], bytearray(packed[packed.rindex(b"PK\x05\x06") :])
+    end[12:16] = (len(entry) * 100_000).to_bytes(4, "little")
+    return packed[:at] + entry * 100_000 + bytes(end)
 
 
 @pytest.mark.parametrize(
@@ -133,6 +167,12 @@ async def test_tar_archives_and_folders_of_uploads_work_alike(documents: Documen
         ("a.tgz", tarred((member("a", kind=tarfile.FIFOTYPE), b""))),
         ("a.tgz", tarred((member("bomb.md", UNPACKED * 2), b"\0" * (UNPACKED * 2)))),
         ("a.tgz", b"\x1f\x8b not gzip"),
+        ("a.zip", named_by_nothing()),
+        ("a.zip", zipped({".": "# A"})),
+        ("a.tgz", tarred((member("", 3), b"# A"))),
+        ("a.tgz", tarred((member("./", 3), b"# A"))),
+        ("a.tar", chained()),
+        ("a.zip", long_directory()),
         ("../a.md", b"# A\n"),
         ("/a.md", b"# A\n"),
         ("C:/a.md", b"# A\n"),
@@ -155,7 +195,24 @@ async def test_tar_archives_and_folders_of_uploads_work_alike(documents: Documen
             "hard link",
             "tar up",
         ),
-        *("pipe", "tar bomb", "no gzip", "file up", "file absolute", "drive", "line", "binary", "secret", "empty"),
+        *(
+            "pipe",
+            "tar bomb",
+            "no gzip",
+            "no name",
+            "dot",
+            "tar no name",
+            "tar dot",
+            "chain",
+            "directory",
+            "file up",
+            "file absolute",
+            "drive",
+            "line",
+            "binary",
+            "secret",
+            "empty",
+        ),
     ],
 )
 def test_hostile_and_useless_uploads_are_refused(name: str, data: bytes) -> None:
@@ -189,6 +246,8 @@ async def test_a_repository_of_a_source_takes_no_uploads_and_nobody_elses_is_cha
 
     with pytest.raises(Conflict):
         await documents.upload(caller, "handbook", "a.md", b"# A\n\nText.\n")
+    with pytest.raises(NotAllowed):
+        await documents.upload(ann, "team", "b.md", b"# B\n\nText.\n")
     with pytest.raises(NotAllowed):
         await documents.remove_upload(ann, "team", "a.md")
     with pytest.raises(NotFound):

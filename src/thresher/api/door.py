@@ -13,6 +13,7 @@ import re
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import nullcontext
 from dataclasses import replace
+from http import HTTPStatus
 from typing import Annotated, TypeAlias
 from urllib.parse import parse_qs
 
@@ -37,8 +38,8 @@ KEY = "thresher.key"
 """The scope's entry for the fingerprint of the request's key; absent without one. MCP sessions belong to it."""
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
-Webhook: TypeAlias = Callable[[str, str, str, str, bytes], Awaitable[Caller]]
-"""Takes a repository's name, the webhook, the time, the signature and the raw body; returns the owner."""
+Webhook: TypeAlias = Callable[[str, str, str, str, bytes], Awaitable[int]]
+"""Takes a repository's name, the webhook, the time, the signature and the raw body; returns the job."""
 SIGNATURE, TIMESTAMP = "x-thresher-signature", "x-thresher-timestamp"
 _WEBHOOK = re.compile(r"/v1/repositories/([^/]+)/refresh")
 _WEBHOOK_BYTES = 1 << 20
@@ -66,7 +67,7 @@ class Door:
         origins: The Host and Origin headers that are accepted.
         owner: The caller of requests without a key from processes of our own user; None: every request needs a key.
         welcome: Called with each request's caller; must not block.
-        webhook: Checks calls that are signed in place of a key; None: there are none.
+        webhook: Checks and does what is signed in place of a key; None: there is no such thing.
     """
 
     def __init__(
@@ -123,8 +124,9 @@ class Door:
         if self._webhook is not None and not text and (call := _WEBHOOK.fullmatch(scope["path"])):
             signed = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
             if SIGNATURE in signed and scope["method"] == "POST":
-                caller = await self._signed_caller(call[1], signed, scope, receive)
-                await (await self.prepare())({**scope, CALLER: caller}, _nothing, send)
+                job = await self._signed_job(call[1], signed, scope, receive)
+                # who may have it indexed again may not read what it holds
+                await JSONResponse({"name": call[1], "job": job}, HTTPStatus.ACCEPTED)(scope, receive, send)
                 return
         caller = await self._caller(headers, text, peer)
         if peer is not None:
@@ -139,7 +141,7 @@ class Door:
         if work.cancelled_caught:
             raise _REVOKED
 
-    async def _signed_caller(self, name: str, headers: dict[str, str], scope: Scope, receive: Receive) -> Caller:
+    async def _signed_job(self, name: str, headers: dict[str, str], scope: Scope, receive: Receive) -> int:
         assert self._webhook is not None  # noqa: S101 - checked where it is called
         body, more = bytearray(), True
         while more:
@@ -174,11 +176,6 @@ class Door:
         if peer is None or not await peer.is_own_user():
             raise AccessDenied("Another user of this machine needs a key here.", hint=_WAY_IN)
         return self._owner
-
-
-async def _nothing() -> Message:
-    """The rest of a body that was read."""
-    return {"type": "http.request", "body": b"", "more_body": False}
 
 
 def _peer(scope: Scope) -> ConnectionPeer | None:

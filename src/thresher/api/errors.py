@@ -172,7 +172,7 @@ _HTTP: Mapping[int, tuple[str, str]] = {
     HTTPStatus.BAD_REQUEST: ("bad_request", "/v1/openapi.json describes what is taken."),
     HTTPStatus.NOT_FOUND: (NotFound.code, "MCP is at /mcp; /v1/openapi.json describes the rest."),
     HTTPStatus.METHOD_NOT_ALLOWED: ("method_not_allowed", "The header Allow lists the allowed methods."),
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("too_large", "Send less: a message, not a document."),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("too_large", "Send less at once."),
 }
 """Kind and hint of requests that the framework refuses."""
 

@@ -206,7 +206,10 @@ async def schedule_repository(
     request: Request,
     repository: str,
     seconds: Annotated[
-        int | None, Ge(0), Le(2_592_000), Doc("Between two checks; 0: never; null: folders are watched, others as set")
+        int | None,
+        Ge(0),
+        Le(2_592_000),
+        Doc("Between two checks, 10 or more; 0: never; null: folders are watched, others as set"),
     ],
 ) -> Repository:
     """Say how often a repository's source is checked for changes by itself.

@@ -25,6 +25,7 @@ from thresher.cli.hints import for_command_line
 from thresher.cli.knowledge.servers import refresh as refresh_servers
 from thresher.cli.output import AsJson, show
 from thresher.cli.views import Row, moment, plain_table, removed
+from thresher.daemon import DaemonFailure
 from thresher.verbs import DOCUMENTS
 
 _STYLES = {"ready": "green", "failed": "red", "indexing": "bold", "waiting": "bold"}
@@ -32,6 +33,9 @@ _STYLES = {"ready": "green", "failed": "red", "indexing": "bold", "waiting": "bo
 _SKIPPED_SHOWN = 20
 
 _DESCRIPTION = 80
+
+_UNPACKED = 64 << 20
+"""Most bytes of the files of a folder that is sent: what the daemon takes."""
 
 
 def repository_list(repositories: Sequence[Row]) -> RenderableType:
@@ -231,14 +235,29 @@ def upload(
 
 
 def _packed(folder: Path) -> bytes:
-    """A folder as an archive; links and what begins with a dot are left out."""
-    packed = BytesIO()
+    """A folder as an archive; links and what begins with a dot are left out.
+
+    Raises:
+        DaemonFailure: A file cannot be read or has a name that cannot be sent, or they are too large.
+    """
+    packed, left = BytesIO(), _UNPACKED
     with ZipFile(packed, "w", ZIP_DEFLATED) as archive:
         for path in sorted(folder.rglob("*")):
             below = path.relative_to(folder)
-            if path.is_file() and not path.is_symlink() and not any(step.startswith(".") for step in below.parts):
-                archive.writestr(below.as_posix(), path.read_bytes())
+            if not path.is_file() or path.is_symlink() or any(step.startswith(".") for step in below.parts):
+                continue
+            left -= path.stat().st_size
+            if left < 0:
+                raise _unsendable(f"{folder} has more than {_UNPACKED >> 20} MiB.", "Upload folders of it one by one.")
+            try:
+                archive.writestr(below.as_posix(), bytes_of(path))
+            except UnicodeEncodeError:
+                raise _unsendable(f"The name of {str(below)!a} cannot be sent.", "Rename it.") from None
     return packed.getvalue()
+
+
+def _unsendable(message: str, hint: str) -> DaemonFailure:
+    return DaemonFailure(message, hint=hint, code="invalid_input", exit_code=2)
 
 
 def _uploaded(one: Row) -> RenderableType:

@@ -45,6 +45,8 @@ from thresher.search import Filter, SearchIndex
 from thresher.store import Database, clean, run_retrying
 
 _ENDING_SECONDS: Final = 10.0
+_LEAST_CHECK_SECONDS: Final = 10
+"""As of the setting."""
 _LONGEST_GUIDE: Final = 40_000
 UPLOADS: Final = Origin("upload", "uploads")
 
@@ -98,7 +100,8 @@ class Repositories:
         files, skipped = await asyncio.to_thread(files_of, path, data, limits)
 
         async def write(connection: AsyncConnection) -> Upload:
-            known = await queries.add_repository(connection, caller, name, UPLOADS)
+            seen = any(one.name == name for one in await queries.repositories_in(connection, caller))
+            known = None if seen else await queries.add_repository(connection, caller, name, UPLOADS)
             if known is None:
                 known = self._uploads(await self._own(connection, caller, name)).id
             await queries.lock_repository(connection, caller.tenant, known)
@@ -110,7 +113,9 @@ class Repositories:
             new = [one for one in files if one.path not in there or there[one.path].blob != one.blob]
             kept = [one for one in there.values() if one.path not in sent and one.path not in gone]
             _check_room(limits, len(kept) + len(files), sum(one.size for one in kept) + total_of(files))
+            moved = [one.path for one in files if one.path in former and former[one.path] != archive]
             await uploads.put_files(connection, caller.tenant, known, archive, new)
+            await uploads.set_archive(connection, caller.tenant, known, archive, moved)
             removed = await uploads.delete_files(connection, caller.tenant, known, gone)
             job = (await self._deferred(connection, caller, known)).job if new or removed else 0
             stored = tuple(one.path for one in new)
@@ -211,9 +216,15 @@ class Repositories:
 
     async def set_schedule(self, caller: Caller, name: str, seconds: int | None) -> Repository:
         """Say how often the source of a repository is checked."""
+        if seconds and seconds < _LEAST_CHECK_SECONDS:
+            raise InvalidInput(
+                f"A source is checked every {_LEAST_CHECK_SECONDS} seconds at most.", hint="0 stands for never."
+            )
 
         async def write(connection: AsyncConnection) -> Repository:
             found = await self._own(connection, caller, name)
+            if found.check_seconds == seconds:  # whoever follows it goes on
+                return found
             values = {"check_seconds": seconds, "check_at": func.now()}
             await queries.set_repository(connection, caller.tenant, found.id, **values)
             return await _read(connection, caller, found.id)

@@ -187,13 +187,14 @@ class DocumentService:
         """
         await self._repositories.remove_webhook(caller, name, self._signed())
 
-    async def webhook_caller(self, name: str, webhook: str, at: str, signature: str, body: bytes) -> Caller:
-        """The owner of the repository that a signed call is about; see `Webhooks.caller`.
+    async def refresh_signed(self, name: str, webhook: str, at: str, signature: str, body: bytes) -> int:
+        """Have the repository indexed again that a signed call is about; return the job. See `Webhooks.caller`.
 
         Raises:
             AccessDenied: The call is not accepted.
         """
-        return await self._signed().caller(name, webhook, at, signature, body)
+        caller = await self._signed().caller(name, webhook, at, signature, body)
+        return (await self.refresh(caller, name)).job
 
     def _signed(self) -> Webhooks:
         if self._webhooks is None:
@@ -213,6 +214,7 @@ class DocumentService:
             seconds: The time between two checks; None for the setting, with folders watched; 0 for never.
 
         Raises:
+            InvalidInput: The time is less than 10 seconds.
             NotFound: There is no such repository.
             NotAllowed: The repository belongs to the tenant, and the caller is a user.
         """

@@ -45,6 +45,8 @@ LATE_SECONDS: Final = 0.1
 BUSY_SECONDS: Final = 10.0
 """How long changes wait at most."""
 _NAP_SECONDS: Final = 0.2
+_SETTLED: Final = ("ready", "failed")
+"""States of a repository of which no job waits or runs."""
 
 Defer = Callable[[Tenant, int], Awaitable[None]]
 """Defers the job of a repository."""
@@ -105,7 +107,7 @@ class Follower:
                 if (watched := await self._watchable(found)) is None:
                     await self._check(tenant, found)
                 elif await self._watch(tenant, found, watched):
-                    after = 0.0  # another origin: it is taken up anew
+                    after = 0.0  # it is taken up anew
         except asyncio.CancelledError:
             after = 0.0
             raise
@@ -122,20 +124,21 @@ class Follower:
         return await asyncio.to_thread(watched_folders, found.origin, self._limits, (self._settings.data_dir,))
 
     async def _check(self, tenant: Tenant, found: Repository) -> None:
-        """Have a source indexed if it has another version than what is stored."""
-        if found.version and found.state in ("ready", "failed"):
+        """Have a source indexed if it has another version than what is stored, or can be read again."""
+        if found.version and found.state in _SETTLED:
             cache = cache_of(self._settings.data_dir, tenant, found.id)
             forbidden = (self._settings.data_dir,)
             async with self._checks:
                 changed = await asyncio.to_thread(
                     has_changed, found.origin, found.version, cache, self._limits, forbidden
                 )
-            if changed:
+            if changed or found.state == "failed":
                 await self._defer(tenant, found.id)
 
     async def _watch(self, tenant: Tenant, found: Repository, watched: WatchedFolders) -> bool:
-        """Watch a source until it is not followed any more; return whether that is because of another origin."""
+        """Watch a source until it is not followed any more; return whether it must be followed otherwise."""
         signs = _Signs()
+        identity = await asyncio.to_thread(watched.identity)
         watch = FolderWatch(watched, signs.changed, signs.failed)
         self._watches += 1
         gap, pause, checked = FIRST_GAP, 0.0, False
@@ -143,14 +146,18 @@ class Follower:
             await watch.begun()
             while not signs.failure:
                 await signs.wait(pause)
-                if signs.take():
-                    if signs.reshaped:
+                former_identity, identity = identity, await asyncio.to_thread(watched.identity)
+                moved = identity != former_identity
+                if signs.take() or moved:
+                    if signs.reshaped or moved:
                         signs.reshaped = False
-                        if (others := await self._watchable(found)) is None:
+                        others = await self._watchable(found)
+                        if others is not None:
+                            former, watch = watch, FolderWatch(others, signs.changed, signs.failed)
+                            await watch.begun()
+                            former.close()
+                        elif identity is not None:  # it has become too large
                             return False
-                        former, watch = watch, FolderWatch(others, signs.changed, signs.failed)
-                        await watch.begun()
-                        former.close()
                     await _until_calm()
                     await self._changed(tenant, found)
                     await asyncio.sleep(gap)
@@ -158,12 +165,12 @@ class Follower:
                 current = await self._read(tenant, found.id)
                 if current is None or not await self._keep(tenant, found.id, CLAIM_SECONDS):
                     return False
-                if current.origin != found.origin:
+                if (current.origin, current.check_seconds) != (found.origin, found.check_seconds):
                     return True
-                if not checked and current.state == "ready":  # what changed before it was watched
+                if not checked and current.state in _SETTLED:  # what changed before it was watched
                     checked = True
                     await self._check(tenant, current)
-                pause = RENEW_SECONDS if checked else LOOK_SECONDS
+                pause = RENEW_SECONDS if checked and identity else LOOK_SECONDS
         finally:
             watch.close()
             self._watches -= 1

@@ -64,7 +64,8 @@ class FolderWatch:
                 self._tell(self._begun.set)
             if changes and any(self._watched.matters(path) for _, path in changes):
                 new = (path for change, path in changes if change is Change.added or path.endswith(".gitignore"))
-                reshaped = any(map(self._watched.reshapes, new))
+                gone = (Change.deleted, str(folders[0])) in changes  # another one may be in its place
+                reshaped = gone or any(map(self._watched.reshapes, new))
                 self._tell(lambda reshaped=reshaped: self._changed(reshaped))
 
     def _tell(self, call: Callable[[], None]) -> None:

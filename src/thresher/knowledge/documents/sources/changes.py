@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -34,7 +35,7 @@ class WatchedFolders:
     """What tells that a source may have changed.
 
     Attributes:
-        folders: Absolute paths; what lies directly in each is watched.
+        folders: Absolute paths; what lies directly in each is watched. The others are below the first.
         matters: Whether a changed path may change what is indexed. Touches the disk.
         reshapes: Whether with it other folders must be watched. Touches the disk.
     """
@@ -42,6 +43,14 @@ class WatchedFolders:
     folders: tuple[Path, ...]
     matters: Callable[[str], bool]
     reshapes: Callable[[str], bool]
+
+    def identity(self) -> tuple[int, int] | None:
+        """What tells the first folder from another one in its place, which is not watched; None if it is gone."""
+        try:
+            status = self.folders[0].stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
 
 
 def watched_folders(origin: Origin, limits: SourceLimits, forbidden: tuple[Path, ...] = ()) -> WatchedFolders | None:
@@ -58,7 +67,7 @@ def watched_folders(origin: Origin, limits: SourceLimits, forbidden: tuple[Path,
         InvalidInput: Its folders cannot be listed.
     """
     root = Path(origin.location)
-    if is_remote(origin.location) or not root.exists():
+    if is_remote(origin.location) or not os.path.exists(root):  # noqa: PTH110 - also false where nobody may look
         return None
     if origin.kind == "file":
         return WatchedFolders((root.parent,), lambda path: Path(path) == root, lambda _: False)
@@ -98,9 +107,12 @@ def _matters(root: Path, origin: Origin, path: str) -> bool:
 
 def _refs(root: Path) -> WatchedFolders | None:
     """Where git notes to which commit a branch or tag leads."""
-    git = root / ".git" if (root / ".git").is_dir() else root
-    refs = [git / "refs", *(path for path in (git / "refs").rglob("*") if path.is_dir())]
-    if not (git / "refs").is_dir() or len(refs) > MOST_FOLDERS:
+    inner = root / ".git"
+    git = inner if os.path.isdir(inner) else root  # noqa: PTH112 - also false where nobody may look
+    if os.path.islink(git) or os.path.islink(git / "refs"):  # noqa: PTH114 - a run refuses links too
+        return None
+    refs = [Path(folder) for folder, _, _ in islice(os.walk(git / "refs"), MOST_FOLDERS)]
+    if not refs or len(refs) == MOST_FOLDERS:
         return None
 
     def matters(path: str) -> bool:

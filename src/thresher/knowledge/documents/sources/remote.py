@@ -52,6 +52,8 @@ _DAMAGE: Final = (
     KeyError, ValueError, AssertionError, zlib.error, FileLocked, FileFormatException, ObjectFormatException,
     ApplyDeltaError, ChecksumMismatch, struct.error, EOFError,
 )  # fmt: skip
+_LISTED: Final = 32 << 20
+"""Most bytes of a list of branches and tags: some hundred thousand of them."""
 _PACK_FACTOR: Final = 2
 """The transfer may include unindexed data, such as pictures, and may be larger by this factor than what is indexed."""
 
@@ -114,10 +116,10 @@ def listed_tips(origin: Origin, limits: SourceLimits) -> set[str]:
     Raises:
         NotFound: There is no such repository, or it has no such branch or tag.
         NotAllowed: The server requires a sign-in.
-        SourceUnavailable: The server cannot be reached, disconnects or takes too long.
+        SourceUnavailable: The server cannot be reached, disconnects, takes too long or sends too much.
     """
     with Deadline(limits.seconds) as deadline:
-        client, path, ssh = client_of(origin.location, deadline)
+        client, path, ssh = client_of(origin.location, deadline, _LISTED)
         try:
             listed = client.get_refs(path.encode(), ref_prefix=_PREFIXES)
         except FETCH_ERRORS as error:

@@ -59,10 +59,12 @@ class SshProgram(SSHVendor):
 
     Args:
         deadline: Kills the program.
+        most: Most bytes that it may give; 0 for any number.
     """
 
-    def __init__(self, deadline: Deadline) -> None:
+    def __init__(self, deadline: Deadline, most: int = 0) -> None:
         self._deadline = deadline
+        self._most = most
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
 
     def run_command(
@@ -90,7 +92,10 @@ class SshProgram(SSHVendor):
             start_new_session=True,
         )
         self._deadline.guard(lambda: _end(process))
-        return SubprocessWrapper(process)
+        wrapped = SubprocessWrapper(process)
+        if self._most:
+            wrapped.read = _limited(wrapped.read, self._most)
+        return wrapped
 
     def last_errors(self) -> str:
         """The end of the program's error output."""
@@ -103,17 +108,18 @@ class SshProgram(SSHVendor):
         self._errors.close()
 
 
-def client_of(url: str, deadline: Deadline) -> tuple[GitClient, str, SshProgram | None]:
+def client_of(url: str, deadline: Deadline, most: int = 0) -> tuple[GitClient, str, SshProgram | None]:
     """A client for an address, the path to request, and the ssh program if one is used.
 
     Args:
         url: An address made by `origin_of`.
         deadline: Closes its connections.
+        most: Most bytes of an answer; 0 for any number.
     """
     parts = urlsplit(url)
     config = StackedConfig.default()
     if parts.scheme == "ssh":
-        ssh = SshProgram(deadline)
+        ssh = SshProgram(deadline, most)
         program = environment().get("GIT_SSH_COMMAND")
         client = SSHGitClient(
             parts.hostname or "",
@@ -131,7 +137,7 @@ def client_of(url: str, deadline: Deadline) -> tuple[GitClient, str, SshProgram 
         config, pool_manager_cls=_WatchedPool, proxy_manager_cls=_WatchedProxy, base_url=url, timeout=silent
     )
     if isinstance(manager, _WatchedPool | _WatchedProxy):
-        manager.watch = _watch(url, deadline)
+        manager.watch = _watch(url, deadline, most)
     http = Urllib3HttpGitClient(url, pool_manager=manager, config=config, username=user, password=password, quiet=True)
     return http, unquote(parts.path), None
 
@@ -170,8 +176,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _watch(url: str, deadline: Deadline) -> Watch:
-    """Refuse other servers, and close responses at the deadline."""
+def _watch(url: str, deadline: Deadline, most: int) -> Watch:
+    """Refuse other servers, close responses at the deadline, and bound them."""
     home = _origin(url)
 
     def watch(target: str, response: BaseHTTPResponse | None) -> None:
@@ -179,8 +185,25 @@ def _watch(url: str, deadline: Deadline) -> Watch:
             raise GitProtocolError("the server redirects to another one")
         if isinstance(response, HTTPResponse):
             deadline.guard(response.shutdown)
+            if most:
+                response.read = _limited(response.read, most)
 
     return watch
+
+
+def _limited(read: Callable[..., bytes], most: int) -> Callable[..., bytes]:
+    """A function that reads, and refuses to go on after so many bytes."""
+    left = most
+
+    def limited(*args: Any, **options: Any) -> bytes:
+        nonlocal left
+        data = read(*args, **options)
+        left -= len(data)
+        if left < 0:
+            raise GitProtocolError("the server's answer does not end")
+        return data
+
+    return limited
 
 
 def _retries() -> Retry:

@@ -34,6 +34,13 @@ DEEPEST: Final = 20
 _TAR: Final = (".tar", ".tar.gz", ".tgz")
 _ENDINGS: Final = (".zip", *_TAR)
 _METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_DAMAGE: Final = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, ValueError, LookupError, OverflowError,
+    RuntimeError,  # of which one is a chain of headers that is too deep
+)  # fmt: skip
+_SIGNATURE: Final = b"PK\x01\x02"
+"""Begins an entry in the directory of a zip archive, and so in those of the documents that it holds unpacked."""
+_MOST_SIGNATURES: Final = 16 * MOST_FILES
 _TAR_BLOCKS: Final = 2 * 512 * MOST_FILES + 10_240
 """Bytes of a tar file beside those of its files: a header and padding for each."""
 
@@ -102,7 +109,7 @@ def files_of(path: str, data: bytes, limits: SourceLimits) -> tuple[list[Uploade
                 skipped[name] = refused
             else:
                 found[name] = UploadedFile(name, blob_id(content), content)
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, ValueError, NotImplementedError):
+    except _DAMAGE:
         raise InvalidInput(f"{path} is not a sound archive.", hint=_ARCHIVES) from None
     if not found:
         raise InvalidInput(f"{path} holds no file that can be indexed.", hint=_FORMATS)
@@ -138,19 +145,23 @@ def _refuse(name: str, what: str) -> NoReturn:
     raise InvalidInput(f"The archive is refused: {one_line(name, 80)!r} {what}.", hint=_ARCHIVES)
 
 
+def _too_many() -> InvalidInput:
+    return InvalidInput(f"An archive has up to {MOST_FILES:,} entries.", hint="Send it in parts.")
+
+
 class _Left:
     """How much may still be unpacked."""
 
     def __init__(self) -> None:
         self._bytes, self._files = UNPACKED, MOST_FILES
 
-    def enter(self, name: str) -> str:
+    def enter(self, name: str, *, folder: bool) -> str:
         """Count an entry; return its path."""
         self._files -= 1
         if self._files < 0:
-            raise InvalidInput(f"An archive has up to {MOST_FILES:,} entries.", hint="Send it in parts.")
+            raise _too_many()
         path = name.removeprefix("./").rstrip("/")
-        if path and path != ".":
+        if not folder or path not in ("", "."):
             checked_path(path)
         return path
 
@@ -167,10 +178,12 @@ class _Left:
 
 
 def _zipped(data: bytes) -> Iterator[tuple[str, bytes]]:
+    if data.count(_SIGNATURE) > _MOST_SIGNATURES:  # the directory would be read whole
+        raise _too_many()
     left = _Left()
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for info in archive.infolist():
-            path = left.enter(info.filename)
+            path = left.enter(info.filename, folder=info.is_dir())
             mode = info.external_attr >> 16
             if stat.S_ISLNK(mode) or (stat.S_IFMT(mode) and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)):
                 _refuse(info.filename, "is a link or a device")
@@ -193,7 +206,7 @@ def _tarred(data: bytes) -> Iterator[tuple[str, bytes]]:
     left = _Left()
     with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
         for member in archive:
-            path = left.enter(member.name)
+            path = left.enter(member.name, folder=member.isdir())
             if member.isdir():
                 continue
             if not member.isreg() or member.issparse():

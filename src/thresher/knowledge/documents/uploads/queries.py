@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import delete, or_, select
+from sqlalchemy import delete, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -47,6 +47,15 @@ async def put_files(
         row = insert(upload).values(tenant_id=tenant.id, repository_id=repository_id, path=file.path, **values)
         key = [upload.c.tenant_id, upload.c.repository_id, upload.c.path]
         await connection.execute(row.on_conflict_do_update(index_elements=key, set_=values))
+
+
+async def set_archive(
+    connection: AsyncConnection, tenant: Tenant, repository_id: int, archive: str, paths: Sequence[str]
+) -> None:
+    """Note that files came from an archive, or by themselves, since then."""
+    if paths:
+        which = _of(tenant, repository_id) & upload.c.path.in_(paths)
+        await connection.execute(update(upload).where(which).values(archive=archive))
 
 
 async def delete_files(
