@@ -29,6 +29,7 @@ GIVEN = {
     "connection": "shop", "sql": "SELECT 1", "table": "orders", "repository": "handbook", "path": "leave.md",
     "provider": "tracker", "source": "/nowhere", "sources": ["/nowhere"], "url": "sqlite:////nowhere.db",
     "name": "other", "new_name": "another", "active": "shop", "workspace": "shop", "change_id": "none",
+    "content": "bGVhdmU=",
 }  # fmt: skip
 """What a tool requires, by the argument's name."""
 

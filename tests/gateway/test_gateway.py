@@ -303,10 +303,11 @@ async def test_a_cursor_of_another_list_is_refused(client: Client[Any]) -> None:
 
 @pytest.fixture
 async def yard(services: Services, box: ListedServer, tmp_path: Path) -> None:
-    """A server of many tools that write, take nothing, and say much."""
+    """A server of many tools that write, require nothing, and say much."""
     jobs = ("rake_leaves", "mow_lawn", "trim_hedge", "water_beds", "sweep_path", "clear_gutter", "prune_roses")
     told = "{} in the whole yard, from the gate up to the shed, and bring the rest to the heap behind it."
-    tools = [listed(job, told.format(job.replace("_", " ").capitalize())) for job in jobs]
+    taken = {name: {"type": "array", "items": {"type": "string"}} for name in ("helpers", "places", "tools_taken")}
+    tools = [listed(job, told.format(job.replace("_", " ").capitalize()), taken) for job in jobs]
     server = ListedServer.at(tmp_path, "yard", *tools)
     await services.tools.add_server(services.caller, server.config, trusted=True)
     await services.tools.refresh(services.caller, "yard")
@@ -328,7 +329,7 @@ async def test_a_writing_tool_listed_by_name_only_answers_its_first_call_with_it
     described = await call(client, "call_tool_write", name=other)
 
     assert first.is_error
-    assert f"'{named}' may change something and was listed by name only; it was not run. It is {named}()" in text(first)
+    assert f"'{named}' may change something and was listed by name only; it was not run. It is {named}(" in text(first)
     assert again.structured_content == described.structured_content == {"arguments": {}}
 
 

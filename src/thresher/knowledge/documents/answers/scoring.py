@@ -33,7 +33,7 @@ _NAMED: Final = 10
 """Repositories that an error names."""
 EVERYWHERE: Final = 0.3
 """A word in this share of a document's chunks, headings included, is a name there: it says which document is meant."""
-_LEAST_CHUNKS: Final = 20
+_LEAST_CHUNKS: Final = 50
 """Chunks from which a document is long enough to say what stands everywhere in it."""
 _MANY: Final = 4_096
 """Above this number of chunks, documents are chosen by the best of all chunks only."""
