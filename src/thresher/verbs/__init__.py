@@ -22,7 +22,7 @@ from thresher.verbs.databases import DATABASES
 from thresher.verbs.declaration import Access, Kind, Parameter, Verb
 from thresher.verbs.documents import DOCUMENTS
 from thresher.verbs.solutions import SOLUTIONS
-from thresher.verbs.tool_texts import TOOLS
+from thresher.verbs.tool_tuning import TOOLS
 
 if TYPE_CHECKING:
     from thresher.verbs.arguments import BoundedBody, RequestBody, arguments_model, checked, values_of

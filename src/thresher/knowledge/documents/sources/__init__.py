@@ -10,7 +10,7 @@ from pathlib import Path
 
 from thresher.core import InvalidInput
 from thresher.knowledge.documents.models import Origin
-from thresher.knowledge.documents.sources.changes import WatchedFolders, has_changed, watched_folders
+from thresher.knowledge.documents.sources.changes import WatchedFolders, watched_folders
 from thresher.knowledge.documents.sources.credentials import secret_in
 from thresher.knowledge.documents.sources.folder import FolderSource
 from thresher.knowledge.documents.sources.limits import SourceLimits
@@ -55,6 +55,35 @@ def open_source(
         raise InvalidInput(f"{origin.location} is the product's own data.", hint="Index another folder.")
     if origin.kind != "git":
         return FolderSource(origin, cache, limits, forbidden)
-    from thresher.knowledge.documents.sources.git import open_repository  # noqa: PLC0415 - its library takes 0.1 s of a start
+    return _git().open_repository(origin, cache, limits)
 
-    return open_repository(origin, cache, limits)
+
+def has_changed(
+    origin: Origin, version: str, cache: Path, limits: SourceLimits, forbidden: tuple[Path, ...] = ()
+) -> bool:
+    """Whether a source has another version than the one that was indexed.
+
+    Of a folder, files are read whose size or times are new; of a git repository only its branches and tags. This
+    function blocks: call it in a thread.
+
+    Args:
+        origin: The origin of the source.
+        version: The version that was indexed.
+        cache: The folder of its runs.
+        limits: Limits of bytes and time.
+        forbidden: Folders that are never entered.
+
+    Raises:
+        ThresherError: The source cannot be read.
+    """
+    if origin.kind != "git":
+        with FolderSource(origin, cache, limits, forbidden) as source:
+            return source.version != version
+    return _git().has_moved(origin, version, limits)
+
+
+def _git():
+    """The module of git repositories, whose library takes 0.1 s of a start."""
+    from thresher.knowledge.documents.sources import git  # noqa: PLC0415 - as said
+
+    return git

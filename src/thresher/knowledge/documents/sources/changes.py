@@ -16,11 +16,10 @@ from typing import Final
 
 from thresher.knowledge.documents.models import Origin
 from thresher.knowledge.documents.sources.exclusion import name_exclusion
-from thresher.knowledge.documents.sources.folder import FolderSource, FolderWalk
+from thresher.knowledge.documents.sources.folder import FolderWalk
 from thresher.knowledge.documents.sources.limits import SourceLimits
 from thresher.knowledge.documents.sources.origins import is_remote
 from thresher.knowledge.documents.sources.patterns import PathSelection
-from thresher.knowledge.documents.sources.references import is_commit
 from thresher.knowledge.documents.sources.sandbox.safe_folder import SafeFolder
 
 MOST_FOLDERS: Final = 10_000
@@ -122,36 +121,3 @@ def _refs(root: Path) -> WatchedFolders | None:
     return WatchedFolders(
         (git, *refs), matters, lambda path: git / "refs" in Path(path).parents and Path(path).is_dir()
     )
-
-
-def has_changed(
-    origin: Origin, version: str, cache: Path, limits: SourceLimits, forbidden: tuple[Path, ...] = ()
-) -> bool:
-    """Whether a source has another version than the one that was indexed.
-
-    Of a folder, files are read whose size or times are new; of a git repository only its branches and tags. This
-    function blocks: call it in a thread.
-
-    Args:
-        origin: The origin of the source.
-        version: The version that was indexed.
-        cache: The folder of its runs.
-        limits: Limits of bytes and time.
-        forbidden: Folders that are never entered.
-
-    Raises:
-        ThresherError: The source cannot be read.
-    """
-    if origin.kind != "git":
-        with FolderSource(origin, cache, limits, forbidden) as source:
-            return source.version != version
-    from thresher.knowledge.documents.sources.git import open_local  # noqa: PLC0415 - git's library takes 0.1 s of a start
-    from thresher.knowledge.documents.sources.remote import listed_tips  # noqa: PLC0415 - git's library takes 0.1 s of a start
-    from thresher.knowledge.documents.sources.trees import commit_of  # noqa: PLC0415 - git's library takes 0.1 s of a start
-
-    if is_remote(origin.location):
-        tips = set[str]() if is_commit(origin.ref) else listed_tips(origin, limits)
-        return bool(tips) and version not in tips
-    objects, name = open_local(origin, limits)
-    with closing(objects):
-        return bool(name) and commit_of(objects, name).id.decode() != version

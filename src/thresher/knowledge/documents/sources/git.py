@@ -6,6 +6,7 @@ below the repository's folder by a process that can be killed; its configuration
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 from dulwich.objects import Blob
@@ -19,7 +20,7 @@ from thresher.knowledge.documents.sources.objects import ObjectReader, Oversized
 from thresher.knowledge.documents.sources.origins import is_remote
 from thresher.knowledge.documents.sources.patterns import PathSelection
 from thresher.knowledge.documents.sources.references import is_commit, ref_target, unknown_ref
-from thresher.knowledge.documents.sources.remote import fetch_commit
+from thresher.knowledge.documents.sources.remote import fetch_commit, listed_tips
 from thresher.knowledge.documents.sources.trees import TreeWalk, commit_of
 
 
@@ -166,3 +167,17 @@ def _contains(objects: ObjectReader, name: str) -> bool:
     except KeyError:
         return False
     return True
+
+
+def has_moved(origin: Origin, version: str, limits: SourceLimits) -> bool:
+    """Whether a repository's ref is at another commit than the one that was indexed; only branches and tags are read.
+
+    Raises:
+        ThresherError: The repository cannot be read.
+    """
+    if is_remote(origin.location):
+        tips = set[str]() if is_commit(origin.ref) else listed_tips(origin, limits)
+        return bool(tips) and version not in tips
+    objects, name = open_local(origin, limits)
+    with closing(objects):
+        return bool(name) and commit_of(objects, name).id.decode() != version
