@@ -125,7 +125,7 @@ async def _assemble(
     documents = DocumentService(database, index, crossing, jobs, settings, chat, secrets=secrets)
     databases = DatabaseService(database, index, jobs, secrets, audit, settings)
     stack.push_async_callback(databases.close)
-    apis = ApiService(database, index, crossing, jobs, settings, chat)
+    apis = ApiService(database, index, crossing, jobs, settings, secrets, audit, chat)
     stack.push_async_callback(apis.close)
     solutions = SolutionService(database, storage, settings, databases.provide)
     context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis)))

@@ -140,7 +140,13 @@ async def test_an_inactive_provider_is_only_listed(
 ) -> None:
     """Search excludes it at once, on other replicas too, and includes it again unchanged."""
     replica = ApiService(
-        services.database, services.index, open_cross_encoder(services.settings), services.jobs, services.settings
+        services.database,
+        services.index,
+        open_cross_encoder(services.settings),
+        services.jobs,
+        services.settings,
+        services.secrets,
+        services.audit,
     )
     await service.add(caller, "shop", [str(shop)])
     await service.index_here(caller, "shop")

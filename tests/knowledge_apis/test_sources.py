@@ -13,8 +13,10 @@ import pytest
 from tests.knowledge_apis.conftest import SHOP, described
 from tests.knowledge_apis.serving import Site, site
 from thresher.core import Caller, InvalidInput, NotAllowed, NotFound, Settings, SourceUnavailable, Tenant, ThresherError
+from thresher.knowledge.apis import addresses
+from thresher.knowledge.apis.addresses import is_public
 from thresher.knowledge.apis.ingestion import download, sources
-from thresher.knowledge.apis.ingestion.download import Validators, is_public, read_source
+from thresher.knowledge.apis.ingestion.download import Validators, read_source
 from thresher.knowledge.apis.ingestion.sources import DescriptionSource, checked_address, read_file, resolve_source
 from thresher.openapi import DescriptionLimits
 
@@ -253,7 +255,7 @@ async def test_the_checked_address_is_the_one_connected_to(web: Site, monkeypatc
         return [(2, 1, 6, "", ("127.0.0.1", port))]
 
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
-    monkeypatch.setattr(download, "is_public", lambda _: True)
+    monkeypatch.setattr(addresses, "is_public", lambda _: True)
     read = await read_source(DescriptionSource(f"http://api.example:{port}/api.json", keyed=True))
 
     assert read.data == TEXT

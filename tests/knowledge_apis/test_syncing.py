@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.fernet import Fernet
 from sqlalchemy import select
 
 from tests.knowledge_apis.conftest import SHOP, described, write
 from tests.search.encoders import WordEncoder
 from tests.support import Databases
+from thresher.audit import AuditLog
 from thresher.core import Caller, InvalidInput, Settings, Tenant
 from thresher.embedding import open_cross_encoder
 from thresher.jobs import Jobs
@@ -22,7 +24,7 @@ from thresher.knowledge.apis import KIND, ApiService
 from thresher.knowledge.apis.ingestion import intake
 from thresher.knowledge.apis.ingestion.sync import DescriptionSync
 from thresher.search import SearchIndex
-from thresher.store import Database
+from thresher.store import Database, SecretBox
 from thresher.store.tables import api_operation
 
 PHASES = ("reading", "indexing", "embedding")
@@ -40,7 +42,9 @@ class Bench:
         self.caller = Caller(tenant)
         self.encoder = WordEncoder()
         self.index = SearchIndex(database, self.encoder, settings)
-        self.service = ApiService(database, self.index, open_cross_encoder(settings), Jobs(database), settings)
+        secrets = SecretBox(Fernet.generate_key())
+        crossing, jobs, audit = open_cross_encoder(settings), Jobs(database), AuditLog(database, secrets)
+        self.service = ApiService(database, self.index, crossing, jobs, settings, secrets, audit)
         self.sync = DescriptionSync(database, self.index)
 
     async def run(self, *, killed_at: str = "") -> None:

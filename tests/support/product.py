@@ -68,7 +68,7 @@ async def opened(
     documents = DocumentService(database, index, crossing, jobs, settings, secrets=secrets)
     audit = AuditLog(database, secrets)
     databases = DatabaseService(database, index, jobs, secrets, audit, settings)
-    apis = ApiService(database, index, crossing, jobs, settings)
+    apis = ApiService(database, index, crossing, jobs, settings, secrets, audit)
     context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis)))
     name_datasources(context.variables, databases)
     name_providers(context.variables, apis)

@@ -32,6 +32,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "list_api_providers": "apis list",
     "search_api_docs": "apis search",
     "get_api_endpoint": "apis show",
+    "call_api_endpoint": "apis call",
     "suggest_api_improvements": "apis improve",
     "get_solution_context": "solutions context",
     "set_solution_context": "solutions use",

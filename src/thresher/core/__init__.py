@@ -41,7 +41,7 @@ from thresher.core.errors import (
     UpstreamRefused,
     UpstreamTimeout,
 )
-from thresher.core.log import CallerText, configure_logging, current_trace, event, mask, mask_text, traced
+from thresher.core.log import MASK, CallerText, configure_logging, current_trace, event, mask, mask_text, traced
 from thresher.core.patterns import LazyPattern
 from thresher.core.records import (
     ASSISTANT,
@@ -78,6 +78,7 @@ __all__ = [
     "ASSISTANT",
     "FINGERPRINT",
     "JSON",
+    "MASK",
     "SERVER_USER",
     "UNSUPPORTED",
     "AccessDenied",

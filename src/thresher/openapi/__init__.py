@@ -5,7 +5,16 @@ Invariant: pure; nothing here reaches a network or a database, and no reference 
 Uses: core.
 """
 
-from thresher.openapi.calls import auth_of, base_of, call_of, finite, is_placeholder, parameter_example, sent_content
+from thresher.openapi.calls import (
+    auth_of,
+    base_of,
+    call_of,
+    client_credentials_url,
+    finite,
+    is_placeholder,
+    parameter_example,
+    sent_content,
+)
 from thresher.openapi.examples import best_example, checked_example, example_of
 from thresher.openapi.patching import Material, Review, make_patch, suggest_edits
 from thresher.openapi.reader.characters import UNSEEN, visible
@@ -32,33 +41,45 @@ from thresher.openapi.records import (
     SourceLocation,
     Tag,
 )
+from thresher.openapi.requests.arguments import CheckedArguments, argument_names, check_arguments
+from thresher.openapi.requests.bodies import EncodedBody, Part, is_json, is_text, plain_media
+from thresher.openapi.requests.building import HttpRequest, build_request
+from thresher.openapi.requests.paging import NextPage, next_page
+from thresher.openapi.requests.servers import base_address, servers_of
 from thresher.openapi.rules import RULES, DescriptionScores, LintRule, RuleHit, find_problems, finding_of, score
 from thresher.openapi.samples import samples_of
 from thresher.openapi.schema_checks import Direction, SchemaCheck
 from thresher.openapi.schemas import bounds_of, brief_schema, is_simple, lines_of, name_of, schemas_reached, type_of
-from thresher.openapi.tips import tips_of
+from thresher.openapi.tips import IDEMPOTENT, SAFE, tips_of
 
 __all__ = [
+    "IDEMPOTENT",
     "LIMITS",
     "MISSING",
     "RULES",
+    "SAFE",
     "UNSEEN",
     "Body",
+    "CheckedArguments",
     "Description",
     "DescriptionLimits",
     "DescriptionScores",
     "Dialect",
     "Direction",
     "Edit",
+    "EncodedBody",
     "Finding",
+    "HttpRequest",
     "Json",
     "LintRule",
     "Material",
     "MediaType",
     "MissingType",
+    "NextPage",
     "Operation",
     "Parameter",
     "ParameterIn",
+    "Part",
     "Patch",
     "Problem",
     "Requirement",
@@ -71,28 +92,38 @@ __all__ = [
     "Severity",
     "SourceLocation",
     "Tag",
+    "argument_names",
     "auth_of",
+    "base_address",
     "base_of",
     "best_example",
     "bounds_of",
     "brief_schema",
+    "build_request",
     "call_of",
+    "check_arguments",
     "checked_example",
+    "client_credentials_url",
     "example_of",
     "find_problems",
     "finding_of",
     "finite",
+    "is_json",
     "is_placeholder",
     "is_simple",
+    "is_text",
     "lines_of",
     "make_patch",
     "name_of",
+    "next_page",
     "parameter_example",
+    "plain_media",
     "read_description",
     "samples_of",
     "schemas_reached",
     "score",
     "sent_content",
+    "servers_of",
     "suggest_edits",
     "tips_of",
     "type_of",

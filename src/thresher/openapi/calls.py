@@ -14,9 +14,11 @@ from urllib.parse import quote
 
 from thresher.core import one_line
 from thresher.openapi.examples import best_example
+from thresher.openapi.pointers import join
 from thresher.openapi.reader.characters import UNSEEN
 from thresher.openapi.reader.description import Description
 from thresher.openapi.records import Body, Json, MediaType, Operation, Parameter, Requirement, SecurityScheme
+from thresher.openapi.schemas import mapped
 
 Way: TypeAlias = Literal["bearer", "basic", "header", "query", "cookie"]
 
@@ -78,6 +80,15 @@ def _credential(scheme: SecurityScheme, prefix: str) -> CallCredential | None:
     if scheme.place == "query":
         return CallCredential("query", key, held)
     return CallCredential("cookie", key, held) if scheme.place == "cookie" else None
+
+
+def client_credentials_url(description: Description, name: str) -> str:
+    """Return where a security scheme fetches tokens with client credentials, as written; empty if it does not."""
+    old = description.dialect == "2.0"
+    place = join("/securityDefinitions" if old else "/components/securitySchemes", name)
+    fields = mapped(description.follow(description.resolve(place)))
+    flow = fields if old else mapped(mapped(fields.get("flows")).get("clientCredentials"))
+    return "" if old and fields.get("flow") != "application" else str(flow.get("tokenUrl") or "")
 
 
 def variable(prefix: str, name: str) -> str:

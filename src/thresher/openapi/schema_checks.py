@@ -9,6 +9,7 @@ Invariant: pure; a schema is converted with everything that it refers to and wit
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias, cast
 
@@ -127,10 +128,11 @@ class SchemaCheck:
         description: Resolves references.
         schema: The schema.
         direction: Properties that only the other direction carries are not required.
+        strict: Whether those properties are refused, and the formats of OpenAPI are checked.
     """
 
-    def __init__(self, description: Description, schema: Json, direction: Direction) -> None:
-        plain = standalone(description, schema, direction)
+    def __init__(self, description: Description, schema: Json, direction: Direction, *, strict: bool = False) -> None:
+        plain = standalone(description, schema, direction, strict=strict)
         self._schema = plain
         self._validator = _compiled(plain)
 
@@ -143,9 +145,41 @@ class SchemaCheck:
             return _first(self._validator, value)
         return max((tuple(error.instance_path) for error in self._validator.iter_errors(value)), key=len, default=None)
 
+    def checks(self, value: Json) -> bool:
+        """Return whether a value can be checked: the schema can be compiled, and the work is bounded."""
+        return self._validator is not None and _cost(self._schema, value) <= MOST
+
+    def mistypes(self, value: Json) -> bool:
+        """Return whether a whole value is of another JSON type than the schema allows, or fits no alternative."""
+        if not self.checks(value) or self._validator is None:
+            return False
+        kinds = jsonschema_rs.ValidationErrorKind
+        wrong = (kinds.Type, kinds.AnyOf, kinds.OneOfNotValid)
+        return any(not one.instance_path and isinstance(one.kind, wrong) for one in self._validator.iter_errors(value))
+
+    def problems(self, value: Json) -> tuple[tuple[tuple[str | int, ...], str], ...]:
+        """Return where a value is invalid, and why; empty if it is valid or cannot be checked."""
+        looks = _cost(self._schema, value)
+        if self._validator is None or looks > MOST or self._validator.is_valid(value):
+            return ()
+        if looks <= _LOOKS:
+            return tuple((tuple(one.instance_path), _reason(one)) for one in self._validator.iter_errors(value))
+        try:
+            self._validator.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            return ((tuple(error.instance_path), _reason(error)),)
+        return ()
+
     def fits(self, value: Json) -> bool:
         """Return whether a value is valid; a schema that cannot be checked accepts every value."""
         return self._validator is None or _cost(self._schema, value) > MOST or self._validator.is_valid(value)
+
+
+def _reason(error: jsonschema_rs.ValidationError) -> str:
+    """Return why a value is invalid; only properties that the other direction carries have the schema `false`."""
+    if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.FalseSchema):
+        return "cannot be given here: it is read-only, or not allowed"
+    return error.message
 
 
 def _first(validator: jsonschema_rs.Draft202012Validator, value: Json) -> tuple[str | int, ...] | None:
@@ -157,9 +191,9 @@ def _first(validator: jsonschema_rs.Draft202012Validator, value: Json) -> tuple[
     return None
 
 
-def standalone(description: Description, schema: Json, direction: Direction) -> Json:
-    """Return a schema with everything that it refers to, as JSON Schema 2020-12."""
-    return _Conversion(description, direction).whole(schema)
+def standalone(description: Description, schema: Json, direction: Direction, *, strict: bool = False) -> Json:
+    """Return a schema with everything that it refers to, as JSON Schema 2020-12; `strict` as for `SchemaCheck`."""
+    return _Conversion(description, direction, strict=strict).whole(schema)
 
 
 def _compiled(schema: Json) -> jsonschema_rs.Draft202012Validator | None:
@@ -168,7 +202,11 @@ def _compiled(schema: Json) -> jsonschema_rs.Draft202012Validator | None:
         try:
             # Patterns are untrusted, hence an engine that runs in linear time.
             return jsonschema_rs.Draft202012Validator(
-                candidate, validate_formats=True, offline=True, pattern_options=jsonschema_rs.RegexOptions()
+                candidate,
+                validate_formats=True,
+                formats=_FORMATS,
+                offline=True,
+                pattern_options=jsonschema_rs.RegexOptions(),
             )
         except (ValueError, jsonschema_rs.ReferencingError, RecursionError):
             continue
@@ -188,9 +226,25 @@ def _without_patterns(schema: Json) -> Json:
     }
 
 
+def _is_base64(text: str) -> bool:
+    try:
+        base64.b64decode(text, validate=True)
+    except ValueError:
+        return False
+    return True
+
+
+_BYTES: Final = "thresher-byte"
+"""OpenAPI's format `byte` where it is checked: examples in descriptions often do not have it."""
+_FORMATS: Final = {_BYTES: _is_base64}
+_RANGES: Final[Mapping[str, int]] = {"int32": 31, "int64": 63}
+"""Bits of OpenAPI's integers, without the sign."""
+
+
 class _Conversion:
-    def __init__(self, description: Description, direction: Direction) -> None:
+    def __init__(self, description: Description, direction: Direction, *, strict: bool = False) -> None:
         self._description = description
+        self._strict = strict
         self._flag = _HELD_BACK[direction]
         self._old = description.dialect in {"2.0", "3.0"}
         self._names: dict[str, str] = {}
@@ -233,7 +287,22 @@ class _Conversion:
         self._require(fields, found)
         if self._old:
             _renew(fields, found)
+        if self._strict:
+            self._tighten(fields, found)
         return found
+
+    def _tighten(self, fields: Mapping[str, Json], found: dict[str, Json]) -> None:
+        """Refuse the properties of the other direction, and check the formats of OpenAPI."""
+        held = [name for name, each in mapped(fields.get("properties")).items() if self._held_back(each)]
+        if held:
+            found["properties"] = {**found["properties"], **dict.fromkeys(held, False)}
+        form, types = found.get("format"), found.get("type")
+        if form in _RANGES and "integer" in (listed(types) or [types]):
+            most = 1 << _RANGES[form]
+            ends = {"minimum": -most, "maximum": most - 1}
+            found.setdefault("allOf", []).append(ends)
+        elif form == "byte":
+            found["format"] = _BYTES
 
     def _require(self, fields: Mapping[str, Json], found: dict[str, Json]) -> None:
         """Require only the properties that this direction carries."""

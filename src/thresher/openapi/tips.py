@@ -16,15 +16,15 @@ SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
 IDEMPOTENT: Final = SAFE | {"PUT", "DELETE"}
 """RFC 9110, section 9.2.2."""
 
-_TURNERS: Final = frozenset(
+TURNERS: Final = frozenset(
     {"page", "pagenumber", "pageno", "pageindex", "pageoffset", "pagecursor", "pagetoken", "pagestart", "pageid"}
     | {"cursor", "nextcursor", "offset", "startat", "startindex", "skip", "continue", "continuationtoken"}
     | {"nexttoken", "nextpagetoken", "startingafter", "endingbefore", "marker", "bookmark", "scrollid"}
 )
 """Normalized names of parameters that lead to the next page."""
-_PERHAPS: Final = frozenset({"start", "after", "before"})
+PERHAPS: Final = frozenset({"start", "after", "before"})
 """More of them, which count only beside a page-size parameter: alone they may be dates."""
-_SIZERS: Final = frozenset(
+SIZERS: Final = frozenset(
     {"limit", "perpage", "pagesize", "pagelimit", "maxresults", "maxitems", "maxkeys", "first", "last", "top"}
     | {"count", "size", "rows"}
 )
@@ -33,7 +33,7 @@ _NEXT: Final = frozenset(
     | {"continuationtoken", "islast", "islastpage", "hasmore", "hasnextpage", "morepages", "totalpages"}
 )
 """Response fields that lead to the next page, or say that there is one."""
-_HOLDERS: Final = frozenset({"meta", "metadata", "links", "pagination", "paging", "page", "pageinfo"})
+HOLDERS: Final = frozenset({"meta", "metadata", "links", "pagination", "paging", "page", "pageinfo"})
 _TRIED: Final = frozenset({"dryrun", "validateonly", "validationonly"})
 _WORD: Final = re.compile(r"[^a-z0-9]+")
 _CLIP: Final = 80
@@ -64,14 +64,14 @@ def _repeatable(operation: Operation, _: Description) -> Iterator[str]:
     elif operation.method in IDEMPOTENT:
         yield "Idempotent: sending it again does no more."
     for parameter in operation.parameters:
-        if _plain(parameter.name) in {"idempotencykey", "xidempotencykey"}:
+        if plain_name(parameter.name) in {"idempotencykey", "xidempotencykey"}:
             yield f"Idempotent with the {parameter.place} {_clipped(parameter.name)}."
 
 
 def _paginated(operation: Operation, description: Description) -> Iterator[str]:
     names = [each.name for each in operation.parameters if each.place == "query"]
-    sizers = [name for name in names if _plain(name) in _SIZERS]
-    turners = [name for name in names if _plain(name) in (_TURNERS | _PERHAPS if sizers else _TURNERS)]
+    sizers = [name for name in names if plain_name(name) in SIZERS]
+    turners = [name for name in names if plain_name(name) in (TURNERS | PERHAPS if sizers else TURNERS)]
     if turners:
         yield f"Paginated: {', '.join(_clipped(name) for name in (turners + sizers)[:4])}."
     elif _linked(operation):
@@ -94,10 +94,10 @@ def _next_in(operation: Operation, description: Description) -> str:
             continue
         fields = properties_of(response.contents[0].schema, description)
         for name, schema in fields.items():
-            if _plain(name) in _NEXT:
+            if plain_name(name) in _NEXT:
                 return name
-            if _plain(name) in _HOLDERS:
-                inner = next((each for each in properties_of(schema, description) if _plain(each) in _NEXT), "")
+            if plain_name(name) in HOLDERS:
+                inner = next((each for each in properties_of(schema, description) if plain_name(each) in _NEXT), "")
                 if inner:
                     return f"{name}.{inner}"
     return ""
@@ -170,10 +170,10 @@ def _is_file(content: MediaType, description: Description) -> bool:
     if not media.startswith("multipart/"):
         return False
     fields = properties_of(content.schema, description).values()
-    return not fields or any(_is_binary(each, description) for each in fields)
+    return not fields or any(is_binary(each, description) for each in fields)
 
 
-def _is_binary(schema: Json, description: Description) -> bool:
+def is_binary(schema: Json, description: Description) -> bool:
     """Return whether a field is a file or a list of files."""
     followed = description.follow(schema)
     if isinstance(followed, dict) and "items" in followed:
@@ -186,7 +186,7 @@ def _is_binary(schema: Json, description: Description) -> bool:
 
 def _dry_run(operation: Operation, _: Description) -> Iterator[str]:
     for parameter in operation.parameters:
-        if parameter.place == "query" and _plain(parameter.name) in _TRIED and operation.method not in SAFE:
+        if parameter.place == "query" and plain_name(parameter.name) in _TRIED and operation.method not in SAFE:
             yield f"Can be tried without effect: {_clipped(parameter.name)}."
 
 
@@ -195,7 +195,7 @@ def _bounded(operation: Operation, _: Description) -> Iterator[str]:
         yield "Limits how often it may be called (429)."
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Return a name in lower case without brackets, dots, hyphens and underscores."""
     return _WORD.sub("", name.lower())
 

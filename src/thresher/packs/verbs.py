@@ -33,6 +33,8 @@ def tool_of(
     without: Sequence[str] = (),
     instead: Sequence[Parameter] = (),
     adjust: Adjust = lambda arguments: arguments,
+    name: str = "",
+    hints: ToolAnnotations | None = None,
 ) -> FunctionTool:
     """Return a verb as a tool.
 
@@ -43,23 +45,25 @@ def tool_of(
         without: Parameters that a model does not decide.
         instead: Parameters with other bounds or another default for a model.
         adjust: Changes the arguments before the verb runs, for example the budget that the text needs.
+        name: The tool's name, where a verb is several tools; the verb's by default.
+        hints: What the tool does, likewise.
     """
-    read = [name for name in [*signature(text).parameters][1:] if name in verb.parameters]
+    read = [one for one in [*signature(text).parameters][1:] if one in verb.parameters]
 
     async def run(**arguments: Any) -> ToolResult:
         request = current()
         request = replace(request, thread=request.caller.client, longest=_LONGEST, reader="model")
         answer = await _confirmed(verb, request, adjust(arguments))
-        shown = text(answer, **{name: arguments[name] for name in read})
+        shown = text(answer, **{one: arguments[one] for one in read})
         return shown if isinstance(shown, ToolResult) else result({verb.key: answer} if verb.key else answer, shown)
 
-    run.__name__, run.__doc__ = verb.name, verb.summary
+    run.__name__, run.__doc__ = name or verb.name, verb.summary
     changed = {one.name: one for one in instead}
-    offered = [changed.get(name, one) for name, one in verb.parameters.items() if name not in without]
+    offered = [changed.get(key, one) for key, one in verb.parameters.items() if key not in without]
     run.__signature__ = Signature([_argument(one) for one in offered], return_annotation=ToolResult)  # pyright: ignore[reportFunctionMemberAccess] - what FastMCP reads
     run.__annotations__ = {one.name: _annotation(one) for one in offered} | {"return": ToolResult}
     return FunctionTool.from_function(
-        run, annotations=_hints(verb), tags={"admin"} if verb.access == "admin" else set[str]()
+        run, annotations=hints or _hints(verb), tags={"admin"} if verb.access == "admin" else set[str]()
     )
 
 

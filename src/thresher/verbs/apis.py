@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from annotated_types import Ge, Le
 from typing_extensions import Doc
 
-from thresher.verbs.declaration import Kind
+from thresher.verbs.declaration import Kind, implementation
 
 if TYPE_CHECKING:
-    from thresher.knowledge.apis import EndpointAnswer, FoundEndpoints, Improvements, Provider, UsageReport
+    from thresher.knowledge.apis import (
+        ApiCredential,
+        ApiHost,
+        ApiReply,
+        EndpointAnswer,
+        FoundEndpoints,
+        Improvements,
+        Provider,
+        UsageReport,
+    )
     from thresher.verbs.request import Request
 
 APIS = Kind("apis", "thresher.knowledge.apis")
@@ -78,6 +88,155 @@ async def get_api_endpoint(
         version=version,
         budget=budget,
     )
+
+
+@APIS.verb("call")
+async def call_api_endpoint(
+    request: Request,
+    endpoint_id: Annotated[str, Doc("op_..., from search_api_docs")] = "",
+    provider: Annotated[str, Doc("With method and path, or with operation_id")] = "",
+    method: str = "",
+    path: Annotated[str, Doc("As the description writes it, such as /users/{id}")] = "",
+    operation_id: str = "",
+    arguments: Annotated[Mapping[str, Any] | None, Doc("Parameters by name; the request body as `body`")] = None,
+    budget: Annotated[int, Ge(0), Le(1_000_000), Doc("Most tokens of the answer's body; 0 for all of it")] = 0,
+    pages: Annotated[int, Ge(1), Le(20), Doc("Most pages, where the API says how the next one is got")] = 1,
+    dry_run: Annotated[bool, Doc("Return the request as it would be sent, and send nothing")] = False,
+    server: Annotated[str, Doc("One of the description's servers, or another address; the first by default")] = "",
+    server_variables: Annotated[
+        Mapping[str, str] | None, Doc("Values of the variables in the server's address")
+    ] = None,
+    media_type: Annotated[str, Doc("Of the body, where the operation takes several")] = "",
+    version: Version = "",
+    timeout: Annotated[float, Ge(1), Le(120), Doc("Seconds, with retries and pages")] = 30.0,
+    effect: Annotated[
+        Literal["any", "read", "write"], Doc("read refuses what may change something, write what does not")
+    ] = "any",
+) -> ApiReply:
+    """Call an operation of an HTTP API: arguments are checked first, credentials are added, the answer comes back.
+
+    Raises:
+        InvalidInput: It is not clear which operation is meant, or arguments do not fit; nothing was sent.
+        NotFound: There is no such operation, its provider is switched off, or its description was not read yet.
+        NotAllowed: Nobody has allowed the host, it is not public, or a credential is missing; nothing was sent.
+        SourceUnavailable: The API cannot be reached, or is too slow.
+    """
+    return await implementation("api_calls").call_api_endpoint(
+        request,
+        {"endpoint_id": endpoint_id, "provider": provider, "method": method, "path": path}
+        | {"operation_id": operation_id, "version": version},
+        arguments=arguments or {},
+        server=server,
+        server_variables=server_variables or {},
+        media_type=media_type,
+        pages=pages,
+        budget=budget,
+        seconds=timeout,
+        dry_run=dry_run,
+        effect=effect,
+    )
+
+
+@APIS.verb("read", key="hosts")
+async def list_api_hosts(
+    request: Request, provider: Annotated[str, Doc("An API; all unless given")] = ""
+) -> tuple[ApiHost, ...]:
+    """The hosts that calls of APIs may reach.
+
+    Raises:
+        NotFound: There is no such provider.
+    """
+    return await request.services.apis.access.list_hosts(request.caller, provider)
+
+
+@APIS.verb("admin", idempotent=True)
+async def allow_api_host(
+    request: Request,
+    provider: str,
+    host: Annotated[str, Doc("Such as https://api.example.com, with the port if it has one")],
+    private: Annotated[bool, Doc("Also if its addresses are not public: this machine, or the own network")] = False,
+) -> ApiHost:
+    """Let calls of an API reach a host, with the credentials of that API.
+
+    Raises:
+        InvalidInput: It is not a host.
+        NotFound: There is no such provider.
+        NotAllowed: A caller with a key may not allow addresses that are not public.
+    """
+    return await request.services.apis.access.allow_host(request.caller, provider, host, private=private)
+
+
+@APIS.verb("admin", key="removed", destroys=True)
+async def disallow_api_host(request: Request, provider: str, host: str) -> str:
+    """Keep calls of an API from a host.
+
+    Raises:
+        InvalidInput: It is not a host.
+        NotFound: There is no such provider, or the caller has not allowed the host.
+    """
+    return await request.services.apis.access.disallow_host(request.caller, provider, host)
+
+
+@APIS.verb("read", key="credentials")
+async def list_api_credentials(
+    request: Request, provider: Annotated[str, Doc("An API; all unless given")] = ""
+) -> tuple[ApiCredential, ...]:
+    """The credentials that calls of APIs carry, without their secrets.
+
+    Raises:
+        NotFound: There is no such provider.
+    """
+    return await request.services.apis.access.list_credentials(request.caller, provider)
+
+
+@APIS.verb("admin", idempotent=True)
+async def set_api_credential(
+    request: Request,
+    provider: str,
+    secret: Annotated[str, Doc("Key, password, token, or the client's secret")],
+    scheme: Annotated[str, Doc("A security scheme of the description; its only one by default")] = "",
+    type: Annotated[  # noqa: A002 - the name that people use
+        Literal["", "key", "basic", "bearer", "oauth2"], Doc("How it is sent; as the scheme says by default")
+    ] = "",
+    user: Annotated[str, Doc("User name, or the client's id")] = "",
+    name: Annotated[str, Doc("Header, parameter or cookie of a key, if the description does not say")] = "",
+    place: Annotated[Literal["", "header", "query", "cookie"], Doc("Where a key is sent, likewise")] = "",
+    token_url: Annotated[str, Doc("Where oauth2 fetches tokens, likewise")] = "",
+    scopes: Annotated[Names, Doc("What oauth2 asks for")] = (),
+) -> ApiCredential:
+    """Store a credential that calls of an API carry: sealed, for the caller alone if it is a user.
+
+    Raises:
+        InvalidInput: It does not fit a security scheme of the description, or cannot be sent.
+        NotFound: There is no such provider.
+    """
+    return await implementation("api_calls").set_api_credential(
+        request,
+        provider,
+        secret=secret,
+        scheme=scheme,
+        type=type or None,
+        user=user,
+        name=name,
+        place=place or None,
+        token_url=token_url,
+        scopes=tuple(scopes),
+    )
+
+
+@APIS.verb("admin", key="removed", destroys=True)
+async def remove_api_credential(
+    request: Request,
+    provider: str,
+    scheme: Annotated[str, Doc("Of this security scheme alone; all of the API by default")] = "",
+) -> str:
+    """Forget the caller's credentials for an API, or one of them.
+
+    Raises:
+        NotFound: There is no such provider or credential.
+    """
+    removed = await request.services.apis.access.remove_credential(request.caller, provider, scheme or None)
+    return f"{removed} of {provider}"
 
 
 @APIS.verb("read", key="providers")

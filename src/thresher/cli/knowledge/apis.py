@@ -17,7 +17,7 @@ from rich.text import Text
 
 from thresher.cli.arguments import absolute_source
 from thresher.cli.client import ask, follow_job, without_none
-from thresher.cli.command_table import new_group
+from thresher.cli.command_table import CommandEntry, new_group
 from thresher.cli.commands import add_command, writes
 from thresher.cli.hints import for_command_line
 from thresher.cli.output import AsJson, export, progress_bar, show
@@ -229,7 +229,13 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-apis = new_group()
+apis = new_group(
+    {
+        "call": CommandEntry("knowledge.api_calls:call", "Call an operation; arguments are checked before it is sent."),
+        "hosts": CommandEntry("knowledge.api_calls:hosts", "Allow calls of an API to reach a host."),
+        "credentials": CommandEntry("knowledge.api_calls:credentials", "Store what calls of an API sign in with."),
+    }
+)
 
 FindingKind = Literal["all", "clarity", "examples", "structure", "errors", "security"]
 Severity = Literal["error", "warning", "info", "hint"]
@@ -303,7 +309,7 @@ def show_endpoint(
     as_json: AsJson = False,
 ) -> None:
     """Print one operation in full: parameters, request, answers, sign-in, schemas, code."""
-    arguments = {**_endpoint(endpoint), "provider": api, "version": version, "budget": budget}
+    arguments = {**named_endpoint(endpoint), "provider": api, "version": version, "budget": budget}
     show(ask("get_api_endpoint", without_none(arguments)), as_json, endpoint_text)
 
 
@@ -353,7 +359,7 @@ def _finish(provider: dict[str, Any], wait: bool, as_json: bool) -> None:
         raise typer.Exit(FAILED)
 
 
-def _endpoint(words: list[str]) -> dict[str, str]:
+def named_endpoint(words: list[str]) -> dict[str, str]:
     """The operation that is meant: `op_...`, `GET /path`, `GET` and `/path`, `/path`, or its own name."""
     text = " ".join(words)
     parts = text.split()

@@ -70,6 +70,11 @@ WRITES: Final[Mapping[str, Shown | None]] = {
     "cancel_job": Shown("job", "show_job", ("job",)),
     **dict.fromkeys(("add_connection", "remove_connection", "refresh_schema"), _CONNECTIONS),
     **dict.fromkeys(("add_api", "sync_api", "set_api_active", "remove_api"), _APIS),
+    **dict.fromkeys(("allow_api_host", "disallow_api_host"), Shown("host", "list_api_hosts", ("provider",))),
+    **dict.fromkeys(
+        ("set_api_credential", "remove_api_credential"), Shown("credential of", "list_api_credentials", ("provider",))
+    ),
+    "call_api_endpoint": None,
     **dict.fromkeys(("index_documents", "refresh_repository", "remove_repository", "remove_upload"), _REPOSITORIES),
     "upload_document": _REPOSITORIES,
     "schedule_repository": Shown("repository", "show_repository", ("repository",)),
@@ -109,12 +114,13 @@ LOOKS: Final = (
         }
     )
     - OTHERS
+    - WRITES.keys()
 )
 """Verbs that change nothing that a person keeps; what they log of themselves aside."""
 
 _PASSING: Final = frozenset({"id", "job", "hint", "token", "digest"})
 """Fields that are drawn at random, or number what will not be there."""
-_NAMES: Final = ("name", "id", "path", "tool")
+_NAMES: Final = ("name", "id", "path", "tool", "host")
 
 
 async def rehearse(

@@ -1,8 +1,22 @@
 """The APIs kind: descriptions of APIs, the operation that a question means, and where descriptions fail their readers.
 
-Uses: core, embedding, jobs, llm, openapi, scanner, search, store.
+Uses: audit, core, embedding, jobs, llm, openapi, scanner, search, store.
 """
 
+from thresher.knowledge.apis.calls.access import CredentialRequest
+from thresher.knowledge.apis.calls.caller import CallRequest
+from thresher.knowledge.apis.calls.models import (
+    MOST_PAGES,
+    SECONDS,
+    ApiCredential,
+    ApiHost,
+    ApiReply,
+    CredentialType,
+    Effect,
+    Place,
+    SentRequest,
+)
+from thresher.knowledge.apis.endpoints import EndpointReference
 from thresher.knowledge.apis.explanation import explain_endpoint
 from thresher.knowledge.apis.ingestion.rows import KIND
 from thresher.knowledge.apis.ingestion.sync import TASK, SyncTask
@@ -32,17 +46,29 @@ __all__ = [
     "DEFAULT_LIMIT",
     "KIND",
     "LIMIT_CAP",
+    "MOST_PAGES",
+    "SECONDS",
     "TASK",
+    "ApiCredential",
+    "ApiHost",
+    "ApiReply",
     "ApiService",
+    "CallRequest",
+    "CredentialRequest",
+    "CredentialType",
+    "Effect",
     "EndpointAnswer",
     "EndpointCount",
+    "EndpointReference",
     "FeedbackType",
     "FoundEndpoint",
     "FoundEndpoints",
     "Improvements",
     "PatchForm",
+    "Place",
     "Provider",
     "QueryCount",
+    "SentRequest",
     "SyncCounts",
     "SyncTask",
     "TagCount",

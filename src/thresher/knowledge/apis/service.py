@@ -1,6 +1,6 @@
 """The operations of the APIs kind; every face calls these with the same names and arguments.
 
-Invariant: a caller sees its own providers and those of its tenant only; nothing here calls an API.
+Invariant: a caller sees its own providers and those of its tenant only; an API is called by `call` alone.
 """
 
 from __future__ import annotations
@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from thresher.audit import AuditLog
 from thresher.core import Caller, NotFound, Settings
 from thresher.embedding import CrossEncoder
 from thresher.jobs import Jobs
 from thresher.knowledge.apis.cache import DescriptionCache
+from thresher.knowledge.apis.calls.access import AccessStore
+from thresher.knowledge.apis.calls.caller import CallRequest, EndpointCaller
+from thresher.knowledge.apis.calls.models import ApiReply
 from thresher.knowledge.apis.endpoints import EndpointReference, Endpoints
 from thresher.knowledge.apis.improvements import ImprovementFinder, ImprovementRequest, version_source
 from thresher.knowledge.apis.models import (
@@ -33,7 +37,7 @@ from thresher.knowledge.apis.usage import METRICS, measure_usage, purge_usage
 from thresher.knowledge.apis.usage_log import UsageLog
 from thresher.llm import Chat
 from thresher.search import SearchIndex
-from thresher.store import Database
+from thresher.store import Database, SecretBox
 
 
 class ApiService:
@@ -45,7 +49,12 @@ class ApiService:
         crossing: Cross-encoder for callers that ask for reranking.
         jobs: Queue of the jobs that import descriptions.
         settings: Access to sources, and the log's retention.
+        secrets: Seals credentials.
+        audit: Records every call of an operation.
         chat: The configured model, if any.
+
+    Attributes:
+        access: Hosts that calls may reach, and credentials.
     """
 
     def __init__(
@@ -55,6 +64,8 @@ class ApiService:
         crossing: CrossEncoder,
         jobs: Jobs,
         settings: Settings,
+        secrets: SecretBox,
+        audit: AuditLog,
         chat: Chat | None = None,
     ) -> None:
         self._database = database
@@ -63,6 +74,8 @@ class ApiService:
         self._chat = chat
         self._cache = DescriptionCache(database)
         self._endpoints = Endpoints(self._cache)
+        self.access = AccessStore(database, self._cache, secrets, settings)
+        self._caller = EndpointCaller(self._cache, self._endpoints, self.access, audit)
         self._searcher = Searcher(index, self._cache, crossing)
         self._log = UsageLog(database, settings)
         self._log_days = settings.log_days
@@ -259,6 +272,17 @@ class ApiService:
         """
         reference = EndpointReference(endpoint_id, provider, method, path, operation_id, version)
         return await self._log.note_read(caller, self._endpoints.explain(caller, reference, budget), provider=provider)
+
+    async def call(self, caller: Caller, request: CallRequest) -> ApiReply:
+        """Call one operation, or show the request as it would be sent.
+
+        Raises:
+            InvalidInput: The operation is ambiguous, or arguments do not fit; nothing was sent.
+            NotFound: There is no such operation, its provider is inactive, or its description was not read yet.
+            NotAllowed: Nobody has allowed the host, it is not public, or a credential is missing; nothing was sent.
+            SourceUnavailable: The server cannot be reached, or is too slow.
+        """
+        return await self._caller.call(caller, request)
 
     async def usage(
         self, caller: Caller, provider: str = "", *, time_range: TimeRange = "7d", metrics: Sequence[str] = ()

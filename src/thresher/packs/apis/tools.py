@@ -11,9 +11,11 @@ from typing import Annotated
 
 from annotated_types import Ge, Le
 from fastmcp.tools import ToolResult, tool
+from mcp_types import ToolAnnotations
+from typing_extensions import Doc
 
 from thresher.context import Situation
-from thresher.knowledge.apis import EndpointAnswer, Improvements, PatchForm, Provider
+from thresher.knowledge.apis import ApiReply, EndpointAnswer, Improvements, PatchForm, Provider
 from thresher.packs import current
 from thresher.packs.operations import (
     BORDERS,
@@ -22,6 +24,7 @@ from thresher.packs.operations import (
     findings_text,
     patch_text,
     providers_text,
+    reply_text,
     report_text,
     usage_text,
 )
@@ -33,11 +36,23 @@ PREFIX = False
 _SETS = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 LISTED = (
     *("search_api_docs", "get_api_endpoint", "list_api_providers", "analyze_api_usage", "suggest_api_improvements"),
+    *("call_api_endpoint", "call_api_endpoint_write"),
     *("add_api", "sync_api", "enable_api", "disable_api", "remove_api"),
 )
 
 _ENDPOINT, _IMPROVEMENTS = APIS["get_api_endpoint"], APIS["suggest_api_improvements"]
+_CALL = APIS["call_api_endpoint"]
 _BUDGET, _LIMIT = _ENDPOINT.parameters["budget"], _IMPROVEMENTS.parameters["limit"]
+
+
+_BAD = 400
+"""Status from which an answer of an API is an error."""
+_REPLY_BUDGET = replace(
+    _CALL.parameters["budget"],
+    annotation=Annotated[int, Ge(200), Le(100_000), Doc("Most tokens of the answer's body")],
+    default=8_000,
+)
+_NOT_FOR_MODELS = ("effect", "timeout", "version", "operation_id")
 
 
 async def READY(situation: Situation) -> bool:  # noqa: N802 - the name that packs use
@@ -55,6 +70,12 @@ def _improvements(answer: Improvements, format: str, patch: PatchForm) -> ToolRe
     return result(answer, *texts, *([patch_text(answer.patch, patch)] if patch != "none" else []))
 
 
+def _reply(answer: ApiReply) -> ToolResult:
+    shown = result(answer, reply_text(answer))
+    shown.is_error = answer.status >= _BAD
+    return shown
+
+
 def _changed_text(provider: Provider) -> str:
     return providers_text((provider,))
 
@@ -65,6 +86,23 @@ get_api_endpoint = tool_of(
     _endpoint,
     instead=(replace(_BUDGET, annotation=Annotated[_BUDGET.annotation, Ge(200)]),),
     adjust=lambda given: {**given, "budget": given["budget"] - BORDERS},
+)
+call_api_endpoint = tool_of(
+    _CALL,
+    _reply,
+    without=_NOT_FOR_MODELS,
+    instead=(_REPLY_BUDGET,),
+    adjust=lambda given: {**given, "effect": "read"},
+    hints=ToolAnnotations(read_only_hint=True, open_world_hint=True),
+)
+call_api_endpoint_write = tool_of(
+    _CALL,
+    _reply,
+    without=_NOT_FOR_MODELS,
+    instead=(_REPLY_BUDGET,),
+    adjust=lambda given: {**given, "effect": "write"},
+    name="call_api_endpoint_write",
+    hints=ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True),
 )
 list_api_providers = tool_of(APIS["list_api_providers"], providers_text)
 analyze_api_usage = tool_of(APIS["analyze_api_usage"], usage_text)

@@ -16,7 +16,9 @@ from thresher.store.tables.agent import (
     thread,
 )
 from thresher.store.tables.apis import (
+    api_credential,
     api_document,
+    api_host,
     api_operation,
     api_provider,
     api_read_log,
@@ -55,7 +57,9 @@ __all__ = [
     "APPEND_ONLY",
     "TENANT_TABLES",
     "access_key",
+    "api_credential",
     "api_document",
+    "api_host",
     "api_operation",
     "api_provider",
     "api_read_log",

@@ -165,3 +165,36 @@ says of it; `wording`: what of it is put into the index. `current`: whether the 
 gone stays until the index knows. `created_at`: since when searches can find it."""
 
 Index("api_operation_tenant_id_endpoint_idx", api_operation.c.tenant_id, api_operation.c.endpoint)
+
+api_host = tenant_table(
+    "api_host",
+    row_id(),
+    Column("provider_id", BigInteger, nullable=False),
+    Column("owner", Text, nullable=True),
+    Column("origin", Text, nullable=False),
+    Column("private", Boolean, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    ForeignKeyConstraint(
+        ["tenant_id", "provider_id"], ["api_provider.tenant_id", "api_provider.id"], ondelete="CASCADE"
+    ),
+    UniqueConstraint("tenant_id", "provider_id", "owner", "origin", postgresql_nulls_not_distinct=True),
+)
+"""A host that calls of a provider may reach, as `https://host:port`; `owner`: the user who allowed it, or null for the
+tenant. `private`: whether its addresses need not be public."""
+
+api_credential = tenant_table(
+    "api_credential",
+    row_id(),
+    Column("provider_id", BigInteger, nullable=False),
+    Column("owner", Text, nullable=True),
+    Column("scheme", Text, nullable=False),
+    Column("about", JSONB, nullable=False),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    ForeignKeyConstraint(
+        ["tenant_id", "provider_id"], ["api_provider.tenant_id", "api_provider.id"], ondelete="CASCADE"
+    ),
+    UniqueConstraint("tenant_id", "provider_id", "owner", "scheme", postgresql_nulls_not_distinct=True),
+)
+"""What calls of a provider prove themselves with. `scheme`: the security scheme of the description, empty if it has
+none; `about`: how it is sent, nothing secret; `sealed`: user and secret, encrypted."""

@@ -7,17 +7,15 @@ resolves to and wherever a redirect leads: the connection goes to the address th
 from __future__ import annotations
 
 import asyncio
-import socket
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from typing import Any, Final
+from typing import Final
 
 import httpx2
 
 from thresher.core import InvalidInput, NotAllowed, NotFound, SourceUnavailable, ThresherError
+from thresher.knowledge.apis.addresses import guarded_request
 from thresher.knowledge.apis.ingestion.sources import DescriptionSource, checked_address, read_file, too_large
 from thresher.openapi import LIMITS
 
@@ -27,19 +25,6 @@ _TIMEOUT: Final = httpx2.Timeout(15.0, connect=10.0)
 _REDIRECTS: Final = 5
 _ACCEPT: Final = "application/json, application/yaml, text/yaml, application/vnd.oai.openapi, */*;q=0.5"
 _PACKED: Final = frozenset({"gzip", "x-gzip"})
-_WORLD: Final = IPv6Network("2000::/3")
-"""The part of IPv6 that is allocated for global use (RFC 4291)."""
-_TRANSLATED: Final = IPv6Network("64:ff9b::/96")
-"""Addresses that a gateway translates to IPv4 (RFC 6052)."""
-_DENIED: Final = tuple(
-    IPv4Network(network)
-    for network in (
-        "192.0.0.0/24",  # protocol assignments (RFC 6890), among them 192.0.0.192 of Oracle's cloud
-        "192.88.99.0/24",  # 6to4 relays, deprecated (RFC 7526)
-        "168.63.129.16/32",  # agent endpoint of Azure's virtual machines
-    )
-)
-"""Addresses that count as public but are answered by the machine's own network or cloud."""
 _MOVED: Final = frozenset({301, 302, 303, 307, 308})
 
 
@@ -99,7 +84,9 @@ async def _fetch(source: DescriptionSource, validators: Validators) -> SourceCon
     # A proxy resolves names itself, so a guarded request must bypass it.
     async with httpx2.AsyncClient(timeout=_TIMEOUT, trust_env=not source.keyed) as client:
         for _ in range(_REDIRECTS + 1):
-            request = await _request(client, address, validators, guarded=source.is_guarded(address))
+            headers = {"Accept": _ACCEPT, "Accept-Encoding": "gzip", **validators.headers}
+            refusal = None if not source.is_guarded(address) else _not_public
+            request = await guarded_request(client, "GET", address, headers=headers, refusal=refusal)
             try:
                 answer = await client.send(request, stream=True)
             except (httpx2.TransportError, httpx2.InvalidURL) as error:
@@ -113,59 +100,11 @@ async def _fetch(source: DescriptionSource, validators: Validators) -> SourceCon
     raise InvalidInput(f"{source.location} redirects too often.", hint="Give the final address.")
 
 
-async def _request(
-    client: httpx2.AsyncClient, address: str, validators: Validators, *, guarded: bool
-) -> httpx2.Request:
-    url = httpx2.URL(address)
-    headers = {"Accept": _ACCEPT, "Accept-Encoding": "gzip", **validators.headers}
-    extensions: Mapping[str, Any] = {}
-    if guarded:
-        # Connect to the address that was checked; name and certificate stay those of the host.
-        headers["Host"] = url.netloc.decode("ascii")
-        extensions = {"sni_hostname": url.raw_host.decode("ascii")}
-        url = url.copy_with(host=await _public(url.host, url.port or (443 if url.scheme == "https" else 80)))
-    return client.build_request("GET", url, headers=headers, extensions=dict(extensions))
-
-
-async def _public(host: str, port: int) -> str:
-    """Return an address of a host whose addresses are all public.
-
-    Raises:
-        NotAllowed: An address is not public.
-        SourceUnavailable: There is no such host.
-    """
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        raise SourceUnavailable(f"There is no host {host}.", hint="Check the address.") from None
-    addresses = sorted((str(entry[4][0]) for entry in found), key=lambda address: ":" in address)
-    if not addresses or not all(is_public(address) for address in addresses):
-        raise NotAllowed(
-            f"A caller with a key may not reach {host}: it is not public.",
-            hint="The server's operator allows sources in THRESHER_API_SOURCES.",
-        )
-    return addresses[0]
-
-
-def is_public(text: str) -> bool:
-    """Return whether an address belongs to the public internet, however it is written."""
-    address = ip_address(text.partition("%")[0])
-    inner = _inner(address)
-    if any(address in network for network in _DENIED):
-        return False
-    if isinstance(address, IPv6Address) and address not in _WORLD and inner is None:
-        return False
-    return address.is_global and not address.is_multicast and (inner is None or is_public(str(inner)))
-
-
-def _inner(address: IPv4Address | IPv6Address) -> IPv4Address | None:
-    """Return the IPv4 address that an IPv6 address embeds, if any."""
-    if isinstance(address, IPv4Address):
-        return None
-    if address in _TRANSLATED:
-        return IPv4Address(int(address) & 0xFFFFFFFF)
-    teredo = address.teredo
-    return address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else None)
+def _not_public(host: str) -> NotAllowed:
+    return NotAllowed(
+        f"A caller with a key may not reach {host}: it is not public.",
+        hint="The server's operator allows sources in THRESHER_API_SOURCES.",
+    )
 
 
 def _next(source: str, address: str, answer: httpx2.Response) -> str:

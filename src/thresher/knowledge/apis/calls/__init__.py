@@ -1,0 +1,1 @@
+"""Calls of operations: who may reach which host, credentials, sending, pages, and what the answer says."""

@@ -1,0 +1,1 @@
+"""Calls of operations as requests: servers, arguments checked against the description, parameter styles, bodies."""

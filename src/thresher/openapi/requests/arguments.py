@@ -1,0 +1,295 @@
+"""Checks the arguments of a call against an operation's description, before anything is sent.
+
+Arguments are one object: each parameter under its name, the request body under `body`. Where two parameters have one
+name, or one is called `body` beside a body, they are `query.NAME`, `path.NAME` and so on.
+
+Invariant: pure; nothing is dropped silently, and every problem is named with its argument.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from thresher.core import InvalidInput, argument_meant, did_you_mean, nearest, shortened
+from thresher.openapi.calls import sent_content
+from thresher.openapi.reader.description import Description
+from thresher.openapi.records import Json, MediaType, Operation, Parameter
+from thresher.openapi.requests.bodies import (
+    check_file,
+    file_fields,
+    is_json,
+    is_whole_file,
+    plain_media,
+    without_files,
+)
+from thresher.openapi.requests.styles import scalar
+from thresher.openapi.schema_checks import SchemaCheck
+from thresher.openapi.schemas import mapped
+
+BODY: Final = "body"
+_FREE: Final = frozenset({"accept", "content-type", "authorization"})
+"""Headers that OpenAPI does not let a description define: never required of a caller."""
+_OURS: Final = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive"}
+    | {"authorization", "proxy-authorization", "proxy-connection", "expect"}
+)
+"""Headers that are never taken from arguments: they frame the message, or carry credentials."""
+_PROBLEMS: Final = 8
+_REASON: Final = 300
+_MOST_OCTETS: Final = 32 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedArguments:
+    """The arguments of a call.
+
+    Attributes:
+        values: Each parameter with its value.
+        content: How the body is sent; None without a body.
+        body: The body; None without one.
+        notes: What could not be checked.
+    """
+
+    values: tuple[tuple[Parameter, Json], ...]
+    content: MediaType | None = None
+    body: Json = None
+    notes: tuple[str, ...] = ()
+
+
+def argument_names(operation: Operation) -> Mapping[str, Parameter]:
+    """Return the parameters of an operation by the names that arguments have."""
+    names = [one.name for one in operation.parameters]
+    taken = {name for name in names if names.count(name) > 1} | ({BODY} if operation.body else set[str]())
+    return {f"{one.place}.{one.name}" if one.name in taken else one.name: one for one in operation.parameters}
+
+
+def check_arguments(
+    description: Description,
+    operation: Operation,
+    arguments: Mapping[str, Json],
+    *,
+    signed: Collection[tuple[str, str]] = (),
+    media: str = "",
+) -> CheckedArguments:
+    """Return arguments as the description wants them.
+
+    A text stands for the number, truth value, list or object that it is the JSON of where only that fits; a value
+    stands for a list of one. A required parameter that is left out takes the default of its schema.
+
+    Args:
+        description: Resolves references.
+        operation: The operation.
+        arguments: By name; the body as `body`.
+        signed: Place and name, in lower case, of parameters that carry stored credentials.
+        media: Media type of the body; by default the first that suits.
+
+    Raises:
+        InvalidInput: Arguments are missing, unknown or not valid; the message names all of them.
+    """
+    _check_size(arguments)
+    checking = _Checking(description, operation, signed)
+    checking.take(arguments)
+    checking.take_body(media)
+    if checking.problems:
+        shown = "; ".join(checking.problems[:_PROBLEMS])
+        more = f"; and {len(checking.problems) - _PROBLEMS} more" if len(checking.problems) > _PROBLEMS else ""
+        raise InvalidInput(f"{operation.key} was not called: {shown}{more}.", hint=_signature(operation))
+    return CheckedArguments(tuple(checking.values), checking.content, checking.body, tuple(checking.notes))
+
+
+def _check_size(arguments: Mapping[str, Json]) -> None:
+    try:
+        size = len(json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode())
+    except (ValueError, TypeError, RecursionError):
+        raise InvalidInput(
+            "The arguments are not JSON.",
+            hint="They hold a number or character that JSON cannot hold, or are too deep.",
+        ) from None
+    if size > _MOST_OCTETS:
+        raise InvalidInput(f"The arguments are larger than {_MOST_OCTETS >> 20} MiB.", hint="Send less in one call.")
+
+
+class _Checking:
+    def __init__(self, description: Description, operation: Operation, signed: Collection[tuple[str, str]]) -> None:
+        self._description = description
+        self._operation = operation
+        self._signed = signed
+        self._given: dict[str, Json] = {}
+        self.values: list[tuple[Parameter, Json]] = []
+        self.content: MediaType | None = None
+        self.body: Json = None
+        self.problems: list[str] = []
+        self.notes: list[str] = []
+
+    def take(self, arguments: Mapping[str, Json]) -> None:
+        """Check the parameters."""
+        names = argument_names(self._operation)
+        known = [*names, *([BODY] if self._operation.body else [])]
+        for key, value in arguments.items():
+            name = argument_meant(key, known)
+            if name not in known:
+                self.problems.append(self._unknown(key, known))
+            elif name in self._given:
+                self.problems.append(f"{name} is given twice")
+            else:
+                self._given[name] = value
+        for name, parameter in names.items():
+            self._take_one(name, parameter)
+
+    def _unknown(self, key: str, known: Sequence[str]) -> str:
+        shown = shortened(key, 100)
+        if self._operation.body and key in _body_names(self._description, self._operation):
+            return f"{shown} belongs into body"
+        if key == BODY:
+            return "it takes no body"
+        near = did_you_mean(nearest(key[:100], known))
+        meant = f" ({near.rstrip('.')})" if near else ""
+        return f"it has no argument '{shown}'{meant}"
+
+    def _take_one(self, name: str, parameter: Parameter) -> None:
+        header = parameter.name.lower() if parameter.place == "header" else ""
+        signed = (parameter.place, parameter.name.lower()) in self._signed
+        value = self._given.get(name)
+        if (header in _OURS or signed) and value is not None:
+            self.problems.append(
+                f"{name} cannot be given: {'stored credentials fill it' if signed else 'it is set by the connection'}"
+            )
+            return
+        if header in _OURS or signed:
+            return
+        if value is None and parameter.required and header not in _FREE:
+            value = mapped(self._description.follow(parameter.schema)).get("default")
+        if value is None and not (name in self._given and self._allows_null(parameter)):
+            if parameter.required and header not in _FREE:
+                self.problems.append(f"{name} is required")
+            return
+        self._check(name, parameter, value)
+
+    def _allows_null(self, parameter: Parameter) -> bool:
+        return parameter.required and SchemaCheck(self._description, parameter.schema, "request").fits(None)
+
+    def _check(self, name: str, parameter: Parameter, value: Json) -> None:
+        check = SchemaCheck(self._description, parameter.schema, "request", strict=True)
+        fitting = _fitting(check, value)
+        self._report(name, check, fitting)
+        if problem := _unsendable(parameter, fitting):
+            self.problems.append(f"{name} {problem}")
+        self.values.append((parameter, fitting))
+
+    def _report(self, name: str, check: SchemaCheck, value: Json) -> None:
+        if not check.checks(value):
+            self.notes.append(f"{name} was not checked: its schema cannot be used, or takes too much work.")
+        for path, reason in check.problems(value):
+            where = ".".join([name, *(str(step) for step in path)])
+            self.problems.append(f"{where}: {shortened(reason, _REASON)}")
+
+    def take_body(self, media: str) -> None:
+        """Check the body."""
+        body = self._operation.body
+        if body is None:
+            return
+        value = self._given.get(BODY)
+        if value is None and not (BODY in self._given and body.required):
+            if body.required:
+                self.problems.append("body is required")
+            return
+        self.content = content = _content(self._operation, media)
+        self.body = value
+        try:
+            if is_whole_file(self._description, content):
+                check_file(value)
+                return
+            files = file_fields(self._description, content)
+            shown = without_files(value, files)
+        except InvalidInput as error:
+            self.problems.append(f"{error.message.rstrip('.')} ({error.hint.rstrip('.')})")
+            return
+        if content.schema is None:
+            self._check_form(content, value)
+            return
+        check = SchemaCheck(self._description, content.schema, "request", strict=True)
+        if is_json(content.media) or not isinstance(shown, str) or check.fits("") or check.fits("text"):
+            fitting = _fitting(check, shown) if not files else shown
+            self.body = fitting if not files else value
+            self._report(BODY, check, fitting)
+            self._check_form(content, self.body)
+
+    def _check_form(self, content: MediaType, value: Json) -> None:
+        plain = plain_media(content.media)
+        if (plain.startswith("multipart/") or plain.endswith("form-urlencoded")) and not isinstance(value, dict):
+            self.problems.append("body: a form is an object of its fields")
+
+
+def _body_names(description: Description, operation: Operation) -> Collection[str]:
+    content = sent_content(operation.body)
+    return () if content is None else mapped(mapped(description.follow(content.schema)).get("properties")).keys()
+
+
+def _content(operation: Operation, media: str) -> MediaType:
+    """Return the content that is sent.
+
+    Raises:
+        InvalidInput: The operation does not take this media type.
+    """
+    body = operation.body
+    contents = () if body is None else body.contents
+    if not media:
+        return sent_content(body) or MediaType("application/json")
+    if found := next((one for one in contents if plain_media(one.media) == plain_media(media)), None):
+        return found
+    known = ", ".join(one.media for one in contents) or "application/json"
+    raise InvalidInput(f"{operation.key} takes no body of type '{media[:100]}'.", hint=f"It takes {known}.")
+
+
+def _fitting(check: SchemaCheck, value: Json) -> Json:
+    """Return the value, or what stands for it, if that alone is valid, or of the right type at least."""
+    if check.fits(value):
+        return value
+    forms: list[Json] = []
+    if isinstance(value, str):
+        with suppress(ValueError, RecursionError):
+            forms.append(json.loads(value, parse_constant=str))
+    elif isinstance(value, bool | int | float):
+        forms.append(scalar(value))
+    if not isinstance(value, list | dict):
+        forms += [[one] for one in (value, *forms)]
+    if found := [one for one in forms if check.fits(one)]:
+        return found[0]
+    typed = [one for one in forms if not check.mistypes(one)] if check.mistypes(value) else []
+    return typed[0] if typed else value
+
+
+def _unsendable(parameter: Parameter, value: Json) -> str:
+    """Return why a value cannot be sent in its place; empty if it can."""
+    texts = list(_texts(value))
+    if parameter.place == "path" and (value in ("", [], {}) or any(text in ("", ".", "..") for text in texts)):
+        return "cannot be empty, '.' or '..' in a path"
+    if parameter.place == "header" and not all(text.isprintable() and text.isascii() for text in texts):
+        return "holds characters that a header cannot hold"
+    return ""
+
+
+def _texts(value: Json) -> Sequence[str]:
+    """Return the texts of a value, whatever it is."""
+    if isinstance(value, dict):
+        return [*map(str, mapped(value)), *(text for one in mapped(value).values() for text in _texts(one))]
+    if isinstance(value, list):
+        return [text for one in value for text in _texts(one)]  # pyright: ignore[reportUnknownVariableType] - JSON
+    return [scalar(value)]
+
+
+def _signature(operation: Operation) -> str:
+    """Return what an operation takes, in one line."""
+    taken = [
+        f"{name}{'' if one.required else '?'} ({one.place})"
+        for name, one in argument_names(operation).items()
+        if not (one.place == "header" and one.name.lower() in _OURS)
+    ]
+    if operation.body is not None:
+        media = ", ".join(one.media for one in operation.body.contents[:3])
+        taken.append(f"body{'' if operation.body.required else '?'} ({media})")
+    return f"It takes {', '.join(taken) or 'no arguments'}; get_api_endpoint shows their schemas."
