@@ -9,6 +9,7 @@ Invariant: pure; nothing is dropped silently, and every problem is named with it
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from thresher.openapi.records import Json, MediaType, Operation, Parameter
 from thresher.openapi.requests.bodies import (
     check_file,
     file_fields,
+    is_form,
     is_json,
     is_whole_file,
     plain_media,
@@ -31,6 +33,7 @@ from thresher.openapi.schema_checks import SchemaCheck
 from thresher.openapi.schemas import mapped
 
 BODY: Final = "body"
+_PLACE: Final = re.compile(r"\{([^{}]+)\}")
 _FREE: Final = frozenset({"accept", "content-type", "authorization"})
 """Headers that OpenAPI does not let a description define: never required of a caller."""
 _OURS: Final = frozenset(
@@ -61,10 +64,18 @@ class CheckedArguments:
 
 
 def argument_names(operation: Operation) -> Mapping[str, Parameter]:
-    """Return the parameters of an operation by the names that arguments have."""
-    names = [one.name for one in operation.parameters]
+    """Return the parameters of an operation by the names that arguments have.
+
+    A place in the path that no parameter describes is a parameter, too: any text.
+    """
+    described = {one.name for one in operation.parameters if one.place == "path"}
+    places = dict.fromkeys(_PLACE.findall(operation.path))
+    text: Mapping[str, Json] = {"type": "string"}
+    plain = [Parameter(name, "path", required=True, schema=text) for name in places if name not in described]
+    parameters = (*operation.parameters, *plain)
+    names = [one.name for one in parameters]
     taken = {name for name in names if names.count(name) > 1} | ({BODY} if operation.body else set[str]())
-    return {f"{one.place}.{one.name}" if one.name in taken else one.name: one for one in operation.parameters}
+    return {f"{one.place}.{one.name}" if one.name in taken else one.name: one for one in parameters}
 
 
 def check_arguments(
@@ -208,20 +219,19 @@ class _Checking:
         except InvalidInput as error:
             self.problems.append(f"{error.message.rstrip('.')} ({error.hint.rstrip('.')})")
             return
-        if content.schema is None:
-            self._check_form(content, value)
-            return
-        check = SchemaCheck(self._description, content.schema, "request", strict=True)
-        if is_json(content.media) or not isinstance(shown, str) or check.fits("") or check.fits("text"):
-            fitting = _fitting(check, shown) if not files else shown
-            self.body = fitting if not files else value
-            self._report(BODY, check, fitting)
-            self._check_form(content, self.body)
-
-    def _check_form(self, content: MediaType, value: Json) -> None:
-        plain = plain_media(content.media)
-        if (plain.startswith("multipart/") or plain.endswith("form-urlencoded")) and not isinstance(value, dict):
+        if is_form(content.media) and not isinstance(value, dict):
             self.problems.append("body: a form is an object of its fields")
+        elif content.schema is not None:
+            self._check_body(content.schema, content.media, shown, has_files=bool(files))
+
+    def _check_body(self, schema: Json, media: str, shown: Json, *, has_files: bool) -> None:
+        """Check a body; a text that is neither JSON nor a plain text, such as XML, is not checked."""
+        check = SchemaCheck(self._description, schema, "request", strict=True)
+        if isinstance(shown, str) and not is_json(media) and not (check.fits("") or check.fits("text")):
+            return
+        fitting = shown if has_files else _fitting(check, shown)
+        self.body = self.body if has_files else fitting
+        self._report(BODY, check, fitting)
 
 
 def _body_names(description: Description, operation: Operation) -> Collection[str]:

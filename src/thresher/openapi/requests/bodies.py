@@ -69,6 +69,12 @@ def is_json(media: str) -> bool:
     return plain in (JSON_MEDIA, "*/*", "text/json") or plain.endswith("+json")
 
 
+def is_form(media: str) -> bool:
+    """Return whether a media type holds fields by name."""
+    plain = plain_media(media)
+    return plain == FORM or plain.startswith("multipart/")
+
+
 def is_text(media: str) -> bool:
     """Return whether a media type holds text that is not JSON."""
     plain = plain_media(media)
@@ -117,7 +123,7 @@ def without_files(value: Json, files: frozenset[str]) -> Json:
 def is_whole_file(description: Description, content: MediaType) -> bool:
     """Return whether a body is one file: bytes of any kind that are neither JSON, a form nor text."""
     plain = plain_media(content.media)
-    if is_json(plain) or plain == FORM or plain.startswith("multipart/"):
+    if is_json(plain) or is_form(plain):
         return plain == "*/*" and is_binary(content.schema, description)
     return not is_text(plain) or is_binary(content.schema, description)
 

@@ -24,8 +24,10 @@ from thresher.openapi.requests.styles import (
     query_pairs,
     style_of,
 )
+from thresher.openapi.schemas import listed, mapped
 from thresher.openapi.tips import SAFE
 
+_MEDIA: Final = 8
 _PLACE: Final = re.compile(r"\{[^{}]*\}")
 
 
@@ -87,7 +89,7 @@ def build_request(
         arguments: As checked.
 
     Raises:
-        InvalidInput: The path has a place that no parameter fills, or the body cannot be written.
+        InvalidInput: The path leads elsewhere, or the body cannot be written.
     """
     places: dict[str, Pairs] = {"query": [], "header": [], "cookie": []}
     filled: dict[str, str] = {}
@@ -101,10 +103,8 @@ def build_request(
     body = None
     if operation.body is not None and arguments.content is not None:
         body = encode_body(description, operation.body, arguments.content, arguments.body)
-    accepted = ", ".join(dict.fromkeys(one.media for each in operation.responses[:4] for one in each.contents[:3]))
-    accept = accepted if accepted.isascii() and accepted.isprintable() else ""
     given = {name.lower() for name, _ in places["header"]}
-    headers = [("Accept", f"{accept}, */*;q=0.5" if accept else "*/*")] if "accept" not in given else []
+    headers = [("Accept", _accepted(description, operation))] if "accept" not in given else []
     return HttpRequest(
         method=operation.method,
         base=base,
@@ -114,6 +114,15 @@ def build_request(
         cookies=tuple(places["cookie"]),
         body=body,
     )
+
+
+def _accepted(description: Description, operation: Operation) -> str:
+    """Return the media types of the answers, and last any other."""
+    answers = [one.media for each in operation.responses[:4] for one in each.contents[:4]]
+    produced = mapped(description.resolve(operation.pointer)).get("produces") or description.root.get("produces")
+    answers += [one for one in listed(produced) if isinstance(one, str)] if description.dialect == "2.0" else []
+    sound = [one for one in dict.fromkeys(answers) if one.isascii() and one.isprintable()]
+    return ", ".join([*sound[:_MEDIA], "*/*;q=0.5" if sound else "*/*"])
 
 
 def _pairs(description: Description, parameter: Parameter, value: Json) -> Pairs:
@@ -128,11 +137,6 @@ def _pairs(description: Description, parameter: Parameter, value: Json) -> Pairs
 def _path(operation: Operation, filled: Mapping[str, str]) -> str:
     path = operation.path if operation.path.startswith("/") else f"/{operation.path}"
     path = _PLACE.sub(lambda found: filled.get(found[0][1:-1], found[0]), path)
-    if open_place := _PLACE.search(path):
-        raise InvalidInput(
-            f"The description does not explain {open_place[0]} in the path {operation.path}.",
-            hint="It has to be mended first: suggest_api_improvements.",
-        )
     plain, _, query = path.partition("?")
     if any(unquote(segment) in (".", "..") for segment in plain.split("/")) or "#" in path or "\\" in path:
         raise InvalidInput(f"The path {path[:200]} leads elsewhere.", hint="Give other values.")
