@@ -37,7 +37,17 @@ PAGE = 50
 QUIET = 5
 """So many looks in a row that see no change."""
 LOOKING = {
-    *("apis improve", "apis list", "apis search", "apis show", "apis usage", "audit log", "audit verify"),
+    *(
+        "apis improve",
+        "apis list",
+        "apis search",
+        "apis show",
+        "apis usage",
+        "apis hosts list",
+        "apis credentials list",
+        "audit log",
+        "audit verify",
+    ),
     *("components list", "context", "db columns", "db explain", "db find", "db list", "db query", "db relations"),
     *("db schema", "db session", "db tables", "db test", "docs list", "docs read", "docs retrieve", "docs search"),
     *("docs show", "doctor", "intents explain", "intents list", "intents stats", "jobs list", "jobs show"),
@@ -56,8 +66,8 @@ RUNNING = {
     "tools improve",
 }
 """Commands that start or end a process, converse or measure: nobody could say what they would do without doing it."""
-ASKING = {"refresh", "login_server", "logout_server"}
-"""Verbs whose changes come from servers, which no dry run asks."""
+ASKING = {"refresh", "login_server", "logout_server", "call_api_endpoint"}
+"""Verbs whose changes come from servers, which no dry run asks, or are made there; a call shows what would be sent."""
 OF_ONE = ("rename_thread", "fork_thread", "delete_thread", "cancel_job", "set_solution_context")
 """Verbs that change one thing."""
 
@@ -202,6 +212,11 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
     pair = ("-p", "shop/books", "-f", "shop/authors")
     return {
         "apis add": (("more", "tracker.yaml"), "+ API more"),
+        "apis call": (("listIssues", "-p", "project=X"), "GET https://tracker.example.com/api/issues?project=X"),
+        "apis credentials remove": (("tracker",), "- credential of key"),
+        "apis credentials set": (("tracker", "--secret", "${file:key.txt}", "-t", "bearer"), "~ credential of key"),
+        "apis hosts allow": (("tracker", "api.example.com"), "+ host https://api.example.com"),
+        "apis hosts disallow": (("tracker", "tracker.example.com"), "- host https://tracker.example.com"),
         "apis disable": (("tracker",), "~ API tracker"),
         "apis enable": (("tracker",), "nothing would change"),
         "apis remove": (("tracker",), "- API tracker"),
@@ -353,6 +368,9 @@ def test_a_dry_run_of_each_command_changes_nothing_and_says_what_would_be(
     lines += [("train", "--from-log")]
     lines += [("servers", "set", "own", "--sql-dialect", "sqlite", "--sql-argument", "query")]
     lines += [("docs", "webhook", "handbook", "--remove")]
+    (tmp_path / "key.txt").write_text("0123456789")
+    command("apis", "hosts", "allow", "tracker", "tracker.example.com")
+    command("apis", "credentials", "set", "tracker", "--secret", "${file:key.txt}")
     command("packs", "list")
     command("index", "tools")
     before = settled(home, tmp_path)

@@ -25,7 +25,9 @@ from thresher.store import Database
 
 READING = {
     "search_api_docs", "get_api_endpoint", "list_api_providers", "analyze_api_usage", "suggest_api_improvements",
+    "call_api_endpoint",
 }  # fmt: skip
+CALLING = {"call_api_endpoint_write"}
 WRITING = {"add_api", "sync_api", "enable_api", "disable_api", "remove_api"}
 
 
@@ -100,7 +102,7 @@ async def test_an_operation_is_found_and_read(services: Services, tracker: Path,
         by_path = await call(client, "get_api_endpoint", provider="bugs", method="post", path="/issues/PAY-1/watchers")
         by_name = await call(client, "get_api_endpoint", operation_id="createIssue")
 
-    assert {tool.name for tool in listed} - set(SCHEMAS) == READING
+    assert {tool.name for tool in listed} - set(SCHEMAS) == READING | CALLING
     assert all(tool.annotations and tool.annotations.read_only_hint for tool in listed if tool.name in READING)
     assert (best["method"], best["path"], best["provider"]) == ("POST", "/issues/{key}/watchers", "tracker")
     assert data(found)[0]["id"] == best["id"]
@@ -207,7 +209,7 @@ async def test_each_caller_has_his_own_apis(services: Services, tracker: Path) -
         listed = await names(hers), await names(his)
         answers = [await call(client, "search_api_docs", query="list issues") for client in (hers, his)]
 
-    assert listed == (READING, set())
+    assert listed == (READING | CALLING, set())
     assert [answer.is_error for answer in answers] == [False, True]
 
 

@@ -34,6 +34,7 @@ def tool_of(
     instead: Sequence[Parameter] = (),
     adjust: Adjust = lambda arguments: arguments,
     name: str = "",
+    summary: str = "",
     hints: ToolAnnotations | None = None,
 ) -> FunctionTool:
     """Return a verb as a tool.
@@ -46,7 +47,8 @@ def tool_of(
         instead: Parameters with other bounds or another default for a model.
         adjust: Changes the arguments before the verb runs, for example the budget that the text needs.
         name: The tool's name, where a verb is several tools; the verb's by default.
-        hints: What the tool does, likewise.
+        summary: What it does in a sentence, likewise.
+        hints: Whether it reads or writes, likewise.
     """
     read = [one for one in [*signature(text).parameters][1:] if one in verb.parameters]
 
@@ -57,7 +59,7 @@ def tool_of(
         shown = text(answer, **{one: arguments[one] for one in read})
         return shown if isinstance(shown, ToolResult) else result({verb.key: answer} if verb.key else answer, shown)
 
-    run.__name__, run.__doc__ = name or verb.name, verb.summary
+    run.__name__, run.__doc__ = name or verb.name, summary or verb.summary
     changed = {one.name: one for one in instead}
     offered = [changed.get(key, one) for key, one in verb.parameters.items() if key not in without]
     run.__signature__ = Signature([_argument(one) for one in offered], return_annotation=ToolResult)  # pyright: ignore[reportFunctionMemberAccess] - what FastMCP reads

@@ -120,7 +120,7 @@ LOOKS: Final = (
 
 _PASSING: Final = frozenset({"id", "job", "hint", "token", "digest"})
 """Fields that are drawn at random, or number what will not be there."""
-_NAMES: Final = ("name", "id", "path", "tool", "host")
+_NAMES: Final = ("scheme", "host", "name", "id", "path", "tool")
 
 
 async def rehearse(

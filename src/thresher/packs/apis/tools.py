@@ -93,6 +93,7 @@ call_api_endpoint = tool_of(
     without=_NOT_FOR_MODELS,
     instead=(_REPLY_BUDGET,),
     adjust=lambda given: {**given, "effect": "read"},
+    summary="Call an operation of an HTTP API that only reads (GET); wrong arguments are refused before it is sent.",
     hints=ToolAnnotations(read_only_hint=True, open_world_hint=True),
 )
 call_api_endpoint_write = tool_of(
@@ -102,6 +103,7 @@ call_api_endpoint_write = tool_of(
     instead=(_REPLY_BUDGET,),
     adjust=lambda given: {**given, "effect": "write"},
     name="call_api_endpoint_write",
+    summary="Call an operation of an HTTP API that may change something (POST, PUT, PATCH, DELETE).",
     hints=ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True),
 )
 list_api_providers = tool_of(APIS["list_api_providers"], providers_text)

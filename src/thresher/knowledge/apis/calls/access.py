@@ -269,16 +269,21 @@ def refusal_of(host: ApiHost, provider: ProviderHead) -> Refusal | None:
     return None if host.private else refusal
 
 
-def credentials_for(access: Access, provider: ProviderHead, operation: Operation) -> tuple[SealedCredential, ...]:
-    """Return the credentials that a call of an operation carries: those of the first requirement that is complete.
+def credentials_for(
+    access: Access, provider: ProviderHead, description: Description, operation: Operation
+) -> tuple[SealedCredential, ...]:
+    """Return the credentials that a call carries: those of the operation's first requirement that is complete.
+
+    Where a description says nowhere that a sign-in is needed, the only credential is carried.
 
     Raises:
         NotAllowed: The operation needs a sign-in, and none is stored that suits.
     """
     stored = access.credentials
-    if operation.security is None:  # the description does not say
-        only = [*stored.values()]
-        return (stored[""],) if "" in stored else tuple(only[:1]) if len(only) == 1 else ()
+    if operation.security is None:
+        silent = all(one.security is None for one in description.operations)
+        only = [stored[""]] if "" in stored else [*stored.values()] if silent else []
+        return tuple(only) if len(only) == 1 else ()
     for requirement in operation.security:
         if requirement.schemes and all(name in stored for name, _ in requirement.schemes):
             return tuple(stored[name] for name, _ in requirement.schemes)
@@ -298,16 +303,14 @@ def _credential(
     provider: str, given: CredentialRequest, described: Mapping[str, tuple[SecurityScheme, str]]
 ) -> ApiCredential:
     """Return the credential that is meant, completed from the description."""
-    name = given.scheme
+    usable = [name for name, (scheme, _) in described.items() if given.type or _type_of(scheme, given)]
+    name = given.scheme or (usable[0] if len(usable) == 1 else "")
     if not name and given.type is None:
-        usable = [one for one, (scheme, _) in described.items() if _type_of(scheme, given)]
-        if len(usable) != 1:
-            known = ", ".join(usable) or "none that can be stored"
-            raise InvalidInput(
-                "It is not clear what the secret is for.",
-                hint=f"Name a scheme of the description ({known}), or give a type: key, basic, bearer or oauth2.",
-            )
-        name = usable[0]
+        known = ", ".join(usable) or "none that can be stored"
+        raise InvalidInput(
+            "It is not clear what the secret is for.",
+            hint=f"Name a scheme of the description ({known}), or give a type: key, basic, bearer or oauth2.",
+        )
     if name and name not in described:
         known = ", ".join(described) or "none"
         raise InvalidInput(f"The description has no security scheme '{name[:100]}'.", hint=f"It has: {known}.")

@@ -204,7 +204,7 @@ class _Call:
         wanted, provider = self._wanted, self._located.provider
         optional = not wanted.dry_run
         try:
-            self._credentials = credentials_for(self._access, provider, self._operation)
+            self._credentials = credentials_for(self._access, provider, self._description, self._operation)
         except ThresherError as error:
             self._checked(wanted.arguments)  # wrong arguments are reported first
             if optional:
