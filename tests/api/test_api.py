@@ -318,6 +318,7 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
     databases |= {f"/v1/{verb}" for verb in ("query_database_schema", "get_table_columns", "search_schema")}
     databases |= {"/v1/find_relations"}
     verbs = ("search_api_docs", "get_api_endpoint", "analyze_api_usage", "suggest_api_improvements", "apis")
+    verbs = (*verbs, "call_api_endpoint", "apis/{name}/hosts", "apis/{name}/credentials")
     apis = {f"/v1/{verb}" for verb in (*verbs, "apis/{name}", "apis/{name}/sync")}
     solutions = {"/v1/solutions", *(f"/v1/solutions/{{name}}{verb}" for verb in ("", "/backups", "/undo"))}
     solutions |= {f"/v1/{verb}_solution_context" for verb in ("get", "set")}

@@ -117,7 +117,7 @@ COMMANDS: Final[tuple[tuple[str, ...], ...]] = (
     ("apis", "search", "", "--api", "staffapi"), ("apis", "show", "--api", "staffapi", "GET /leave"), ("apis", "usage"),
     ("apis", "call", "--api", "staffapi", "GET /leave", "-p", f"{NAME}={NAME}"), ("apis", "hosts", "list"),
     ("apis", "hosts", "allow", "staffapi", NAME), ("apis", "hosts", "allow", "staffapi", "https://example.com"),
-    ("apis", "hosts", "disallow", NAME, NAME), ("apis", "credentials", "list"), ("apis", "credentials", "set", NAME),
+    ("apis", "hosts", "disallow", NAME, NAME), ("apis", "credentials", "list"), ("apis", "credentials", "set", NAME, "--secret", "${PATH}"),
     ("apis", "credentials", "remove", NAME),
     ("apis", "improve", "staffapi"), ("solutions", "list"), ("solutions", "show", "work"),
     ("solutions", "remove", NAME),

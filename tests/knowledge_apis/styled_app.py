@@ -310,6 +310,13 @@ async def failing(times: int, status: int = 503) -> Response:
     return PlainTextResponse(f"answered after {before}")
 
 
+@app.get("/hanging")
+async def hanging(seconds: float = 0) -> Any:
+    """Answer late."""
+    await asyncio.sleep(seconds)
+    return {"late": seconds}
+
+
 @app.post("/failing")
 async def failing_write() -> Response:
     """Fail always."""

@@ -16,6 +16,7 @@ from tests.knowledge_apis.conftest import write
 from tests.knowledge_apis.styled_app import CLIENT_SECRET, KEY, LIST, OBJECT, PLAIN_LIST, TOKEN
 from thresher.core import Caller, InvalidInput, NotAllowed, SourceUnavailable, ThresherError
 from thresher.knowledge.apis import ApiReply, ApiService, CallRequest, CredentialRequest, EndpointReference
+from thresher.knowledge.apis.calls import sending
 from thresher.openapi import Description, Operation, read_description
 from thresher.services import Services
 
@@ -135,7 +136,7 @@ async def test_every_operation_can_be_called(
         if operation.path.startswith("/styles/"):
             arrived[operation.key] = (reply.body["value"], *arguments.values())
 
-    assert len(answered) == len(described.operations) == 52
+    assert len(answered) == len(described.operations) == 53
     assert {key: status for key, status in answered.items() if status >= 400} == {"POST /failing": 503}
     assert len(arrived) == 25
     assert {key: values for key, values in arrived.items() if values[0] != values[1]} == {}
@@ -378,6 +379,19 @@ async def test_a_large_answer_is_cut_and_says_so(base: str, service: ApiService,
     assert (cut.encoding, "Cut to 500 tokens" in cut.left_out) == ("text", True)
     assert json.dumps(whole.body, ensure_ascii=False).startswith(cut.body)
     assert base64.b64decode(octets.body) == bytes(number % 256 for number in range(300))
+
+
+async def test_time_and_size_are_bounded(
+    base: str, service: ApiService, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What takes too long ends, what is too large is cut, and both are said."""
+    monkeypatch.setattr(sending, "MOST_OCTETS", 1_000)
+    with pytest.raises(SourceUnavailable, match="in 0.2 seconds"):
+        await service.call(caller, request("GET /hanging", {"seconds": 30}, seconds=0.2))
+    long = await service.call(caller, request("GET /large/{count}", {"count": 100}))
+
+    assert (len(long.body), long.encoding) == (1_000, "text")
+    assert "larger than" in long.left_out
 
 
 async def test_a_call_is_of_the_kind_that_its_caller_may_make(base: str, service: ApiService, caller: Caller) -> None:

@@ -297,7 +297,7 @@ class _Conversion:
         if held:
             found["properties"] = {**found["properties"], **dict.fromkeys(held, False)}
         form, types = found.get("format"), found.get("type")
-        if form in _RANGES and "integer" in (listed(types) or [types]):
+        if isinstance(form, str) and form in _RANGES and "integer" in (listed(types) or [types]):
             most = 1 << _RANGES[form]
             ends = {"minimum": -most, "maximum": most - 1}
             found.setdefault("allOf", []).append(ends)

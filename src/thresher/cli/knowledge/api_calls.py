@@ -65,6 +65,11 @@ def host_list(hosts: Sequence[Row]) -> RenderableType:
     return table
 
 
+def allowed_host(one: Row) -> RenderableType:
+    """What was allowed, in a line."""
+    return Text(f"Calls of {one['provider']} may reach {one['host']}.")
+
+
 def credential_list(credentials: Sequence[Row]) -> RenderableType:
     """One line for each credential."""
     if not credentials:
@@ -179,7 +184,7 @@ add_command(
     hosts,
     "allow",
     APIS["allow_api_host"],
-    lambda one: Text(f"Calls of {one['provider']} may reach {one['host']}."),
+    allowed_host,
     arguments={
         "provider": "NAME: An API, as `apis list` names it",
         "host": "HOST: Such as https://api.example.com, with the port if it has one",

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from thresher.core import InvalidInput, argument_meant, did_you_mean, nearest, shortened
 from thresher.openapi.calls import sent_content
@@ -255,8 +255,9 @@ def _content(operation: Operation, media: str) -> MediaType:
     raise InvalidInput(f"{operation.key} takes no body of type '{media[:100]}'.", hint=f"It takes {known}.")
 
 
-def _fitting(check: SchemaCheck, value: Json) -> Json:
+def _fitting(check: SchemaCheck, given: Json) -> Json:
     """Return the value, or what stands for it, if that alone is valid, or of the right type at least."""
+    value: Any = given
     if check.fits(value):
         return value
     forms: list[Json] = []
@@ -269,8 +270,8 @@ def _fitting(check: SchemaCheck, value: Json) -> Json:
         forms += [[one] for one in (value, *forms)]
     if found := [one for one in forms if check.fits(one)]:
         return found[0]
-    typed = [one for one in forms if not check.mistypes(one)] if check.mistypes(value) else []
-    return typed[0] if typed else value
+    typed: list[Json] = [one for one in forms if not check.mistypes(one)] if check.mistypes(value) else []
+    return next(iter(typed), given)
 
 
 def _unsendable(parameter: Parameter, value: Json) -> str:

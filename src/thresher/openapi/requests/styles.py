@@ -49,7 +49,7 @@ class ParameterStyle:
 
 def style_of(description: Description, parameter: Parameter) -> ParameterStyle:
     """Return how a parameter is written."""
-    fields = mapped(description.resolve(parameter.pointer)) if parameter.pointer else {}
+    fields = mapped(description.resolve(parameter.pointer) if parameter.pointer else None)
     if "schema" not in fields and (content := mapped(fields.get("content"))):
         return ParameterStyle("form", explode=False, media=next(iter(content)))
     default = "form" if parameter.place in ("query", "cookie") else "simple"

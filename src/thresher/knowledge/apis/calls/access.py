@@ -20,7 +20,7 @@ from thresher.knowledge.apis.heads import ProviderHead
 from thresher.knowledge.apis.ingestion.sources import DescriptionSource
 from thresher.knowledge.apis.naming import find_provider
 from thresher.knowledge.apis.queries import access as queries
-from thresher.openapi import Operation, SecurityScheme, client_credentials_url
+from thresher.openapi import Description, Operation, Requirement, SecurityScheme, client_credentials_url
 from thresher.store import Database, SecretBox, run_retrying
 
 _LONGEST: Final = 16_000
@@ -291,9 +291,19 @@ def credentials_for(
         return ()
     if "" in stored:
         return (stored[""],)
-    needed = [" and ".join(one_line(name, 80) for name, _ in each.schemes) for each in operation.security[:4]]
-    missing = next(name for name, _ in operation.security[0].schemes if name not in stored)
-    raise NotAllowed(
+    raise _unsigned(provider, operation, operation.security, stored)
+
+
+def _unsigned(
+    provider: ProviderHead,
+    operation: Operation,
+    security: Sequence[Requirement],
+    stored: Mapping[str, SealedCredential],
+) -> NotAllowed:
+    """Return the error for a call without a credential that it needs."""
+    needed = [" and ".join(one_line(name, 80) for name, _ in each.schemes) for each in security[:4]]
+    missing = next(name for name, _ in security[0].schemes if name not in stored)
+    return NotAllowed(
         f"{operation.key} of '{provider.name}' needs a sign-in ({', or '.join(needed)}); nothing was sent.",
         hint=f"A person stores it: thresher apis credentials set {provider.name} --scheme {one_line(missing, 80)}",
     )

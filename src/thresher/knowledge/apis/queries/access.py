@@ -5,7 +5,6 @@ Invariant: a row is written and removed under the caller's own name; the tenant'
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from sqlalchemy import delete, func, select
@@ -75,7 +74,7 @@ async def credentials(
 
 
 def _about(provider: str, scheme: str, about: dict[str, Any], owner: str | None, updated_at: Any) -> ApiCredential:
-    fields = {**about, "scopes": tuple(about.get("scopes") or ())}
+    fields: dict[str, Any] = {**about, "scopes": tuple(about["scopes"])}
     return ApiCredential(provider, scheme, **fields, owner=owner, updated_at=updated_at)
 
 
@@ -91,7 +90,7 @@ async def put_credential(
         "scopes": list(credential.scopes),
     }
     row = {"tenant_id": caller.tenant.id, "provider_id": provider.id, "owner": caller.user, "scheme": credential.scheme}
-    new = {"about": json.loads(json.dumps(about)), "sealed": sealed, "updated_at": func.now()}
+    new = {"about": about, "sealed": sealed, "updated_at": func.now()}
     write = insert(api_credential).values(**row, **new)
     await connection.execute(
         write.on_conflict_do_update(index_elements=["tenant_id", "provider_id", "owner", "scheme"], set_=new)
