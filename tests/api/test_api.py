@@ -226,6 +226,9 @@ def _resolved(schema: Any, document: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "components": document["components"]}
 
 
+API_PARTS = ("", "/sync", "/hosts", "/credentials")
+
+
 async def test_the_description_is_what_is_served(product: Served) -> None:
     """Each answer, good or bad, fits its schema in /v1/openapi.json; no path is served that it leaves out."""
     document = (await product.web.get("/v1/openapi.json")).json()
@@ -317,9 +320,14 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
     databases |= {f"/v1/sql_{verb}" for verb in ("query", "explain", "table_info", "list_tables", "session_info")}
     databases |= {f"/v1/{verb}" for verb in ("query_database_schema", "get_table_columns", "search_schema")}
     databases |= {"/v1/find_relations"}
-    verbs = ("search_api_docs", "get_api_endpoint", "analyze_api_usage", "suggest_api_improvements", "apis")
-    verbs = (*verbs, "call_api_endpoint", "apis/{name}/hosts", "apis/{name}/credentials")
-    apis = {f"/v1/{verb}" for verb in (*verbs, "apis/{name}", "apis/{name}/sync")}
+    verbs = (
+        "search_api_docs",
+        "get_api_endpoint",
+        "call_api_endpoint",
+        "analyze_api_usage",
+        "suggest_api_improvements",
+    )
+    apis = {f"/v1/{verb}" for verb in (*verbs, "apis", *(f"apis/{{name}}{one}" for one in API_PARTS))}
     solutions = {"/v1/solutions", *(f"/v1/solutions/{{name}}{verb}" for verb in ("", "/backups", "/undo"))}
     solutions |= {f"/v1/{verb}_solution_context" for verb in ("get", "set")}
     for one, several in (("relation", "relations"), ("value_list", "value_lists")):

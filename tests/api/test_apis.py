@@ -12,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from tests.api.serving import Served, assert_problem, served
+from tests.knowledge_apis import styled_app
 from tests.support import Databases
 from tests.support.tracker import TRACKER
 from thresher.core import Settings
@@ -154,3 +155,34 @@ async def test_a_key_adds_only_what_was_named_for_it(product: Served, tracker: P
     assert_problem(answer, 403, "not_allowed")
     assert_problem(inside, 403, "not_allowed")
     assert listed.json() == {"providers": []}
+
+
+async def test_an_operation_is_called(product: Served, tmp_path: Path) -> None:
+    """Once its host is allowed; what is refused, and what the API refuses, is told apart; no secret comes back."""
+    async with styled_app.serving() as base:
+        source = tmp_path / "styled.json"
+        source.write_text(json.dumps({**styled_app.description(), "servers": [{"url": base}]}), encoding="utf-8")
+        await product.web.post("/v1/apis", json={"name": "styled", "sources": [str(source)]})
+        toy: dict[str, Any] = {"provider": "styled", "method": "GET", "path": "/bearer"}
+        unsigned = await product.web.post("/v1/call_api_endpoint", json=toy)
+        body = {"secret": styled_app.TOKEN, "scheme": "Bearer"}
+        stored = await product.web.put("/v1/apis/styled/credentials", json=body)
+        refused = await product.web.post("/v1/call_api_endpoint", json=toy)
+        allowed = await product.web.post("/v1/apis/styled/hosts", json={"host": base, "private": True})
+        called = await product.web.post("/v1/call_api_endpoint", json=toy)
+        wrong = {**toy, "path": "/toys", "arguments": {"limit": 500}}
+        invalid = await product.web.post("/v1/call_api_endpoint", json=wrong)
+        listed = await product.web.get("/v1/apis/styled/credentials")
+        forgotten = await product.web.delete("/v1/apis/styled/credentials?scheme=Bearer")
+        closed = await product.web.delete("/v1/apis/styled/hosts", params={"host": base})
+        hosts = await product.web.get("/v1/apis/styled/hosts")
+        await product.web.delete("/v1/apis/styled")
+
+    assert_problem(unsigned, 403, "not_allowed")
+    assert_problem(refused, 403, "not_allowed")
+    assert_problem(invalid, 422, "invalid_input")
+    assert allowed.json()["host"] == base
+    assert (called.json()["status"], called.json()["body"]["admitted"]) == (200, True)
+    assert [one["scheme"] for one in listed.json()["credentials"]] == ["Bearer"]
+    assert (forgotten.status_code, closed.status_code, hosts.json()) == (204, 204, {"hosts": []})
+    assert [one for one in (stored, called, listed) if styled_app.TOKEN in one.text] == []

@@ -12,6 +12,7 @@ from fastmcp import Client
 
 from tests.gateway.packing import call, text
 from tests.gateway.talking import connect, served
+from tests.knowledge_apis import styled_app
 from tests.support.product import opened
 from tests.support.tracker import FORGED, TRACKER
 from thresher.calling import SCHEMAS
@@ -243,3 +244,41 @@ async def test_apis_are_managed_over_mcp_only_where_that_was_allowed(
     assert found.structured_content["endpoints"][0]["path"] == "/issues"
     assert synced.structured_content["name"] == "tracker"
     assert gone.structured_content == {"removed": "tracker"}
+
+
+async def test_operations_are_called_as_their_methods_allow(services: Services, tmp_path: Path) -> None:
+    """One that reads by `call_tool`, one that writes by `call_tool_write`, after the rules; refusals name the way."""
+    caller = services.caller
+    async with styled_app.serving() as base, Client(build_gateway(services)) as client:
+        source = tmp_path / "styled.json"
+        source.write_text(json.dumps({**styled_app.description(), "servers": [{"url": base}]}), encoding="utf-8")
+        await services.apis.add(caller, "styled", [str(source)])
+        services.context.readiness.look_again()
+        read: dict[str, Any] = {"provider": "styled", "method": "GET", "path": "/toys", "arguments": {"limit": 3}}
+        write: dict[str, Any] = {**read, "method": "POST", "arguments": {"body": {"name": "ball"}}}
+        closed = await call(client, "call_tool", name="call_api_endpoint", arguments=read)
+        await services.apis.access.allow_host(caller, "styled", base, private=True)
+        answers = [
+            await call(client, meta, name=name, arguments=arguments)
+            for meta, name, arguments in (
+                ("call_tool", "call_api_endpoint", read),
+                ("call_tool", "call_api_endpoint", write),
+                ("call_tool", "call_api_endpoint_write", write),
+                ("call_tool_write", "call_api_endpoint_write", write),
+                ("call_tool_write", "call_api_endpoint_write", write),
+                ("call_tool_write", "call_api_endpoint_write", read),
+                (
+                    "call_tool",
+                    "call_api_endpoint",
+                    {**read, "path": "/failing", "arguments": {"times": 99, "status": 404}},
+                ),
+            )
+        ]
+
+    assert f"thresher apis hosts allow styled {base} --private" in text(closed)
+    assert [one.is_error for one in answers] == [False, True, True, True, False, True, True]
+    assert [one.structured_content["status"] for one in (answers[0], answers[4], answers[6])] == [200, 201, 404]
+    assert "call_api_endpoint_write" in text(answers[1])
+    assert "call_tool_write" in text(answers[2])
+    assert "was NOT run yet" in text(answers[3])
+    assert "only reads" in text(answers[5])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator, Mapping
@@ -386,7 +387,7 @@ async def test_time_and_size_are_bounded(
 ) -> None:
     """What takes too long ends, what is too large is cut, and both are said."""
     monkeypatch.setattr(sending, "MOST_OCTETS", 1_000)
-    with pytest.raises(SourceUnavailable, match="in 0.2 seconds"):
+    with pytest.raises(SourceUnavailable, match=r"in 0\.2 seconds"):
         await service.call(caller, request("GET /hanging", {"seconds": 30}, seconds=0.2))
     long = await service.call(caller, request("GET /large/{count}", {"count": 100}))
 
@@ -401,6 +402,14 @@ async def test_a_call_is_of_the_kind_that_its_caller_may_make(base: str, service
             await service.call(caller, request(key, GIVEN[key], effect=effect))
 
     assert styled_app.app.state.seen == []
+
+
+async def test_calls_at_the_same_time_keep_apart(base: str, service: ApiService, caller: Caller) -> None:
+    """Each gets its own answer, and each is noted."""
+    wanted = [request("PUT /toys/{toy_id}", {"toy_id": number, "body": {"name": "ball"}}) for number in range(20)]
+    replies = await asyncio.gather(*(service.call(caller, one) for one in wanted))
+
+    assert [reply.body["id"] for reply in replies] == [*range(20)]
 
 
 async def test_a_call_is_noted_before_it_is_sent(
