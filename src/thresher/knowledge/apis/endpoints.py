@@ -71,7 +71,7 @@ class Endpoints:
         """
         located = await self.locate(caller, reference)
         description = await self._cache.description(caller.tenant, located.version)
-        operation = _operation(description, located.brief)
+        operation = operation_of(description, located.brief)
         return await asyncio.to_thread(
             explain_endpoint,
             description,
@@ -146,7 +146,12 @@ def found_endpoint(located: LocatedOperation, why: Why) -> FoundEndpoint:
     )
 
 
-def _operation(description: Description, brief: Brief) -> Operation:
+def operation_of(description: Description, brief: Brief) -> Operation:
+    """Return a stored operation as its description has it.
+
+    Raises:
+        NotFound: The description no longer has it.
+    """
     found = next((one for one in description.operations if one.key == brief.key), None)
     if found is None:
         raise NotFound(f"'{brief.key}' is no longer in the description.", hint="Search again.")

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from thresher.audit import Attempt, AuditLog, StatementOutcome
-from thresher.core import Caller, InvalidInput, NotFound, SourceUnavailable, ThresherError
+from thresher.core import Caller, InvalidInput, SourceUnavailable, ThresherError
 from thresher.knowledge.apis.addresses import Refusal
 from thresher.knowledge.apis.cache import DescriptionCache, LocatedOperation
 from thresher.knowledge.apis.calls.access import (
@@ -32,7 +32,7 @@ from thresher.knowledge.apis.calls.fitting import fit
 from thresher.knowledge.apis.calls.models import MOST_PAGES, SECONDS, ApiReply, Effect, SealedCredential, SentRequest
 from thresher.knowledge.apis.calls.sending import MOST_OCTETS, RawReply, Sender
 from thresher.knowledge.apis.calls.signing import Secrets, Signer, signed_names
-from thresher.knowledge.apis.endpoints import EndpointReference, Endpoints
+from thresher.knowledge.apis.endpoints import EndpointReference, Endpoints, operation_of
 from thresher.openapi import (
     SAFE,
     CheckedArguments,
@@ -131,8 +131,9 @@ class EndpointCaller:
             raise InvalidInput("The number of pages is out of range.", hint=f"Fetch 1 to {MOST_PAGES} pages.")
         located = await self._endpoints.locate(caller, wanted.reference)
         description = await self._cache.description(caller.tenant, located.version)
-        operation = _operation(description, located)
-        _check_effect(operation, wanted.effect)
+        operation = _callable(operation_of(description, located.brief))
+        if not wanted.dry_run:
+            _check_effect(operation, wanted.effect)
         access = await self._store.access(caller, located.provider, located.version.id)
         call = _Call(caller, wanted, located, description, operation, access, self._signer, self._sender)
         await call.prepare()
@@ -343,13 +344,11 @@ class _Call:
         )
 
 
-def _operation(description: Description, located: LocatedOperation) -> Operation:
-    found = next((one for one in description.operations if one.key == located.brief.key), None)
-    if found is None:
-        raise NotFound(f"'{located.brief.key}' is no longer in the description.", hint="Search again.")
-    if found.pointer.startswith("/webhooks/"):
-        raise InvalidInput(f"{found.key} is a webhook: the API sends it.", hint="It cannot be called.")
-    return found
+def _callable(operation: Operation) -> Operation:
+    """Return an operation that can be called."""
+    if operation.pointer.startswith("/webhooks/"):
+        raise InvalidInput(f"{operation.key} is a webhook: the API sends it.", hint="It cannot be called.")
+    return operation
 
 
 def _check_effect(operation: Operation, effect: Effect) -> None:

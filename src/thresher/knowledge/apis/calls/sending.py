@@ -169,7 +169,7 @@ def _why_not(request: HttpRequest, address: str, target: str, *, signed: bool) -
 
 
 async def _sent(client: httpx2.AsyncClient, request: HttpRequest, address: str, *, refusal: Refusal | None) -> RawReply:
-    headers = {"User-Agent": "thresher", "Accept-Encoding": "gzip, deflate", **dict(request.headers)}
+    headers = {"User-Agent": "thresher", "Accept-Encoding": "gzip", **dict(request.headers)}
     if request.cookies:
         headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in request.cookies)
     message = await guarded_request(
