@@ -15,9 +15,11 @@ import pytest
 from tests.knowledge_apis import styled_app
 from tests.knowledge_apis.conftest import write
 from tests.knowledge_apis.styled_app import CLIENT_SECRET, KEY, LIST, OBJECT, PLAIN_LIST, TOKEN
-from thresher.core import Caller, InvalidInput, NotAllowed, SourceUnavailable, ThresherError
+from thresher.core import Caller, InvalidInput, NotAllowed, Settings, SourceUnavailable, ThresherError
 from thresher.knowledge.apis import ApiReply, ApiService, CallRequest, CredentialRequest, EndpointReference
+from thresher.knowledge.apis.cache import DescriptionCache
 from thresher.knowledge.apis.calls import sending
+from thresher.knowledge.apis.calls.access import AccessStore
 from thresher.openapi import Description, Operation, read_description
 from thresher.services import Services
 
@@ -225,9 +227,16 @@ async def test_a_host_is_reached_only_when_a_person_has_allowed_it(
     assert styled_app.app.state.seen == []
 
 
-async def test_with_a_key_only_public_hosts_are_allowed(base: str, service: ApiService, caller: Caller) -> None:
-    """Private ones are for the owner, and for those that the settings name."""
+async def test_with_a_key_only_public_hosts_are_allowed(
+    base: str, service: ApiService, services: Services, caller: Caller
+) -> None:
+    """Private ones are for the owner, but for those that the settings name."""
     keyed = replace(caller, user="ann", keyed=True)
+    open_hosts = Settings(api_hosts=("http://10.0.0.2:80",))
+    named = AccessStore(services.database, DescriptionCache(services.database), services.secrets, open_hosts)
+    allowed = await named.allow_host(keyed, NAME, "http://10.0.0.2", private=True)
+
+    assert (allowed.private, allowed.owner) == (True, "ann")
 
     with pytest.raises(NotAllowed, match="not public"):
         await service.access.allow_host(keyed, NAME, "http://10.0.0.1", private=True)

@@ -128,6 +128,12 @@ def _sources(prefixes: tuple[str, ...]) -> tuple[str, ...]:
     return prefixes
 
 
+def _api_hosts(prefixes: tuple[str, ...]) -> tuple[str, ...]:
+    if wrong := [one for one in prefixes if not re.fullmatch(r"https?://[^/?#@\s]+/?", one)]:
+        raise ValueError(f"{wrong[0]!r} is not an address such as https://api.internal.example")
+    return prefixes
+
+
 def _api_sources(prefixes: tuple[str, ...]) -> tuple[str, ...]:
     sound = re.compile(r"https?://[^/?#@\s]+/[^?#\s]*")
     if wrong := [one for one in prefixes if not Path(one).is_absolute() and not sound.fullmatch(one)]:
@@ -257,6 +263,8 @@ class Settings(BaseSettings):
     api_sources: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_api_sources)] = ()
     """Folders and addresses below which callers with a key may read API descriptions; these may read what is public
     anyway, the machine's user anything."""
+    api_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_api_hosts)] = ()
+    """Addresses that are not public and that callers with a key may let calls of APIs reach; the machine's user any."""
     databases: Annotated[Path | None, AfterValidator(_absolute_file)] = None
     """A JSON or YAML file of connections to databases; they are there while it names them."""
     database_files: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_paths), AfterValidator(_absolute)] = ()

@@ -17,7 +17,6 @@ from thresher.knowledge.apis.addresses import Refusal, is_private_host
 from thresher.knowledge.apis.cache import DescriptionCache
 from thresher.knowledge.apis.calls.models import ApiCredential, ApiHost, CredentialType, Place, SealedCredential
 from thresher.knowledge.apis.heads import ProviderHead
-from thresher.knowledge.apis.ingestion.sources import DescriptionSource
 from thresher.knowledge.apis.naming import find_provider
 from thresher.knowledge.apis.queries import access as queries
 from thresher.openapi import Description, Operation, Requirement, SecurityScheme, client_credentials_url
@@ -121,10 +120,10 @@ class AccessStore:
         """
         head = find_provider(await self._cache.directory(caller), provider)
         origin = origin_of(host)
-        if private and DescriptionSource("", caller.keyed, self._settings.api_sources).is_guarded(f"{origin}/"):
+        if private and caller.keyed and origin not in map(origin_of, self._settings.api_hosts):
             raise NotAllowed(
                 "A caller with a key may not allow an address that is not public.",
-                hint=f"The server's operator names it in THRESHER_API_SOURCES: {origin}/",
+                hint=f"The server's operator names it in THRESHER_API_HOSTS: {origin}",
             )
         await run_retrying(
             self._database,
