@@ -120,12 +120,13 @@ class WordingBuilder:
 
 
 def title_of(method: str, path: str, operation_id: str, summary: str, description: str) -> str:
-    """Return the title of an operation: its summary, a short description, or its id or path in words."""
+    """Return the title of an operation: its summary, how its description begins, or its id or path in words."""
     if summary.strip():
         return shortened(plain(summary), _TITLE_CHARACTERS)
-    text = plain(description)
-    if text and len(text) <= _TITLE_CHARACTERS:
-        return text
+    text = plain(description.strip().partition("\n\n")[0])
+    for beginning in (text, first_sentence(text, len(text))):
+        if beginning and len(beginning) <= _TITLE_CHARACTERS:
+            return beginning
     named = spaced(operation_id) or " ".join((method.lower(), *map(spaced, literals(path))))
     return shortened(named.strip() or path, _TITLE_CHARACTERS)
 
