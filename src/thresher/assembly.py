@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from thresher.agent import AgentSettings, Assistant, Models, Prompts, Threads
 from thresher.audit import AuditLog
 from thresher.calling import Calling
+from thresher.calling.temp import Temp
 from thresher.context import (
     ContextService,
     DocumentSource,
@@ -131,7 +132,8 @@ async def _assemble(
     context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis)))
     _name_things(context.variables, databases, apis, solutions)
     models = _open_models(database, secrets, settings, stack)
-    calling = Calling(settings, tools, intents, context, upstreams, audit)
+    calling = Calling(settings, tools, intents, context, upstreams, audit, Temp())
+    stack.push_async_callback(calling.close)
     assistant = Assistant(calling, intents, database, encoder)
     stack.push_async_callback(assistant.close)
     threads = Threads(database)

@@ -15,6 +15,7 @@ from cryptography.fernet import Fernet
 from thresher.agent import AgentSettings, Assistant, Models, Prompts, Threads
 from thresher.audit import AuditLog
 from thresher.calling import Calling
+from thresher.calling.temp import Temp
 from thresher.context import (
     ContextService,
     DocumentSource,
@@ -75,7 +76,7 @@ async def opened(
     solutions = SolutionService(database, Storage(settings.data_dir), settings, databases.provide)
     name_solution(context.variables, solutions, databases)
     models = Models(database, secrets, settings)
-    calling = Calling(settings, tools, intents, context, upstreams, audit)
+    calling = Calling(settings, tools, intents, context, upstreams, audit, Temp())
     assistant, threads = Assistant(calling, intents, database, encoder), Threads(database)
     try:
         yield Services(

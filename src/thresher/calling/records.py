@@ -31,11 +31,13 @@ class Call:
         name: The exposed name, or that of one of our own tools.
         arguments: As the client sent them.
         resumed: Whether it continues a call that ended with a question.
+        shown: Whether a person was shown this tool with these arguments.
     """
 
     name: str
     arguments: JSON = field(default_factory=dict[str, Any])
     resumed: bool = False
+    shown: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import Any, cast
 from thresher.audit import AuditLog
 from thresher.calling.arguments import check, coerce, own_arguments
 from thresher.calling.meta_tools import SCHEMAS, MetaTools, meta_tools, schema_of
+from thresher.calling.programs import KeptRuns, Programs, data_of
 from thresher.calling.records import NO_CLIENT, Call, Client, PackTools, Result
 from thresher.calling.rules_first import RulesFirst
 from thresher.calling.statements import Statements
@@ -45,6 +46,7 @@ from thresher.knowledge.tools import (
     line,
     thread_meta,
 )
+from thresher.programs import Sandbox
 from thresher.upstream import Peer, ServerConfig, Upstreams
 
 logger = logging.getLogger("thresher.calling")
@@ -68,6 +70,7 @@ class Calling:
         context: What our own tools answer from, and the rules of packs.
         upstreams: Sessions with servers.
         audit: Where decisions about statements are noted.
+        kept: Where programs wait for a decision.
 
     Attributes:
         own: The definitions of our own tools.
@@ -81,6 +84,7 @@ class Calling:
         context: ContextService,
         upstreams: Upstreams,
         audit: AuditLog,
+        kept: KeptRuns,
     ) -> None:
         self.own = meta_tools(settings)
         self._settings = settings
@@ -90,6 +94,7 @@ class Calling:
         self._audit = audit
         self._meta_tools = MetaTools(tools, context)
         self._rules = RulesFirst(intents, context, enabled=settings.rules_first == "on")
+        self._programs = Programs(Sandbox(settings.code_seconds), tools, self._call_inside, kept)
         self._packs: list[PackTools] = []
 
     def take_packs(self, packs: PackTools) -> Callable[[], None]:
@@ -100,6 +105,10 @@ class Calling:
         """
         self._packs.append(packs)
         return lambda: self._packs.remove(packs)
+
+    async def close(self) -> None:
+        """End what runs programs."""
+        await self._programs.close()
 
     async def ready(self, caller: Caller) -> Packs:
         """The caller's packs, their tools in the catalogue; waits for these for a bounded time."""
@@ -150,10 +159,27 @@ class Calling:
             given = own_arguments(
                 call.name, call.arguments, schema, lambda: f"{call.name}({', '.join(schema['properties'])})"
             )
-            if call.name not in ("call_tool", "call_tool_write"):
-                return await self._meta_tools.run(caller, call.name, given)
-            inner = Call(given["name"], given.get("arguments") or {}, call.resumed)
-            return await self._run(caller, inner, client, call.name == "call_tool")
+            match call.name:
+                case "run_code" | "run_code_write":
+                    return await self._run_code(caller, client, call.name, given)
+                case "call_tool" | "call_tool_write":
+                    inner = Call(given["name"], given.get("arguments") or {}, call.resumed)
+                    return await self._run(caller, inner, client, call.name == "call_tool")
+                case _:
+                    return await self._meta_tools.run(caller, call.name, given)
+
+    async def _run_code(self, caller: Caller, client: Client, name: str, given: dict[str, Any]) -> Result:
+        if self._settings.run_code == "off":
+            raise NotFound(f"'{name}' is switched off.", hint="THRESHER_RUN_CODE=on offers it.")
+        if name == "run_code":
+            return await self._programs.run(caller, client, given["code"])
+        return await self._programs.go_on(caller, client, given["run"], given["name"], given.get("arguments") or {})
+
+    async def _call_inside(self, caller: Caller, call: Call, client: Client, reading: bool) -> Result:
+        """Run a tool for a program."""
+        return await (
+            self.call(caller, call, client) if call.name in SCHEMAS else self._run(caller, call, client, reading)
+        )
 
     async def _run(self, caller: Caller, call: Call, client: Client, reading: bool | None) -> Result:
         """Run a tool that is not our own; `reading` tells which of the two meta-tools it came by, None for neither."""
@@ -167,7 +193,7 @@ class Calling:
             if rules is not None:
                 state = RULES_FIRST
                 return rules
-            asks = reading is False and not call.resumed
+            asks = reading is False and not call.resumed and not call.shown
             by_name = asks and self._tools.calls.show_signature(caller, call.name, started)
             arguments = _fitted(call, resolved)
             if by_name:
@@ -181,6 +207,8 @@ class Calling:
             result = await self._answer(caller, client, resolved, arguments)
             # A question is not the end: the call that brings the answer is noted.
             state = "" if result.asks else "tool error" if result.is_error else "ok"
+            if state == "ok" and self._settings.run_code == "on":
+                self._tools.shapes.note(caller, resolved, data_of(result, resolved.tool.output_schema))
             return result
         except asyncio.CancelledError:
             state = "cancelled"

@@ -229,6 +229,10 @@ class Settings(BaseSettings):
     rules_first: Literal["on", "off"] = "on"
     """Whether the first call of a pack's tool in a session that has not been given the pack's rules is answered with
     these, and not run."""
+    run_code: Literal["off", "on"] = "off"
+    """Whether clients are offered `run_code` and `run_code_write`, which run programs whose functions are tools."""
+    code_seconds: float = Field(default=120.0, gt=0, le=3_600)
+    """The longest time of one program, its calls of tools included."""
     find_budget: int = Field(default=300, ge=50, le=4_000)
     """The most tokens of an answer about tools."""
     learning: Literal["off", "shadow", "on"] = "shadow"

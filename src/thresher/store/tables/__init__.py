@@ -35,6 +35,7 @@ from thresher.store.tables.catalogue import (
     tool_adapter,
     tool_health,
     tool_learning,
+    tool_shape,
     tool_text,
     tool_use,
 )
@@ -104,6 +105,7 @@ __all__ = [
     "tool_adapter",
     "tool_health",
     "tool_learning",
+    "tool_shape",
     "tool_text",
     "tool_use",
     "upload",

@@ -127,6 +127,15 @@ consent = tenant_table(
 """A person's yes to calls of a tool that claims to only read while nobody has said that its server is trusted; it holds
 for exactly the definition of that hash. `owner`: the user who said it, or null for callers that stand for none."""
 
+tool_shape = tenant_table(
+    "tool_shape",
+    Column("tool_id", BigInteger, primary_key=True),
+    Column("shape", JSON, nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    ForeignKeyConstraint(["tenant_id", "tool_id"], ["tool.tenant_id", "tool.id"], ondelete="CASCADE"),
+)
+"""What results of a tool without an output schema have looked like, as a JSON Schema: types and names of fields."""
+
 tool_text = tenant_table(
     "tool_text",
     row_id(),
