@@ -1,0 +1,217 @@
+"""JSON as parts: elements of lists and members of objects, each under its pointer and what identifies it.
+
+Invariant: pure; a part is a value as it stands in the result, or some members of an object that is too large.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import orjson
+
+from thresher.results.parts import Parts
+
+Pointer: TypeAlias = tuple[str | int, ...]
+"""Keys and indexes from the root; `pointer_text` writes it as RFC 6901 does."""
+
+_LEAST: Final = 300
+_MOST: Final = 3_000
+_SHARE: Final = 0.7
+"""Characters up to which a value is one part, and what of it for each token of the budget."""
+_PARTS: Final = 6_000
+"""About the most parts: the larger a result, the larger its smallest part."""
+_MAP: Final = 16
+"""Members from which an object is a map, such as that of packages by name, whose members are elements."""
+_IDENTITY: Final = 60
+_IDENTIFYING: Final = 3
+"""Most characters of a value that identifies an element, and most such values: its first short ones."""
+_BIG: Final = re.compile(r"\d{17}")
+_DEEPEST: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """Some members of an object.
+
+    Attributes:
+        members: The members.
+        others: How many others the object has.
+    """
+
+    members: Mapping[str, Any]
+    others: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A piece of a long text.
+
+    Attributes:
+        text: The whole text.
+        first: First character of the piece.
+        last: Character after its last.
+    """
+
+    text: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """What identifies the element that a part belongs to: its pointer, and its first short members."""
+
+    pointer: Pointer
+    identity: Mapping[str, Any]
+
+
+def read_json(text: str) -> Any:
+    """Read JSON.
+
+    Raises:
+        ValueError: It is not valid JSON.
+        RecursionError: It is nested too deeply.
+    """
+    if _BIG.search(text) is not None:
+        import json  # noqa: PLC0415 - only where integers are larger than orjson keeps exact
+
+        return json.loads(text, parse_constant=_refuse)
+    return orjson.loads(text.encode("utf-8", "surrogatepass") if not text.isascii() else text)
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(name)
+
+
+def write_json(value: Any) -> str:
+    """A value as JSON without blanks."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+    except (TypeError, orjson.JSONEncodeError):
+        import json  # noqa: PLC0415 - as above
+
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def pointer_text(pointer: Pointer) -> str:
+    """A pointer as RFC 6901 writes it."""
+    return "".join(f"/{str(key).replace('~', '~0').replace('/', '~1')}" for key in pointer)
+
+
+def split_json(value: Any, budget: int, size: int) -> tuple[Parts, Sequence[Element | None]]:
+    """Cut a value into parts.
+
+    Args:
+        value: The value.
+        budget: Tokens of the answer: an element that is small beside it stays whole.
+        size: Characters of the whole.
+
+    Returns:
+        The parts, and for each the element that it belongs to if it is a piece of one.
+    """
+    most = max(min(int(_SHARE * budget), _MOST), _LEAST, size // _PARTS)
+    splitter = _Splitter(most)
+    splitter.split(value, (), None, 0)
+    lengths = np.fromiter(map(len, splitter.texts), np.int64, len(splitter.texts))
+    ends = np.cumsum(lengths + 1) - 1
+    text = "\n".join(splitter.texts)
+    labels = np.array(splitter.labels, np.int64)
+    parts = Parts("json", text, ends - lengths, ends, labels, splitter.names, splitter.values)
+    return parts, splitter.elements
+
+
+class _Splitter:
+    def __init__(self, most: int) -> None:
+        self.texts: list[str] = []
+        self.labels: list[int] = []
+        self.values: list[tuple[Pointer, Any]] = []
+        self.elements: list[Element | None] = []
+        self.names: list[str] = [""]
+        self._most = most
+
+    def split(self, value: Any, pointer: Pointer, element: Element | None, label: int, text: str | None = None) -> None:
+        """Add a value as one part, or as several if it is large."""
+        text = write_json(value) if text is None else text
+        if len(text) <= self._most or len(pointer) > _DEEPEST:
+            self._add(text, pointer, value, element, label)
+        elif isinstance(value, dict):
+            self._object(value, pointer, element)
+        elif isinstance(value, list):
+            name = self._label(pointer, element)
+            for place, item in enumerate(value):
+                self.split(item, (*pointer, place), element, name)
+        elif isinstance(value, str):
+            for first in range(0, len(value), self._most):
+                window = Window(value, first, min(first + self._most, len(value)))
+                self._add(value[first : window.last], pointer, window, element, label)
+        else:
+            self._add(text, pointer, value, element, label)
+
+    def _object(self, value: dict[str, Any], pointer: Pointer, element: Element | None) -> None:
+        identity = _identity(value)
+        is_map = len(value) >= _MAP and not any(isinstance(one, str | int | float) for one in value.values())
+        if identity and not is_map:
+            element = Element(pointer, identity)
+        name = self._label(pointer, element)
+        small: dict[str, Any] = {}
+        room = self._most
+        for key, member in value.items():
+            text = f"{write_json(key)}:{write_json(member)}"
+            if len(text) > self._most:
+                self.split(member, (*pointer, key), element, name)
+            elif is_map:
+                self._add(text, (*pointer, key), member, element, name)
+            else:
+                if len(text) > room:
+                    self._some(small, value, pointer, element, name)
+                    small, room = {}, self._most
+                small[key] = member
+                room -= len(text)
+        if small:
+            self._some(small, value, pointer, element, name)
+
+    def _some(
+        self, members: dict[str, Any], value: dict[str, Any], pointer: Pointer, element: Element | None, name: int
+    ) -> None:
+        some = Some(members, len(value) - len(members))
+        self._add(write_json(members), pointer, some, element, name)
+
+    def _add(self, text: str, pointer: Pointer, value: Any, element: Element | None, label: int) -> None:
+        self.texts.append(text)
+        self.values.append((pointer, value))
+        self.elements.append(element)
+        self.labels.append(label)
+
+    def _label(self, pointer: Pointer, element: Element | None) -> int:
+        identity = " ".join(map(str, element.identity.values())) if element is not None else ""
+        self.names.append(f"{' '.join(str(key) for key in pointer if not isinstance(key, int))} {identity}")
+        return len(self.names) - 1
+
+
+def _identity(value: Mapping[str, Any]) -> dict[str, Any]:
+    short = (
+        (key, one)
+        for key, one in value.items()
+        if isinstance(one, str | int) and not isinstance(one, bool) and 0 < len(str(one)) <= _IDENTITY
+    )
+    return dict(first for first, _ in zip(short, range(_IDENTIFYING), strict=False))
+
+
+def resolve(value: Any, pointer: Pointer) -> Any:
+    """The value at a pointer.
+
+    Raises:
+        KeyError, IndexError, TypeError: There is none.
+    """
+    for key in pointer:
+        value = value[int(key) if isinstance(value, list) else key]
+    return value
+
+
+def numbered(values: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Elements with their indexes."""
+    return iter(enumerate(values))
