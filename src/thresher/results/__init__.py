@@ -3,6 +3,7 @@
 Uses: core, embedding, search.
 """
 
+from thresher.results.fidelity import verbatim
 from thresher.results.fitting import Fitted, fit
 
-__all__ = ["Fitted", "fit"]
+__all__ = ["Fitted", "fit", "verbatim"]

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
-
 from thresher.embedding import count_tokens, printable
 from thresher.results.formats import kind_of
 from thresher.results.hypertext import text_of
@@ -81,7 +79,7 @@ def fit(text: str, budget: int, focus: str = "", mime: str = "", more: str = "")
         try:
             return _json(text, read_json(text), budget, focus, more, whole)
         except (ValueError, RecursionError):
-            if (value := _lines_of_json(text)) is not None:
+            if (value := lines_of_json(text)) is not None:
                 return _json(text, value, budget, focus, more, whole)
             kind, delimiter = kind_of(text, "text/plain") if text.lstrip()[:1] not in "{[" else ("text", "")
     source = text_of(text) if kind == "html" else text
@@ -101,15 +99,10 @@ def _json(text: str, value: Any, budget: int, focus: str, more: str, whole: int)
     )  # fmt: skip
 
 
-def _lines_of_json(text: str) -> list[Any] | None:
+def lines_of_json(text: str) -> list[Any] | None:
     """The values of a text with one JSON value in each line; None if it is none."""
     try:
         return [read_json(line) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError):
         return None
 
-
-def costs_of(text: str, lengths: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """About how many tokens ranges of a text have, by their lengths in characters; a little too many."""
-    ratio = estimated_tokens(text) / max(len(text), 1)
-    return np.maximum(np.ceil(lengths * ratio * 1.05), 1).astype(np.int64)

@@ -6,7 +6,7 @@ Invariant: pure; a part is a value as it stands in the result, or some members o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -201,6 +201,17 @@ def _identity(value: Mapping[str, Any]) -> dict[str, Any]:
     return dict(first for first, _ in zip(short, range(_IDENTIFYING), strict=False))
 
 
+def pointer_of(text: str) -> Pointer:
+    """The keys of a pointer as RFC 6901 writes it.
+
+    Raises:
+        ValueError: It is not one.
+    """
+    if text and not text.startswith("/"):
+        raise ValueError(text)
+    return tuple(key.replace("~1", "/").replace("~0", "~") for key in text.split("/")[1:])
+
+
 def resolve(value: Any, pointer: Pointer) -> Any:
     """The value at a pointer.
 
@@ -211,7 +222,3 @@ def resolve(value: Any, pointer: Pointer) -> Any:
         value = value[int(key) if isinstance(value, list) else key]
     return value
 
-
-def numbered(values: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    """Elements with their indexes."""
-    return iter(enumerate(values))
