@@ -1,4 +1,4 @@
-"""Our own tools: process_prompt, get_context, find_tools, describe_tools, call_tool and call_tool_write.
+"""Our own tools: process_prompt, get_context, find_tools, describe_tools, call_tool, call_tool_write, read_result.
 
 Invariant: their definitions never change with the catalogue, and stay short, since every client pays for them in every
 request.
@@ -14,6 +14,7 @@ from thresher.calling.rendering import describe_content, describe_text, empty_se
 from thresher.context import DEFAULT_BUDGET, ContextService, prompt_data
 from thresher.core import JSON, Caller, Settings, Tool, current_trace
 from thresher.knowledge.tools import LEAST_BUDGET, LIMIT_CAP, MOST_BUDGET, ToolService
+from thresher.results import Results
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 
@@ -138,8 +139,25 @@ DESCRIBE_OUTPUT: dict[str, Any] = {
 }
 CALL_INPUT: dict[str, Any] = {
     "type": "object",
-    "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
+    "properties": {
+        "name": {"type": "string"},
+        "arguments": {"type": "object"},
+        "focus": {"type": "string", "description": "Sought in a large result"},
+        "budget": {"type": "integer"},
+    },
     "required": ["name"],
+}
+READ_INPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "cursor": {"type": "string"},
+        "focus": {"type": "string"},
+        "pointer": {"type": "string"},
+        "lines": {"type": "string", "description": "120-180"},
+        "pattern": {"type": "string"},
+        "budget": {"type": "integer"},
+    },
+    "required": ["cursor"],
 }
 
 
@@ -150,6 +168,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "describe_tools": DESCRIBE_INPUT,
     "call_tool": CALL_INPUT,
     "call_tool_write": CALL_INPUT,
+    "read_result": READ_INPUT,
 }
 """The input schemas by name, but for defaults that a setting gives."""
 
@@ -188,6 +207,7 @@ def meta_tools(settings: Settings) -> tuple[Tool, ...]:
             title="Call tool that writes",
             annotations=_WRITE,
         ),
+        _tool("read_result", "More of a large result: JSON pointer, lines, regex."),
     )
 
 
@@ -214,11 +234,13 @@ class MetaTools:
     Args:
         tools: Finds and describes tools.
         context: Chooses rules and tools for a message.
+        results: Reads more of large results.
     """
 
-    def __init__(self, tools: ToolService, context: ContextService) -> None:
+    def __init__(self, tools: ToolService, context: ContextService, results: Results) -> None:
         self._tools = tools
         self._context = context
+        self._results = results
 
     async def run(self, caller: Caller, name: str, given: dict[str, Any]) -> Result:
         """Run one.
@@ -238,6 +260,8 @@ class MetaTools:
             case "describe_tools":
                 found = await self._tools.describe_tools(caller, given["names"])
                 return Result.of(describe_text(found), describe_content(found))
+            case "read_result":
+                return Result.of((await self._results.read(caller, **given)).text)
             case _ if not given.get("queries") and not given.get("message", "").strip():
                 return Result.of(*empty_search(await self._tools.overview(caller), current_trace()))
             case _:

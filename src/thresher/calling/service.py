@@ -18,6 +18,7 @@ from thresher.calling.arguments import check, coerce, own_arguments
 from thresher.calling.meta_tools import SCHEMAS, MetaTools, meta_tools, schema_of
 from thresher.calling.records import NO_CLIENT, Call, Client, PackTools, Result
 from thresher.calling.rules_first import RulesFirst
+from thresher.calling.searches import Searches
 from thresher.calling.statements import Statements
 from thresher.context import ContextService
 from thresher.core import (
@@ -45,6 +46,7 @@ from thresher.knowledge.tools import (
     line,
     thread_meta,
 )
+from thresher.results import Delivery, Results, checked_budget
 from thresher.upstream import Peer, ServerConfig, Upstreams
 
 logger = logging.getLogger("thresher.calling")
@@ -68,6 +70,7 @@ class Calling:
         context: What our own tools answer from, and the rules of packs.
         upstreams: Sessions with servers.
         audit: Where decisions about statements are noted.
+        results: Delivers results within their budgets.
 
     Attributes:
         own: The definitions of our own tools.
@@ -81,6 +84,7 @@ class Calling:
         context: ContextService,
         upstreams: Upstreams,
         audit: AuditLog,
+        results: Results,
     ) -> None:
         self.own = meta_tools(settings)
         self._settings = settings
@@ -88,7 +92,9 @@ class Calling:
         self._intents = intents
         self._upstreams = upstreams
         self._audit = audit
-        self._meta_tools = MetaTools(tools, context)
+        self._results = results
+        self._meta_tools = MetaTools(tools, context, results)
+        self._searches = Searches()
         self._rules = RulesFirst(intents, context, enabled=settings.rules_first == "on")
         self._packs: list[PackTools] = []
 
@@ -151,13 +157,19 @@ class Calling:
                 call.name, call.arguments, schema, lambda: f"{call.name}({', '.join(schema['properties'])})"
             )
             if call.name not in ("call_tool", "call_tool_write"):
-                return await self._meta_tools.run(caller, call.name, given)
-            inner = Call(given["name"], given.get("arguments") or {}, call.resumed)
+                result = await self._meta_tools.run(caller, call.name, given)
+                self._searches.note(caller, given, result.structured)
+                return result
+            budget = given.get("budget", call.budget)
+            focus = given.get("focus") or call.focus
+            inner = Call(given["name"], given.get("arguments") or {}, call.resumed, budget, focus)
             return await self._run(caller, inner, client, call.name == "call_tool")
 
     async def _run(self, caller: Caller, call: Call, client: Client, reading: bool | None) -> Result:
         """Run a tool that is not our own; `reading` tells which of the two meta-tools it came by, None for neither."""
         started, state, tool_id = time.perf_counter(), "failed", None
+        if call.budget is not None:
+            checked_budget(call.budget)  # before anything is run
         try:
             packs = await self.ready(caller)
             resolved = await self._resolve(caller, call.name, reading)
@@ -181,7 +193,7 @@ class Calling:
             result = await self._answer(caller, client, resolved, arguments)
             # A question is not the end: the call that brings the answer is noted.
             state = "" if result.asks else "tool error" if result.is_error else "ok"
-            return result
+            return result if result.asks else await self._delivered(caller, call, client, resolved, result, reading)
         except asyncio.CancelledError:
             state = "cancelled"
             raise
@@ -217,6 +229,22 @@ class Calling:
             return await client.relay(config, send)
         statements = Statements(self._audit, caller, client.name, config, tool)
         return await statements.run(config.sql, arguments, lambda: client.relay(config, send))
+
+    async def _delivered(
+        self, caller: Caller, call: Call, client: Client, resolved: Resolved, result: Result, reading: bool | None
+    ) -> Result:
+        """The result within its budget."""
+        delivery = Delivery(
+            tool=call.name,
+            server=resolved.tool.server,
+            budget=call.budget,
+            focus=call.focus or self._searches.focus(caller, call.name),
+            client=client.name,
+            schema=resolved.tool.output_schema is not None,
+            direct=reading is None,
+        )
+        answer = await self._results.deliver(caller, result.answer, delivery)
+        return result if answer is result.answer else Result(answer)
 
     def _note(self, caller: Caller, name: str, tool_id: int | None, state: str, started: float) -> None:
         """Log a call and how it ended, without its arguments."""

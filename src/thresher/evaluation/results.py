@@ -229,4 +229,3 @@ def _is_json(text: str) -> bool:
     except ValueError:
         return False
     return True
-

@@ -105,4 +105,3 @@ def lines_of_json(text: str) -> list[Any] | None:
         return [read_json(line) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError):
         return None
-

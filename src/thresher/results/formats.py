@@ -19,7 +19,8 @@ _CODE: Final = re.compile(
     r"python|javascript|typescript|ecmascript|x-(?:c|java|go|rust|ruby|sh|php|csharp|kotlin|swift)\b|source|java\b|rust|x-c\+\+"
 )
 _CODE_LINE: Final = re.compile(
-    r"\s*(?:def |class |import |from \w+ import|function |const |let |var |return\b|public |private |#include|fn |func |package |use |struct |if \(|for \(|\}|@\w+)|.*[;{]\s*$"
+    r"\s*(?:def |class |import |from \w+ import|function |const |let |var |return\b|public |private |#include|fn |func "
+    r"|package |use |struct |if \(|for \(|\}|@\w+)|.*[;{]\s*$"
 )
 _MARKDOWN: Final = re.compile(r"^(?:#{1,6}[ \t]+\S|```|[-*] \S|\|.+\||\d+\. \S)", re.MULTILINE)
 
@@ -37,12 +38,14 @@ def kind_of(text: str, mime: str = "") -> tuple[str, str]:
     if start[:1] in ("{", "["):
         return "json", ""
     low = start[:1000].lower()
-    if low.startswith(("<!doctype html", "<html")) or (low.startswith("<") and ("<body" in low or "<div" in low or "<head" in low)):
+    if low.startswith(("<!doctype html", "<html")) or (
+        low.startswith("<") and ("<body" in low or "<div" in low or "<head" in low)
+    ):
         return "html", ""
     lines = [line for line in head.split("\n")[:100] if line.strip()]
     if lines and sum(STAMP.match(line) is not None for line in lines) > len(lines) * 0.4:
         return "log", ""
-    if len(_MARKDOWN.findall(head)) >= 3 and re.search(r"^#{1,6} ", head, re.MULTILINE):  # noqa: PLR2004 - one is a comment
+    if len(_MARKDOWN.findall(head)) >= 3 and re.search(r"^#{1,6} ", head, re.MULTILINE):
         return ("code", "") if _is_code(lines) else ("markdown", "")
     return ("code" if _is_code(lines) else "text"), ""
 
@@ -54,7 +57,7 @@ def _is_code(lines: list[str]) -> bool:
 def _delimiter(head: str) -> str:
     """The delimiter of a table; empty if the text is none."""
     lines = [line for line in head.split("\n")[:-1] if line.strip()][:30]
-    if len(lines) < 3 or head.lstrip()[:1] in "{[<#":  # noqa: PLR2004 - two lines show nothing
+    if len(lines) < 3 or head.lstrip()[:1] in "{[<#":
         return ""
     for delimiter in ("\t", ",", ";", "|"):
         counts = [re.sub(r'"[^"]*"', "", line).count(delimiter) for line in lines]

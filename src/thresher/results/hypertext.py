@@ -23,8 +23,8 @@ _ALT: Final = re.compile(r"\b(?:alt|title)\s*=\s*\"([^\"]+)\"", re.IGNORECASE)
 _SPACE: Final = re.compile(r"[ \t\r\f\v]*\n\s*\n[ \t]*|[ \t\r\f\v]*\n[ \t\r\f\v]*|[ \t\r\f\v]+")
 _HEADINGS: Final = {f"h{level}": "#" * level for level in range(1, 7)}
 _BLOCKS: Final = frozenset(
-    "p div section article header footer main aside nav ul ol dl table form fieldset blockquote figure figcaption "
-    "details summary address hr title body head html thead tbody tfoot caption pre".split()  # noqa: SIM905 - a text is easier to read
+    """p div section article header footer main aside nav ul ol dl table form fieldset blockquote figure figcaption
+    details summary address hr title body head html thead tbody tfoot caption pre""".split()  # noqa: SIM905 - a text is easier to read
 )
 _LINES: Final = {"br": "\n", "li": "\n- ", "tr": "\n", "dt": "\n", "dd": "\n  ", "option": "\n- "}
 

@@ -72,7 +72,7 @@ def json_answer(value: Any, size: int, budget: int, focus: str, whole: int, more
     scores = _scores(matches)
 
     def written(kept: Sequence[int]) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
-        there = _members(parts, elements, sorted(kept), matches)
+        there = _members(parts, elements, sorted(kept))
         said = f"{len(kept):,} of {len(parts):,} parts of about {whole:,} tokens"
         return {"shape": shape, "parts": dict(there), "left_out": f"{said}{more and '; '}{more}"}, there
 
@@ -88,7 +88,7 @@ def json_answer(value: Any, size: int, budget: int, focus: str, whole: int, more
         while kept and over > 0:
             gone = kept.pop()
             over -= max(1, count_tokens(parts.text[parts.starts[gone] : parts.ends[gone]]))
-    while tokens > budget and len(content["shape"]) > 10:  # noqa: PLR2004 - a shape of a few characters says nothing
+    while tokens > budget and len(content["shape"]) > 10:
         content["shape"] = f"{content['shape'][: len(content['shape']) // 2]}…"
         text = write_json(content)
         tokens = count_tokens(text)
@@ -122,9 +122,7 @@ def _units(parts: Parts, elements: Sequence[Element | None]) -> Units:
     return Units(costs, np.zeros(size, np.int64), labels, np.array(named, np.int64), np.arange(size))
 
 
-def _members(
-    parts: Parts, elements: Sequence[Element | None], chosen: Sequence[int], matches: Matches
-) -> list[tuple[str, Any]]:
+def _members(parts: Parts, elements: Sequence[Element | None], chosen: Sequence[int]) -> list[tuple[str, Any]]:
     """The delivered values by pointer, what identifies their elements included."""
     there: dict[str, Any] = {}
     windows: dict[str, list[Window]] = {}

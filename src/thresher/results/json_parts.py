@@ -90,7 +90,7 @@ def _refuse(name: str) -> Any:
 def write_json(value: Any) -> str:
     """A value as JSON without blanks."""
     try:
-        return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+        return orjson.dumps(value).decode()
     except (TypeError, orjson.JSONEncodeError):
         import json  # noqa: PLC0415 - as above
 
@@ -221,4 +221,3 @@ def resolve(value: Any, pointer: Pointer) -> Any:
     for key in pointer:
         value = value[int(key) if isinstance(value, list) else key]
     return value
-

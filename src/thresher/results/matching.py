@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.results.parts import Parts
-from thresher.search import Floats, Ids, query_terms
-from thresher.search.lexical import bm25
+from thresher.search import Floats, Ids, Totals, postings_of, query_terms
 
 _SHORT: Final = 4
 """Characters from which a stem is also found inside a word: `user` in `getUserName`."""
@@ -31,8 +30,8 @@ _EXACT: Final = 1.5
 """Weight of a name that the question writes as the result does: `ERR_42`, `/users/{id}`, `2024-05-01`, `v1.2.3`."""
 _NAME: Final = re.compile(r"[\"'`“]([^\"'`”]{2,80})[\"'`”]|(?<![\w])(/?\w+(?:[-_./:@{}#+]+\w+)+[}/]?)")
 _ASKING: Final = frozenset(
-    "mani much give tell show find list name valu what which kind mean state say mention line entri record element item"
-    .split()  # noqa: SIM905 - a text is easier to read
+    """mani much give tell show find list name valu what which kind mean state say mention line entri record element
+    item""".split()  # noqa: SIM905 - a text is easier to read
 )
 """Stems that ask rather than name."""
 
@@ -95,7 +94,7 @@ def match(parts: Parts, question: str) -> Matches:
     hay, labels = _lower(parts.text), _lower("\n".join(name.replace("\n", " ") for name in parts.names))
     breaks = np.array([0, *(place.start() + 1 for place in re.finditer("\n", labels))], np.int64)
     lengths = (parts.ends - parts.starts).astype(np.float32)
-    totals = bm25.Totals(size, float(lengths.sum()))
+    totals = Totals(size, float(lengths.sum()))
     rows = np.arange(size, dtype=np.int64)
     scores, covered, total, rare = nothing.copy(), nothing.copy(), 0.0, []
     for term, (pattern, weight) in patterns.items():
@@ -110,7 +109,7 @@ def match(parts: Parts, question: str) -> Matches:
         holders = rows[counts > 0]
         if not len(holders):
             continue
-        posting = bm25.postings_of(totals, len(holders), holders, counts[holders], lengths[holders])
+        posting = postings_of(totals, len(holders), holders, counts[holders], lengths[holders])
         scores[holders] += np.float32(weight) * posting.weights
         covered[holders] += np.float32(weight * posting.idf) * np.minimum(counts[holders], 1.0)
         total += weight * posting.idf

@@ -35,10 +35,10 @@ def shape_of(value: Any, most: int) -> str:
 
 def constants(values: Sequence[Any]) -> dict[str, Any]:
     """The members that all elements of a list have with the same short value."""
-    if len(values) < 3 or not all(isinstance(one, dict) for one in values):  # noqa: PLR2004 - two are no pattern
+    if len(values) < 3 or not all(isinstance(one, dict) for one in values):
         return {}
     first: Mapping[str, Any] = values[0]
-    same = {key: one for key, one in first.items() if not isinstance(one, dict | list) and len(str(one)) <= 80}  # noqa: PLR2004 - short enough to stand in a shape
+    same = {key: one for key, one in first.items() if not isinstance(one, dict | list) and len(str(one)) <= 80}
     for other in values[1:]:
         same = {key: one for key, one in same.items() if key in other and _equal(other[key], one)}
         if not same:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -20,8 +20,12 @@ from thresher.search import Floats, Ids, Units, select
 
 _MARK: Final = 6
 _FRAME: Final = 12
-_FAILURE: Final = re.compile(r"\b(?:error|fail|crash|exception|problem|wrong|broke|abort|warn|reject|denied)", re.IGNORECASE)
-_SEVERE: Final = re.compile(r"\b(?:FATAL|CRITICAL|PANIC|ERROR|SEVERE|Traceback|FAILED)\b|\b\w+(?:Error|Exception)\b|\berror:", 0)
+_FAILURE: Final = re.compile(
+    r"\b(?:error|fail|crash|exception|problem|wrong|broke|abort|warn|reject|denied)", re.IGNORECASE
+)
+_SEVERE: Final = re.compile(
+    r"\b(?:FATAL|CRITICAL|PANIC|ERROR|SEVERE|Traceback|FAILED)\b|\b\w+(?:Error|Exception)\b|\berror:", 0
+)
 _SHAPE: Final = 0.3
 
 
@@ -125,7 +129,12 @@ def _scores(parts: Parts, matches: Matches, focus: str, alike: Alike | None) -> 
         scores = np.maximum(scores, 0.0) + 0.25 * lent
     if alike is not None:
         rows = np.arange(size)
-        severe = np.array([_SEVERE.search(parts.text, int(first), int(last)) is not None for first, last in zip(parts.starts, parts.ends, strict=True)])
+        severe = np.array(
+            [
+                _SEVERE.search(parts.text, int(first), int(last)) is not None
+                for first, last in zip(parts.starts, parts.ends, strict=True)
+            ]
+        )
         weight = 0.5 if not matches.scores.any() or _FAILURE.search(focus) else 0.15
         scores[severe & ((alike.first == rows) | (alike.last == rows))] += np.float32(weight * top)
         scores[severe] += np.float32(0.1 * weight * top)
@@ -159,7 +168,6 @@ def _written(
             if parts.names[label] and not parts.text.startswith(parts.names[label].rpartition(" > ")[2], start + 2):
                 lines.append(f"## {parts.names[label]}" if parts.kind != "code" else f"# in {parts.names[label]}")
         if part != before + 1:
-            last = line + parts.text.count("\n", start, end)
             lines.append(f"[{line}]")
         text = parts.text[start:end]
         if len(text) > most:

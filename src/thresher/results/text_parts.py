@@ -36,7 +36,9 @@ STAMP: Final = re.compile(
     r"\s*[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d)?|\d\d:\d\d:\d\d|[A-Z][a-z]{2}\s+\d{1,2}\s+\d\d:\d\d|\d{10,13}[. ]|\d+\.\d+\])"
     r"|\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}"
 )
-LEVEL: Final = re.compile(r"\b(?:(FATAL|CRITICAL|PANIC|ERROR|ERR|SEVERE|Traceback|Exception|FAILED|failed|error)|(WARN(?:ING)?|warning))\b|\b\w+(Error|Exception)\b")
+LEVEL: Final = re.compile(
+    r"\b(?:(FATAL|CRITICAL|PANIC|ERROR|ERR|SEVERE|Traceback|Exception|FAILED|failed|error)|(WARN(?:ING)?|warning))\b|\b\w+(Error|Exception)\b"
+)
 _CONTINUES: Final = re.compile(r"\s+\S|\s*$|Traceback|Caused by|\w+(?:\.\w+)*(?:Error|Exception)\b")
 _MOST_ROWS: Final = 20_000
 
@@ -211,7 +213,7 @@ def table_shape(text: str, delimiter: str) -> str:
 
 
 def _number(text: str) -> str | float | int:
-    if not text or len(text) > 20 or not (text[0].isdigit() or text[0] in "-."):  # noqa: PLR2004 - longer ones are ids
+    if not text or len(text) > 20 or not (text[0].isdigit() or text[0] in "-."):
         return text
     try:
         return int(text) if text.lstrip("-").isdigit() else float(text)
