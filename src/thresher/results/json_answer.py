@@ -22,7 +22,7 @@ from thresher.results.json_parts import (
     write_json,
 )
 from thresher.results.matching import Matches, match
-from thresher.results.parts import Parts, estimated_tokens
+from thresher.results.parts import Parts
 from thresher.results.shapes import shape_of
 from thresher.search import Floats, Units, select
 
@@ -30,6 +30,7 @@ _SHAPE: Final = 0.22
 _MOST_SHAPE: Final = 600
 """The share of the budget that the shape may take, and its most tokens."""
 _MEMBER: Final = 5
+_SAMPLE: Final = 256
 REST: Final = "…"
 """The member of a delivered object that says how many others it has."""
 
@@ -87,7 +88,7 @@ def json_answer(value: Any, size: int, budget: int, focus: str, whole: int, more
         over = tokens - budget
         while kept and over > 0:
             gone = kept.pop()
-            over -= max(1, count_tokens(parts.text[parts.starts[gone] : parts.ends[gone]]))
+            over -= max(1, count_tokens(parts.blob[parts.starts[gone] : parts.ends[gone]].decode()))
     while tokens > budget and len(content["shape"]) > 10:
         content["shape"] = f"{content['shape'][: len(content['shape']) // 2]}…"
         text = write_json(content)
@@ -105,10 +106,9 @@ def _scores(matches: Matches) -> Floats:
 
 
 def _units(parts: Parts, elements: Sequence[Element | None]) -> Units:
-    ratio = estimated_tokens(parts.text) / max(len(parts.text), 1)
-    pointers = np.fromiter((sum(len(str(key)) + 1 for key in pointer) for pointer, _ in parts.values), np.int64)
-    lengths = parts.ends - parts.starts
-    costs = np.ceil((lengths + pointers) * ratio * 1.1).astype(np.int64) + _MEMBER
+    ratio = _ratio(parts)
+    named_lengths = np.fromiter(map(len, parts.names), np.int64, len(parts.names))
+    costs = np.ceil((parts.ends - parts.starts + named_lengths[parts.labels]) * ratio * 1.1).astype(np.int64) + _MEMBER
     known: dict[Pointer, int] = {}
     labels = np.zeros(len(parts), np.int64)
     named = [0]
@@ -120,6 +120,14 @@ def _units(parts: Parts, elements: Sequence[Element | None]) -> Units:
             labels[place] = known[element.pointer]
     size = len(parts)
     return Units(costs, np.zeros(size, np.int64), labels, np.array(named, np.int64), np.arange(size))
+
+
+def _ratio(parts: Parts) -> float:
+    """About how many tokens an octet has."""
+    sample = parts.blob[: 64 * _SAMPLE : 1] if len(parts.blob) < 64 * _SAMPLE else b"".join(
+        parts.blob[place : place + _SAMPLE] for place in range(0, len(parts.blob) - _SAMPLE, len(parts.blob) // 16)
+    )
+    return count_tokens(sample.decode("utf-8", "replace")) / max(len(sample), 1)
 
 
 def _members(parts: Parts, elements: Sequence[Element | None], chosen: Sequence[int]) -> list[tuple[str, Any]]:

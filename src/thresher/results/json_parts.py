@@ -5,10 +5,10 @@ Invariant: pure; a part is a value as it stands in the result, or some members o
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 import orjson
@@ -29,7 +29,6 @@ _MAP: Final = 16
 _IDENTITY: Final = 60
 _IDENTIFYING: Final = 3
 """Most characters of a value that identifies an element, and most such values: its first short ones."""
-_BIG: Final = re.compile(r"\d{17}")
 _DEEPEST: Final = 60
 
 
@@ -69,32 +68,37 @@ class Element:
     identity: Mapping[str, Any]
 
 
-def read_json(text: str) -> Any:
+def read_json(text: str, *, exact: bool = False) -> Any:
     """Read JSON.
+
+    Args:
+        text: The text.
+        exact: Whether integers of more than 64 bits are kept as they are, which takes twice as long.
 
     Raises:
         ValueError: It is not valid JSON.
         RecursionError: It is nested too deeply.
     """
-    if _BIG.search(text) is not None:
-        import json  # noqa: PLC0415 - only where integers are larger than orjson keeps exact
-
+    if exact:
         return json.loads(text, parse_constant=_refuse)
-    return orjson.loads(text.encode("utf-8", "surrogatepass") if not text.isascii() else text)
+    return orjson.loads(text)
 
 
 def _refuse(name: str) -> Any:
     raise ValueError(name)
 
 
+def octets_of(value: Any) -> bytes:
+    """A value as JSON without blanks, in UTF-8."""
+    try:
+        return orjson.dumps(value)
+    except (TypeError, orjson.JSONEncodeError):  # an integer of more than 64 bits, or too deep
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
 def write_json(value: Any) -> str:
     """A value as JSON without blanks."""
-    try:
-        return orjson.dumps(value).decode()
-    except (TypeError, orjson.JSONEncodeError):
-        import json  # noqa: PLC0415 - as above
-
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return octets_of(value).decode()
 
 
 def pointer_text(pointer: Pointer) -> str:
@@ -118,38 +122,45 @@ def split_json(value: Any, budget: int, size: int) -> tuple[Parts, Sequence[Elem
     splitter.split(value, (), None, 0)
     lengths = np.fromiter(map(len, splitter.texts), np.int64, len(splitter.texts))
     ends = np.cumsum(lengths + 1) - 1
-    text = "\n".join(splitter.texts)
     labels = np.array(splitter.labels, np.int64)
-    parts = Parts("json", text, ends - lengths, ends, labels, splitter.names, splitter.values)
+    blob = b"\n".join(splitter.texts)
+    parts = Parts("json", "", ends - lengths, ends, labels, splitter.names, splitter.values, blob=blob)
     return parts, splitter.elements
 
 
 class _Splitter:
     def __init__(self, most: int) -> None:
-        self.texts: list[str] = []
+        self.texts: list[bytes] = []
         self.labels: list[int] = []
         self.values: list[tuple[Pointer, Any]] = []
         self.elements: list[Element | None] = []
         self.names: list[str] = [""]
         self._most = most
 
-    def split(self, value: Any, pointer: Pointer, element: Element | None, label: int, text: str | None = None) -> None:
+    def split(
+        self, value: Any, pointer: Pointer, element: Element | None, label: int, octets: bytes | None = None
+    ) -> None:
         """Add a value as one part, or as several if it is large."""
-        text = write_json(value) if text is None else text
-        if len(text) <= self._most or len(pointer) > _DEEPEST:
-            self._add(text, pointer, value, element, label)
+        octets = octets_of(value) if octets is None else octets
+        if len(octets) <= self._most or len(pointer) > _DEEPEST:
+            self._add(octets, pointer, value, element, label)
         elif isinstance(value, dict):
-            self._object(value, pointer, element)
+            self._object(cast("dict[str, Any]", value), pointer, element)
         elif isinstance(value, list):
             name = self._label(pointer, element)
-            for place, item in enumerate(value):
-                self.split(item, (*pointer, place), element, name)
+            for place, item in enumerate(cast("list[Any]", value)):
+                octets = octets_of(item)
+                if len(octets) <= self._most:
+                    self._add(octets, (*pointer, place), item, element, name)
+                else:
+                    self.split(item, (*pointer, place), element, name, octets)
         elif isinstance(value, str):
             for first in range(0, len(value), self._most):
                 window = Window(value, first, min(first + self._most, len(value)))
-                self._add(value[first : window.last], pointer, window, element, label)
+                piece = value[first : window.last].encode("utf-8", "replace")
+                self._add(piece, pointer, window, element, label)
         else:
-            self._add(text, pointer, value, element, label)
+            self._add(octets, pointer, value, element, label)
 
     def _object(self, value: dict[str, Any], pointer: Pointer, element: Element | None) -> None:
         identity = _identity(value)
@@ -160,28 +171,28 @@ class _Splitter:
         small: dict[str, Any] = {}
         room = self._most
         for key, member in value.items():
-            text = f"{write_json(key)}:{write_json(member)}"
-            if len(text) > self._most:
-                self.split(member, (*pointer, key), element, name)
+            octets = octets_of(member)
+            length = len(octets) + len(key) + 4
+            if length > self._most:
+                self.split(member, (*pointer, key), element, name, octets)
             elif is_map:
-                self._add(text, (*pointer, key), member, element, name)
+                self._add(octets_of(key) + b":" + octets, (*pointer, key), member, element, name)
             else:
-                if len(text) > room:
+                if length > room:
                     self._some(small, value, pointer, element, name)
                     small, room = {}, self._most
                 small[key] = member
-                room -= len(text)
+                room -= length
         if small:
             self._some(small, value, pointer, element, name)
 
     def _some(
         self, members: dict[str, Any], value: dict[str, Any], pointer: Pointer, element: Element | None, name: int
     ) -> None:
-        some = Some(members, len(value) - len(members))
-        self._add(write_json(members), pointer, some, element, name)
+        self._add(octets_of(members), pointer, Some(members, len(value) - len(members)), element, name)
 
-    def _add(self, text: str, pointer: Pointer, value: Any, element: Element | None, label: int) -> None:
-        self.texts.append(text)
+    def _add(self, octets: bytes, pointer: Pointer, value: Any, element: Element | None, label: int) -> None:
+        self.texts.append(octets)
         self.values.append((pointer, value))
         self.elements.append(element)
         self.labels.append(label)

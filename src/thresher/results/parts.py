@@ -6,7 +6,7 @@ Invariant: pure; parts are in the order of the result.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -26,7 +26,7 @@ class Parts:
 
     Attributes:
         kind: `json`, `csv`, `log`, `html`, `markdown`, `code` or `text`.
-        text: What is searched and, but for JSON, delivered.
+        text: What is searched and delivered; empty for JSON.
         starts: int64, first character of each part.
         ends: int64, character after the last.
         labels: int64, the label of each part.
@@ -35,6 +35,7 @@ class Parts:
         prefix: Lines that go before the parts of a table: its header.
         shape: What the whole consists of; empty where nothing is to be said.
         neighbours: Whether a part's neighbours are likely to belong to its answer.
+        blob: Of JSON alone: the parts as UTF-8, to which starts and ends belong.
     """
 
     kind: str
@@ -47,7 +48,23 @@ class Parts:
     prefix: str = ""
     shape: str = ""
     neighbours: bool = False
-    first_lines: Ids = field(default_factory=lambda: np.empty(0, np.int64))
+    blob: bytes = b""
+
+    def octets(self, *, ascii_only: bool) -> tuple[bytes, Ids, Ids]:
+        """The text in lower case as UTF-8, with the starts and the ends of its parts in it.
+
+        Args:
+            ascii_only: Whether only letters of ASCII need be in lower case, which is quicker.
+        """
+        if self.blob:
+            return self.blob.lower() if ascii_only else self.blob.decode().lower().encode(), self.starts, self.ends
+        text = self.text if ascii_only else self.text.replace("İ", "i").lower()
+        octets = text.encode("utf-8", "replace").lower()
+        if len(octets) == len(text):
+            return octets, self.starts, self.ends
+        firsts = np.flatnonzero((np.frombuffer(octets, np.uint8) & 0xC0) != 0x80)  # noqa: PLR2004 - UTF-8
+        firsts = np.append(firsts, len(octets))
+        return octets, firsts[self.starts], firsts[self.ends]
 
     def __len__(self) -> int:
         """Return the number of parts."""

@@ -12,25 +12,40 @@ from typing import Any, Final
 from thresher.embedding import count_tokens
 from thresher.results.json_parts import write_json
 
-_DEPTHS: Final = (6, 5, 4, 3, 2, 1)
+_DEPTHS: Final = (1, 2, 3, 4, 5, 6)
 _FIELDS: Final = (24, 12, 6)
 _CELLS: Final = 60_000
 """Values that are looked at for one shape; of more, a sample is."""
 _KINDS: Final = 6
 """Most different values of a field that are all named, with their counts."""
 _EXAMPLE: Final = 32
+_OBJECTS: Final = 25_000
+_LOOKED_AT: Final = 300
+"""Most objects whose values are counted, and whose names of members are."""
 _MAP: Final = 16
 
 
 def shape_of(value: Any, most: int) -> str:
-    """The shape of a value within some tokens; the first that fits, from the most detailed on."""
-    line = ""
+    """The shape of a value within some tokens: the deepest that fits, with as many fields as fit."""
+    best = ""
     for fields in _FIELDS:
         for depth in _DEPTHS:
-            line = _Shape(fields).of(value, depth)
-            if len(line) <= 2 * most or (len(line) <= 6 * most and count_tokens(line) <= most):
+            try:
+                line = _Shape(fields, 5 * most).of(value, depth)
+            except _TooLongError:
+                break
+            if count_tokens(line) > most:
+                break
+            if line == best:
                 return line
-    return line[: 2 * most]
+            best = line
+        if best:
+            return best
+    return _Shape(2, 10 * most).of(value, 0)
+
+
+class _TooLongError(Exception):
+    """A shape has more characters than any that fits."""
 
 
 def constants(values: Sequence[Any]) -> dict[str, Any]:
@@ -51,8 +66,9 @@ def _equal(left: Any, right: Any) -> bool:
 
 
 class _Shape:
-    def __init__(self, fields: int) -> None:
+    def __init__(self, fields: int, longest: int) -> None:
         self._fields = fields
+        self._longest = longest
         self._cells = _CELLS
 
     def of(self, value: Any, depth: int) -> str:
@@ -77,17 +93,23 @@ class _Shape:
     def _object(self, objects: Sequence[Mapping[str, Any]], depth: int) -> str:
         if depth <= 0:
             return f"{{{max(map(len, objects)):,} members}}"
-        keys = list(dict.fromkeys(key for one in objects for key in one))
+        if len(objects) > _OBJECTS:
+            objects = objects[:: len(objects) // _OBJECTS + 1]
+        keys = list(dict.fromkeys(key for one in objects[:_LOOKED_AT] for key in one))
         if len(keys) >= _MAP and _is_map(objects):
             named = ", ".join(write_json(_cut(key)) for key in keys[: max(self._fields // 4, 2)])
             members = [member for one in objects[:50] for member in one.values()]
             return f"{{{len(keys):,} members: {named}, … each {self._values(members, depth - 1)}}}"
         shown = keys[: self._fields]
         fields: list[str] = []
+        room = self._longest
         for key in shown:
             values = [one[key] for one in objects if key in one]
             some = "" if len(values) == len(objects) else f" (in {len(values):,})"
             fields.append(f"{_cut(key)}: {self._values(values, depth - 1)}{some}")
+            room -= len(fields[-1])
+            if room < 0:
+                raise _TooLongError
         more = f", +{len(keys) - len(shown)} more" if len(keys) > len(shown) else ""
         return f"{{{', '.join(fields)}{more}}}"
 

@@ -65,7 +65,7 @@ def text_answer(parts: Parts, matches: Matches, focus: str, budget: int, whole: 
     chosen = select(_units(parts, alike, most), scores, max(room, 0))
     kept = chosen.tolist()
     while True:
-        body, passages = _written(parts, sorted(kept), matches.places, most, alike)
+        body, passages = _written(parts, sorted(kept), matches, most, alike)
         text = "\n".join([frame(len(kept)), *body])
         tokens = count_tokens(text)
         if tokens <= budget or not kept:
@@ -153,7 +153,7 @@ def _units(parts: Parts, alike: Alike | None, most: int) -> Units:
 
 
 def _written(
-    parts: Parts, chosen: Sequence[int], places: Ids, most: int, alike: Alike | None
+    parts: Parts, chosen: Sequence[int], matches: Matches, most: int, alike: Alike | None
 ) -> tuple[list[str], list[str]]:
     lines: list[str] = []
     passages: list[str] = []
@@ -171,8 +171,7 @@ def _written(
             lines.append(f"[{line}]")
         text = parts.text[start:end]
         if len(text) > most:
-            inside = places[np.searchsorted(places, start) : np.searchsorted(places, end)]
-            around = int(inside[0]) - start if len(inside) else 0
+            around = matches.places.get(part, 0)
             first = max(0, min(around - most // 3, len(text) - most))
             passages.append(text[first : first + most])
             text = f"{'…' if first else ''}{passages[-1]}… [{len(text):,} characters]"
