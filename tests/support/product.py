@@ -15,7 +15,6 @@ from cryptography.fernet import Fernet
 from thresher.agent import AgentSettings, Assistant, Models, Prompts, Threads
 from thresher.audit import AuditLog
 from thresher.calling import Calling
-from thresher.calling.temp import Temp
 from thresher.context import (
     ContextService,
     DocumentSource,
@@ -34,6 +33,7 @@ from thresher.knowledge.documents import DocumentService
 from thresher.knowledge.intents import IntentService, Sources
 from thresher.knowledge.solutions import SolutionService, Storage
 from thresher.knowledge.tools import DropIns, ToolService
+from thresher.results import Results
 from thresher.search import SearchIndex
 from thresher.services import Services
 from thresher.store import Database, Keys, SecretBox
@@ -76,7 +76,8 @@ async def opened(
     solutions = SolutionService(database, Storage(settings.data_dir), settings, databases.provide)
     name_solution(context.variables, solutions, databases)
     models = Models(database, secrets, settings)
-    calling = Calling(settings, tools, intents, context, upstreams, audit, Temp())
+    results = Results(database, secrets, settings)
+    calling = Calling(settings, tools, intents, context, upstreams, audit, results)
     assistant, threads = Assistant(calling, intents, database, encoder), Threads(database)
     try:
         yield Services(
@@ -89,6 +90,7 @@ async def opened(
             intents=intents,
             context=context,
             calling=calling,
+            results=results,
             secrets=secrets,
             caller=caller,
             keys=Keys(database),
@@ -108,6 +110,7 @@ async def opened(
             components=DropIns(tools, settings, caller),
         )
     finally:
+        await results.settle()
         await threads.close()
         await assistant.close()
         await models.close()

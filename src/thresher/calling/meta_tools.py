@@ -1,4 +1,4 @@
-"""Our own tools: process_prompt, get_context, find_tools, describe_tools, call_tool, call_tool_write, and run_code.
+"""Our own tools: those of the search, of calls and of their results, and `run_code`.
 
 Invariant: their definitions never change with the catalogue, and stay short, since every client pays for them in every
 request.
@@ -14,6 +14,7 @@ from thresher.calling.rendering import describe_content, describe_text, empty_se
 from thresher.context import DEFAULT_BUDGET, ContextService, prompt_data
 from thresher.core import JSON, Caller, Settings, Tool, current_trace
 from thresher.knowledge.tools import LEAST_BUDGET, LIMIT_CAP, MOST_BUDGET, ToolService
+from thresher.results import Results
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 
@@ -142,7 +143,12 @@ DESCRIBE_OUTPUT: dict[str, Any] = {
 }
 CALL_INPUT: dict[str, Any] = {
     "type": "object",
-    "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
+    "properties": {
+        "name": {"type": "string"},
+        "arguments": {"type": "object"},
+        "focus": {"type": "string", "description": "Sought in a large result"},
+        "budget": {"type": "integer"},
+    },
     "required": ["name"],
 }
 RUN_INPUT: dict[str, Any] = {
@@ -155,6 +161,18 @@ GO_ON_INPUT: dict[str, Any] = {
     "properties": {"run": {"type": "string"}, "name": {"type": "string"}, "arguments": {"type": "object"}},
     "required": ["run", "name"],
 }
+READ_INPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "cursor": {"type": "string"},
+        "focus": {"type": "string"},
+        "pointer": {"type": "string"},
+        "lines": {"type": "string", "description": "120-180"},
+        "pattern": {"type": "string"},
+        "budget": {"type": "integer"},
+    },
+    "required": ["cursor"],
+}
 
 
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -166,6 +184,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "call_tool_write": CALL_INPUT,
     "run_code": RUN_INPUT,
     "run_code_write": GO_ON_INPUT,
+    "read_result": READ_INPUT,
 }
 """The input schemas by name, but for defaults that a setting gives."""
 
@@ -206,6 +225,7 @@ def meta_tools(settings: Settings) -> tuple[Tool, ...]:
             title="Call tool that writes",
             annotations=_WRITE,
         ),
+        _tool("read_result", "More of a large result: JSON pointer, lines, regex."),
         *(_code_tools() if settings.run_code == "on" else ()),
     )
 
@@ -250,11 +270,13 @@ class MetaTools:
     Args:
         tools: Finds and describes tools.
         context: Chooses rules and tools for a message.
+        results: Reads more of large results.
     """
 
-    def __init__(self, tools: ToolService, context: ContextService) -> None:
+    def __init__(self, tools: ToolService, context: ContextService, results: Results) -> None:
         self._tools = tools
         self._context = context
+        self._results = results
 
     async def run(self, caller: Caller, name: str, given: dict[str, Any]) -> Result:
         """Run one.
@@ -277,6 +299,8 @@ class MetaTools:
                     shapes = await self._tools.shapes.of(caller, [item.name for item in found.tools])
                     return Result.of(stubs_text(found, shapes), describe_content(found))
                 return Result.of(describe_text(found), describe_content(found))
+            case "read_result":
+                return Result.of((await self._results.read(caller, **given)).text)
             case _ if not given.get("queries") and not given.get("message", "").strip():
                 return Result.of(*empty_search(await self._tools.overview(caller), current_trace()))
             case _:

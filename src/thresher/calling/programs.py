@@ -17,37 +17,24 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, cast
 
 from thresher.calling.records import RULES_META, Call, Client, Result
 from thresher.core import JSON, Caller, InvalidInput, NotFound, ThresherError, dumps
 from thresher.knowledge.tools import Resolved, ToolService, compact
 from thresher.programs import Function, Outcome, Sandbox, Start, Stop, names_in, parameters, python_name, unwrapped
+from thresher.results import KeptResult, Results
 
 OWN: Final = ("find_tools", "describe_tools")
 """Those of our own tools that a program can call."""
+_RUN: Final = "application/x-thresher-run"
+"""The media type of a run that is kept."""
 _MOST_KEPT = 8_000_000
 """Characters of answers that a run may have had to go on later."""
 _SHOWN = 12
 """Calls that an answer names."""
 
 type_run = Callable[[Caller, Call, Client, bool], Awaitable[Result]]
-
-
-class KeptRuns(Protocol):
-    """Where runs wait for a decision."""
-
-    async def keep(self, caller: Caller, content: str) -> str:
-        """Keep a run for a bounded time; returns the name under which its owner finds it."""
-        ...
-
-    async def read(self, caller: Caller, name: str) -> str | None:
-        """Return what was kept; None if it is not there, is too old, or is another caller's."""
-        ...
-
-    async def take(self, caller: Caller, name: str) -> bool:
-        """Remove what was kept; returns whether it was there: of several that ask, one takes it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +98,14 @@ class Programs:
         sandbox: Runs their code.
         tools: Knows the tools.
         call: Runs one tool: for a caller, with a client, by `call_tool` or else by `call_tool_write`.
-        kept: Where runs wait.
+        results: Keeps runs that wait, and delivers what they come to.
     """
 
-    def __init__(self, sandbox: Sandbox, tools: ToolService, call: type_run, kept: KeptRuns) -> None:
+    def __init__(self, sandbox: Sandbox, tools: ToolService, call: type_run, results: Results) -> None:
         self._sandbox = sandbox
         self._tools = tools
         self._call = call
-        self._kept = kept
+        self._results = results
 
     async def run(self, caller: Caller, client: Client, code: str) -> Result:
         """Run a program until it ends, or wants to change something.
@@ -151,8 +138,7 @@ class Programs:
             NotFound: There is no such run: it is over, too old, or was continued already.
             InvalidInput: It stopped before another call.
         """
-        content = await self._kept.read(caller, run)
-        progress = _Progress.read(content) if content is not None else None
+        progress = await self._waiting(caller, run)
         if progress is not None:
             pending = cast("tuple[str, JSON]", progress.pending)
             if _key(name, arguments) != _key(*pending):
@@ -160,9 +146,10 @@ class Programs:
                     f"The run stopped before {_shown(*pending)}, and another call was sent.",
                     hint="Send exactly that call, or run other code.",
                 )
-        if progress is None or not await self._kept.take(caller, run):
+        if progress is None or not await self._results.take(caller, run):
             raise NotFound(
-                f"No run '{run}' waits.", hint="Start it again with run_code; a stopped run waits for an hour."
+                f"No run '{run}' waits.",
+                hint="Start it again with run_code; a run goes on once, and waits as long as results are kept.",
             )
         progress.approved, progress.pending = _key(name, arguments), None
         return await self._go(caller, client, progress)
@@ -182,6 +169,13 @@ class Programs:
         await calls.finish()
         return _finished(outcome, progress)
 
+    async def _waiting(self, caller: Caller, run: str) -> _Progress | None:
+        with suppress(NotFound):
+            kept = await self._results.kept(caller, run)
+            if kept.mime == _RUN:
+                return _Progress.read(kept.text)
+        return None
+
     async def _stopped(self, caller: Caller, progress: _Progress, stop: Stop) -> Result:
         done = _done(progress)
         if progress.pending is None:
@@ -194,7 +188,7 @@ class Programs:
                 f"holds too much to go on later: make this call with call_tool_write.{done}",
                 is_error=True,
             )
-        run = await self._kept.keep(caller, content)
+        run = await self._results.keep(caller, KeptResult("run_code", content, _RUN))
         to_go_on = compact({"run": run, "name": name, "arguments": arguments})
         return Result.of(
             f"Stopped before {_shown(name, arguments)}, which may change something. It was not run. To run it and go "
@@ -290,7 +284,7 @@ class _Calls:
             if changes and key != progress.approved:
                 progress.pending = progress.pending or (name, arguments)
                 raise Stop
-            call = Call(name, arguments, shown=True)
+            call = Call(name, arguments, budget=0, shown=True)
             work = asyncio.ensure_future(self._call(self._caller, call, self._client, reads))
             if changes:
                 progress.approved = ""

@@ -71,7 +71,8 @@ def merged(first: JSON, second: JSON) -> JSON:
     for branch in (*_branches(first), *_branches(second)):
         kind = str(branch.get("type"))
         branches[kind] = merged(branches[kind], branch)
-    return {"anyOf": [branches[kind] for kind in sorted(branches)]} if len(branches) > 1 else [*branches.values()][0]
+    several = [branches[kind] for kind in sorted(branches)]
+    return {"anyOf": several} if len(several) > 1 else several[0]
 
 
 def _merged_objects(first: JSON, second: JSON) -> JSON:
