@@ -346,7 +346,7 @@ def data_of(result: Result, schema: JSON | None) -> Any:
     if "structuredContent" in result.answer:
         value: Any = result.answer["structuredContent"]
         wrapped = schema is not None and unwrapped(schema) is not schema and isinstance(value, Mapping)
-        return cast("JSON", value).get("result") if wrapped else value
+        return cast("JSON", value).get("result") if wrapped else cast("Any", value)
     if any(block.get("type") != "text" for block in result.content):
         return list(result.content)
     text = result.text
