@@ -63,7 +63,7 @@ vectors: .venv/.dev
 lock: .venv/.dev
 	$(BIN)/uv pip compile pyproject.toml --extra demo --group build --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-annotate --quiet --no-emit-package thresher-encoder -o requirements.lock
-	$(BIN)/uv pip compile pyproject.toml --extra demo --extra bge --group build --group dev --universal \
+	$(BIN)/uv pip compile pyproject.toml --extra demo --extra bge --extra code --group build --group dev --universal \
 		--python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --no-emit-package thresher-encoder \
 		-c requirements.lock -o requirements-dev.lock
 

@@ -2,7 +2,8 @@
 
 Invariant: what was opened is closed in the opposite order, however the block ends.
 
-Uses: agent, audit, calling, context, core, embedding, jobs, knowledge, llm, packs, search, services, store, upstream.
+Uses: agent, audit, calling, context, core, embedding, jobs, knowledge, llm, packs, results, search, services, store,
+upstream.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from thresher.knowledge.solutions import RehearsedStorage, SolutionService, Stor
 from thresher.knowledge.tools import CredentialStore, DropIns, ToolService
 from thresher.llm import open_chat
 from thresher.packs import BUILT_IN
+from thresher.results import Results
 from thresher.search import SearchIndex
 from thresher.services import Services
 from thresher.store import Database, Keys, SecretBox, open_store
@@ -131,11 +133,11 @@ async def _assemble(
     context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis)))
     _name_things(context.variables, databases, apis, solutions)
     models = _open_models(database, secrets, settings, stack)
-    calling = Calling(settings, tools, intents, context, upstreams, audit)
-    assistant = Assistant(calling, intents, database, encoder)
-    stack.push_async_callback(assistant.close)
-    threads = Threads(database)
-    stack.push_async_callback(threads.close)
+    results = Results(database, secrets, settings)
+    calling = Calling(settings, tools, intents, context, upstreams, audit, results)
+    assistant, threads = Assistant(calling, intents, database, encoder), Threads(database)
+    for end in (results.settle, calling.close, assistant.close, threads.close):
+        stack.push_async_callback(end)
     return Services(
         settings=settings,
         database=database,
@@ -146,6 +148,7 @@ async def _assemble(
         intents=intents,
         context=context,
         calling=calling,
+        results=results,
         secrets=secrets,
         caller=caller,
         keys=keys,

@@ -2,7 +2,7 @@
 
 Invariant: frozen, and below every face, so that a face can name its type without knowing who built it.
 
-Uses: agent, audit, calling, context, core, embedding, jobs, knowledge, search, store, upstream.
+Uses: agent, audit, calling, context, core, embedding, jobs, knowledge, results, search, store, upstream.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from thresher.knowledge.documents import DocumentService
 from thresher.knowledge.intents import IntentService
 from thresher.knowledge.solutions import SolutionService
 from thresher.knowledge.tools import DropIns, ToolService
+from thresher.results import Results
 from thresher.search import SearchIndex
 from thresher.store import Database, Keys, SecretBox
 from thresher.upstream import Upstreams
@@ -41,6 +42,7 @@ class Services:
         intents: The intents kind.
         context: Puts rules and tools in front of a model.
         calling: Runs tools.
+        results: Delivers their results within budgets.
         secrets: Seals what must not be stored in clear.
         caller: The owner of this process: who asks over the local socket, or without a key over HTTP.
         keys: Who else may ask, and for whom.
@@ -67,6 +69,7 @@ class Services:
     intents: IntentService
     context: ContextService
     calling: Calling
+    results: Results
     secrets: SecretBox
     caller: Caller
     keys: Keys

@@ -30,6 +30,7 @@ CALLS: Final[Mapping[str, Mapping[str, Any]]] = {
     "describe_tools": {"names": ["staff_leave_days", NAME]},
     "call_tool": {"name": f"staff_{NAME}"},
     "call_tool_write": {"name": "staff_leave_days", "arguments": {"x": NAME}},
+    "read_result": {"cursor": NAME, "pattern": NAME},
     "search_documents": {"query": QUESTION},
     "retrieve_document": {"query": QUESTION, "repository": "handbook"},
     "read_document": {"repository": "handbook", "path": "leave.md"},

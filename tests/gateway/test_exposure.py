@@ -1,4 +1,4 @@
-"""What `tools/list` shows: six tools, however much there is behind them, and more for clients that ask for more."""
+"""What `tools/list` shows: seven tools, however much there is behind them, and more for clients that ask for more."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def names(client: Client[Any]) -> list[str]:
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 @pytest.mark.usefixtures("shop")
-async def test_six_tools_stay_six(services: Services, mode: str) -> None:
+async def test_seven_tools_stay_seven(services: Services, mode: str) -> None:
     """A database adds ten tools, which are found, described and called; a client that remembers a name may use it."""
     sql = {"connection": "shop", "sql": "SELECT count(*) FROM orders"}
     async with Client(build_gateway(services), mode=mode) as client:
@@ -67,7 +67,7 @@ async def test_six_tools_stay_six(services: Services, mode: str) -> None:
 
     assert [tool.name for tool in listed] == META
     assert listed == again
-    assert sum(count_tokens(tool.model_dump_json(exclude_none=True, by_alias=True)) for tool in listed) < 1_200
+    assert sum(count_tokens(tool.model_dump_json(exclude_none=True, by_alias=True)) for tool in listed) < 1_450
     assert "sql_query" in [tool["name"] for tool in found.structured_content["tools"]]
     assert described.structured_content["tools"][0]["inputSchema"]["required"] == ["connection", "sql"]
     assert called.structured_content["rows"] == direct.structured_content["rows"] == [[0]]
@@ -139,7 +139,7 @@ async def test_a_database_that_was_never_opened_offers_nothing(services: Service
 
 
 async def test_the_instructions_lead_to_what_is_not_listed(services: Services) -> None:
-    """A model that sees six tools is told that there are others, and how to reach them."""
+    """A model that sees seven tools is told that there are others, and how to reach them."""
     async with Client(build_gateway(services), mode="legacy") as client:
         told = client.initialize_result.instructions or ""  # type: ignore[union-attr]
 

@@ -162,7 +162,9 @@ async def test_only_those_who_see_the_pack_are_held_up(services: Services, tmp_p
 async def test_it_can_be_switched_off(services: Services) -> None:
     """By a setting; what is called is recorded all the same."""
     settings, audit = services.settings.model_copy(update={"rules_first": "off"}), services.audit
-    calling = Calling(settings, services.tools, services.intents, services.context, services.upstreams, audit)
+    calling = Calling(
+        settings, services.tools, services.intents, services.context, services.upstreams, audit, services.results
+    )
     quiet = replace(services, settings=settings, calling=calling)
     async with Client(build_gateway(quiet)) as client:
         assert not (await call(client, "box_open_box")).is_error

@@ -33,6 +33,7 @@ from thresher.knowledge.documents import DocumentService
 from thresher.knowledge.intents import IntentService, Sources
 from thresher.knowledge.solutions import SolutionService, Storage
 from thresher.knowledge.tools import DropIns, ToolService
+from thresher.results import Results
 from thresher.search import SearchIndex
 from thresher.services import Services
 from thresher.store import Database, Keys, SecretBox
@@ -75,7 +76,8 @@ async def opened(
     solutions = SolutionService(database, Storage(settings.data_dir), settings, databases.provide)
     name_solution(context.variables, solutions, databases)
     models = Models(database, secrets, settings)
-    calling = Calling(settings, tools, intents, context, upstreams, audit)
+    results = Results(database, secrets, settings)
+    calling = Calling(settings, tools, intents, context, upstreams, audit, results)
     assistant, threads = Assistant(calling, intents, database, encoder), Threads(database)
     try:
         yield Services(
@@ -88,6 +90,7 @@ async def opened(
             intents=intents,
             context=context,
             calling=calling,
+            results=results,
             secrets=secrets,
             caller=caller,
             keys=Keys(database),
@@ -107,6 +110,7 @@ async def opened(
             components=DropIns(tools, settings, caller),
         )
     finally:
+        await results.settle()
         await threads.close()
         await assistant.close()
         await models.close()

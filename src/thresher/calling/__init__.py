@@ -2,7 +2,7 @@
 
 Invariant: knows no type of MCP, and no face; the tools of packs are handed to it from above.
 
-Uses: audit, context, core, knowledge, sqlguard, upstream.
+Uses: audit, context, core, knowledge, programs, results, sqlguard, upstream.
 """
 
 from thresher.calling.meta_tools import SCHEMAS, meta_tools

@@ -1,4 +1,4 @@
-"""Our own tools: process_prompt, get_context, find_tools, describe_tools, call_tool and call_tool_write.
+"""Our own tools: those of the search, of calls and of their results, and `run_code`.
 
 Invariant: their definitions never change with the catalogue, and stay short, since every client pays for them in every
 request.
@@ -10,10 +10,11 @@ from functools import cache
 from typing import Any, Final
 
 from thresher.calling.records import Result
-from thresher.calling.rendering import describe_content, describe_text, empty_search, find_content
+from thresher.calling.rendering import describe_content, describe_text, empty_search, find_content, stubs_text
 from thresher.context import DEFAULT_BUDGET, ContextService, prompt_data
 from thresher.core import JSON, Caller, Settings, Tool, current_trace
 from thresher.knowledge.tools import LEAST_BUDGET, LIMIT_CAP, MOST_BUDGET, ToolService
+from thresher.results import Results
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 
@@ -113,6 +114,10 @@ FIND_OUTPUT: dict[str, Any] = {
     "required": ["tools", "searched", "abstained", "trace_id"],
 }
 DESCRIBE_INPUT: dict[str, Any] = {"type": "object", "properties": {"names": _STRINGS}, "required": ["names"]}
+_DESCRIBE_IN_PYTHON: dict[str, Any] = {
+    **DESCRIBE_INPUT,
+    "properties": {"names": _STRINGS, "format": {"enum": ["json", "python"], "default": "json"}},
+}
 DESCRIBE_OUTPUT: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -138,8 +143,35 @@ DESCRIBE_OUTPUT: dict[str, Any] = {
 }
 CALL_INPUT: dict[str, Any] = {
     "type": "object",
-    "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
+    "properties": {
+        "name": {"type": "string"},
+        "arguments": {"type": "object"},
+        "focus": {"type": "string", "description": "Sought in a large result"},
+        "budget": {"type": "integer"},
+    },
     "required": ["name"],
+}
+RUN_INPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {"code": {"type": "string"}},
+    "required": ["code"],
+}
+GO_ON_INPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {"run": {"type": "string"}, "name": {"type": "string"}, "arguments": {"type": "object"}},
+    "required": ["run", "name"],
+}
+READ_INPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "cursor": {"type": "string"},
+        "focus": {"type": "string"},
+        "pointer": {"type": "string"},
+        "lines": {"type": "string", "description": "120-180"},
+        "pattern": {"type": "string"},
+        "budget": {"type": "integer"},
+    },
+    "required": ["cursor"],
 }
 
 
@@ -150,6 +182,9 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "describe_tools": DESCRIBE_INPUT,
     "call_tool": CALL_INPUT,
     "call_tool_write": CALL_INPUT,
+    "run_code": RUN_INPUT,
+    "run_code_write": GO_ON_INPUT,
+    "read_result": READ_INPUT,
 }
 """The input schemas by name, but for defaults that a setting gives."""
 
@@ -160,6 +195,8 @@ _WRITE: Final[JSON] = {"readOnlyHint": False, "destructiveHint": True, "openWorl
 
 def schema_of(name: str, settings: Settings) -> dict[str, Any]:
     """The input schema of a meta-tool."""
+    if name == "describe_tools" and settings.run_code == "on":
+        return _DESCRIBE_IN_PYTHON
     return _find_input(settings.find_budget) if name == "find_tools" else SCHEMAS[name]
 
 
@@ -180,7 +217,7 @@ def meta_tools(settings: Settings) -> tuple[Tool, ...]:
         _tool("process_prompt", _PROMPT, PROMPT_OUTPUT),
         _tool("get_context", "process_prompt within a token budget; cursors fetch what it left out.", CONTEXT_OUTPUT),
         *(() if settings.selection == "off" else (found,)),
-        _tool("describe_tools", "Full schemas of found tools, when a signature is not enough.", DESCRIBE_OUTPUT),
+        _tool("describe_tools", _DESCRIBE, DESCRIBE_OUTPUT, schema=schema_of("describe_tools", settings)),
         _tool("call_tool", "Run a read-only tool that find_tools named.", annotations=_READ),
         _tool(
             "call_tool_write",
@@ -188,10 +225,29 @@ def meta_tools(settings: Settings) -> tuple[Tool, ...]:
             title="Call tool that writes",
             annotations=_WRITE,
         ),
+        _tool("read_result", "More of a large result: JSON pointer, lines, regex."),
+        *(_code_tools() if settings.run_code == "on" else ()),
+    )
+
+
+def _code_tools() -> tuple[Tool, Tool]:
+    return (
+        _tool("run_code", _RUN, annotations=_READ),
+        _tool(
+            "run_code_write",
+            "Run the call before which run_code stopped, exactly as its answer says, and go on.",
+            title="Run code that writes",
+            annotations=_WRITE,
+        ),
     )
 
 
 _PROMPT: Final = "Rules and tools for a user message, or PASS_THROUGH. Call first on each new message."
+_RUN: Final = (
+    "Run Python that awaits found tools by name, with keywords: `await git_log(path='x')`; asyncio.gather, json, re, "
+    "datetime work. The last expression is the answer. Saves tokens when a task needs several calls."
+)
+_DESCRIBE: Final = "Full schemas of found tools, when a signature is not enough."
 _FIND: Final = "Search all tools: servers, documents, databases, APIs. Call first when a task needs any."
 
 
@@ -214,11 +270,13 @@ class MetaTools:
     Args:
         tools: Finds and describes tools.
         context: Chooses rules and tools for a message.
+        results: Reads more of large results.
     """
 
-    def __init__(self, tools: ToolService, context: ContextService) -> None:
+    def __init__(self, tools: ToolService, context: ContextService, results: Results) -> None:
         self._tools = tools
         self._context = context
+        self._results = results
 
     async def run(self, caller: Caller, name: str, given: dict[str, Any]) -> Result:
         """Run one.
@@ -237,7 +295,12 @@ class MetaTools:
                 return Result.of(pack.text, pack.data)
             case "describe_tools":
                 found = await self._tools.describe_tools(caller, given["names"])
+                if given.get("format") == "python":
+                    shapes = await self._tools.shapes.of(caller, [item.name for item in found.tools])
+                    return Result.of(stubs_text(found, shapes), describe_content(found))
                 return Result.of(describe_text(found), describe_content(found))
+            case "read_result":
+                return Result.of((await self._results.read(caller, **given)).text)
             case _ if not given.get("queries") and not given.get("message", "").strip():
                 return Result.of(*empty_search(await self._tools.overview(caller), current_trace()))
             case _:

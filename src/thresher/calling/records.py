@@ -31,11 +31,17 @@ class Call:
         name: The exposed name, or that of one of our own tools.
         arguments: As the client sent them.
         resumed: Whether it continues a call that ended with a question.
+        budget: Most tokens of the result; None: those of the setting; 0: all of it.
+        focus: What the caller wants to know; empty: what the tool was found for.
+        shown: Whether a person was shown this tool with these arguments.
     """
 
     name: str
     arguments: JSON = field(default_factory=dict[str, Any])
     resumed: bool = False
+    budget: int | None = None
+    focus: str = ""
+    shown: bool = False
 
 
 @dataclass(frozen=True, slots=True)

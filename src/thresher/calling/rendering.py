@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from thresher.core import border_of, one_line
+from thresher.core import JSON, border_of, one_line
 from thresher.knowledge.tools import (
     WANTED,
     Descriptions,
@@ -17,6 +17,7 @@ from thresher.knowledge.tools import (
     compact,
     why_text,
 )
+from thresher.programs import stub
 
 _SERVERS = 12
 
@@ -75,6 +76,17 @@ def describe_text(found: Descriptions) -> str:
     mark = border_of([*unknown, *(text for tool in tools for text in tool)])
     parts = [f"{mark} {name}\n{text}" for name, text in tools]
     return "\n".join([*parts, *(f"{mark} {line}" for line in unknown or ["end"])])
+
+
+def stubs_text(found: Descriptions, shapes: Mapping[str, JSON]) -> str:
+    """Each definition as a Python function, for programs.
+
+    Args:
+        found: The definitions.
+        shapes: What results have looked like, by name.
+    """
+    unknown = [f"# Unknown: {one_line(name)}.{_offer(near)}" for name, near in found.unknown.items()]
+    return "\n\n".join([*(stub(item.name, item.tool, shapes.get(item.name)) for item in found.tools), *unknown])
 
 
 def _offer(near: tuple[str, ...]) -> str:

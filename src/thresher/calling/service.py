@@ -16,8 +16,10 @@ from typing import Any, cast
 from thresher.audit import AuditLog
 from thresher.calling.arguments import check, coerce, own_arguments
 from thresher.calling.meta_tools import SCHEMAS, MetaTools, meta_tools, schema_of
+from thresher.calling.programs import Programs, data_of
 from thresher.calling.records import NO_CLIENT, Call, Client, PackTools, Result
 from thresher.calling.rules_first import RulesFirst
+from thresher.calling.searches import Searches
 from thresher.calling.statements import Statements
 from thresher.context import ContextService
 from thresher.core import (
@@ -45,6 +47,8 @@ from thresher.knowledge.tools import (
     line,
     thread_meta,
 )
+from thresher.programs import Sandbox
+from thresher.results import Delivery, Results, checked_budget
 from thresher.upstream import Peer, ServerConfig, Upstreams
 
 logger = logging.getLogger("thresher.calling")
@@ -68,6 +72,7 @@ class Calling:
         context: What our own tools answer from, and the rules of packs.
         upstreams: Sessions with servers.
         audit: Where decisions about statements are noted.
+        results: Delivers results within their budgets.
 
     Attributes:
         own: The definitions of our own tools.
@@ -81,6 +86,7 @@ class Calling:
         context: ContextService,
         upstreams: Upstreams,
         audit: AuditLog,
+        results: Results,
     ) -> None:
         self.own = meta_tools(settings)
         self._settings = settings
@@ -88,8 +94,11 @@ class Calling:
         self._intents = intents
         self._upstreams = upstreams
         self._audit = audit
-        self._meta_tools = MetaTools(tools, context)
+        self._results = results
+        self._meta_tools = MetaTools(tools, context, results)
+        self._searches = Searches()
         self._rules = RulesFirst(intents, context, enabled=settings.rules_first == "on")
+        self._programs = Programs(Sandbox(settings.code_seconds), tools, self._call_inside, results)
         self._packs: list[PackTools] = []
 
     def take_packs(self, packs: PackTools) -> Callable[[], None]:
@@ -100,6 +109,10 @@ class Calling:
         """
         self._packs.append(packs)
         return lambda: self._packs.remove(packs)
+
+    async def close(self) -> None:
+        """End what runs programs."""
+        await self._programs.close()
 
     async def ready(self, caller: Caller) -> Packs:
         """The caller's packs, their tools in the catalogue; waits for these for a bounded time."""
@@ -150,14 +163,44 @@ class Calling:
             given = own_arguments(
                 call.name, call.arguments, schema, lambda: f"{call.name}({', '.join(schema['properties'])})"
             )
-            if call.name not in ("call_tool", "call_tool_write"):
-                return await self._meta_tools.run(caller, call.name, given)
-            inner = Call(given["name"], given.get("arguments") or {}, call.resumed)
-            return await self._run(caller, inner, client, call.name == "call_tool")
+            match call.name:
+                case "run_code" | "run_code_write":
+                    return await self._run_code(caller, call, client, given)
+                case "call_tool" | "call_tool_write":
+                    budget = given.get("budget", call.budget)
+                    focus = given.get("focus") or call.focus
+                    inner = Call(given["name"], given.get("arguments") or {}, call.resumed, budget, focus)
+                    return await self._run(caller, inner, client, call.name == "call_tool")
+                case _:
+                    result = await self._meta_tools.run(caller, call.name, given)
+                    self._searches.note(caller, given, result.structured)
+                    return result
+
+    async def _run_code(self, caller: Caller, call: Call, client: Client, given: dict[str, Any]) -> Result:
+        """Run a program, or go on with one, and deliver what it comes to within the budget."""
+        if self._settings.run_code == "off":
+            raise NotFound(f"'{call.name}' is switched off.", hint="THRESHER_RUN_CODE=on offers it.")
+        if call.name == "run_code":
+            result = await self._programs.run(caller, client, given["code"])
+        else:
+            result = await self._programs.go_on(
+                caller, client, given["run"], given["name"], given.get("arguments") or {}
+            )
+        delivery = Delivery(call.name, budget=call.budget, focus=call.focus, client=client.name)
+        answer = await self._results.deliver(caller, result.answer, delivery)
+        return result if answer is result.answer else Result(answer)
+
+    async def _call_inside(self, caller: Caller, call: Call, client: Client, reading: bool) -> Result:
+        """Run a tool for a program, which gets the whole result."""
+        return await (
+            self.call(caller, call, client) if call.name in SCHEMAS else self._run(caller, call, client, reading)
+        )
 
     async def _run(self, caller: Caller, call: Call, client: Client, reading: bool | None) -> Result:
         """Run a tool that is not our own; `reading` tells which of the two meta-tools it came by, None for neither."""
         started, state, tool_id = time.perf_counter(), "failed", None
+        if call.budget is not None:
+            checked_budget(call.budget)  # before anything is run
         try:
             packs = await self.ready(caller)
             resolved = await self._resolve(caller, call.name, reading)
@@ -167,7 +210,7 @@ class Calling:
             if rules is not None:
                 state = RULES_FIRST
                 return rules
-            asks = reading is False and not call.resumed
+            asks = reading is False and not call.resumed and not call.shown
             by_name = asks and self._tools.calls.show_signature(caller, call.name, started)
             arguments = _fitted(call, resolved)
             if by_name:
@@ -181,7 +224,9 @@ class Calling:
             result = await self._answer(caller, client, resolved, arguments)
             # A question is not the end: the call that brings the answer is noted.
             state = "" if result.asks else "tool error" if result.is_error else "ok"
-            return result
+            if state == "ok" and self._settings.run_code == "on":
+                self._tools.shapes.note(caller, resolved, data_of(result, resolved.tool.output_schema))
+            return result if result.asks else await self._delivered(caller, call, client, resolved, result, reading)
         except asyncio.CancelledError:
             state = "cancelled"
             raise
@@ -217,6 +262,22 @@ class Calling:
             return await client.relay(config, send)
         statements = Statements(self._audit, caller, client.name, config, tool)
         return await statements.run(config.sql, arguments, lambda: client.relay(config, send))
+
+    async def _delivered(
+        self, caller: Caller, call: Call, client: Client, resolved: Resolved, result: Result, reading: bool | None
+    ) -> Result:
+        """The result within its budget."""
+        delivery = Delivery(
+            tool=call.name,
+            server=resolved.tool.server,
+            budget=call.budget,
+            focus=call.focus or self._searches.focus(caller, call.name),
+            client=client.name,
+            schema=resolved.tool.output_schema is not None,
+            direct=reading is None,
+        )
+        answer = await self._results.deliver(caller, result.answer, delivery)
+        return result if answer is result.answer else Result(answer)
 
     def _note(self, caller: Caller, name: str, tool_id: int | None, state: str, started: float) -> None:
         """Log a call and how it ended, without its arguments."""

@@ -207,7 +207,7 @@ class Settings(BaseSettings):
     """`on`: clients see what `expose` says. `shadow`: they see all tools, and what would have been chosen is recorded.
     `off`: they see all tools, and nothing is chosen."""
     expose: Expose = "meta"
-    """What `tools/list` shows beside the core tools. `meta`: the six meta-tools. `own`: also the tools of packs that
+    """What `tools/list` shows beside the core tools. `meta`: the seven meta-tools. `own`: also the tools of packs that
     mark them for it. `all`: also every tool of every server. A client's own wish wins: `thresher stdio --expose`."""
     auto_approve: Literal["none", "clean", "all"] = "none"
     """Which changed tools are taken over without a person: none, those without any finding of the scanner, or all,
@@ -235,8 +235,20 @@ class Settings(BaseSettings):
     rules_first: Literal["on", "off"] = "on"
     """Whether the first call of a pack's tool in a session that has not been given the pack's rules is answered with
     these, and not run."""
+    run_code: Literal["off", "on"] = "off"
+    """Whether clients are offered `run_code` and `run_code_write`, which run programs whose functions are tools."""
+    code_seconds: float = Field(default=120.0, gt=0, le=3_600)
+    """The longest time of one program, its calls of tools included."""
     find_budget: int = Field(default=300, ge=50, le=4_000)
     """The most tokens of an answer about tools."""
+    result_tokens: int = Field(default=8_000, ge=0, le=1_000_000)
+    """The most tokens of a tool's result; a larger one is kept, and answered with what matters. 0: all pass whole."""
+    result_exempt: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)] = ()
+    """Servers and tools, by the names that clients call these by, whose results always pass whole."""
+    result_hours: float = Field(default=24.0, gt=0, le=8_760)
+    """How long a larger result is kept for `read_result`."""
+    result_mb: int = Field(default=64, ge=1, le=10_240)
+    """How much of such results is kept for each user; the oldest go first."""
     learning: Literal["off", "shadow", "on"] = "shadow"
     """Whether tools that were used after like messages rank higher. `off`: nothing is recorded. `shadow`: uses are
     recorded, and `thresher tools replay` shows what they would have changed. `on`: they rank tools. A person may decide

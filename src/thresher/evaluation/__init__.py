@@ -3,7 +3,7 @@
 Invariant: no catalogue, pack or repository of a user is changed. Tools, documents and descriptions are indexed in a
 temporary tenant that is removed however the run ends; routers and threads exist for the evaluation only.
 
-Uses: agent, calling, connectors, core, embedding, knowledge, llm, openapi, search, services, sqlguard, store.
+Uses: agent, calling, connectors, core, embedding, knowledge, llm, openapi, results, search, services, sqlguard, store.
 """
 
 from thresher.evaluation.apis import (

@@ -2,7 +2,7 @@
 
 Invariant: tools/list is the same for the same caller and catalogue, whatever was requested before.
 
-Uses: agent, calling, context, core, knowledge, llm, packs, services, upstream.
+Uses: agent, calling, context, core, knowledge, llm, packs, results, services, upstream.
 """
 
 from thresher.gateway.server import MCP_PATH, build_gateway, http_app, instructions

@@ -1,6 +1,6 @@
 """Serves `tools/call`: reads the request, has `calling` run the tool, and writes the result in the client's revision.
 
-Invariant: a tool's answer - blocks, structured content, error flag - reaches the client unchanged.
+Invariant: what `calling` answers - blocks, structured content, error flag - reaches the client unchanged.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from thresher.gateway.callers import client_name, current_caller
 from thresher.gateway.errors import answered
 from thresher.gateway.peers import Context, modern
 from thresher.gateway.questions import QuestionRelay
+from thresher.results import WHOLE_META
 from thresher.services import Services
 from thresher.upstream import Peer, ServerConfig
 
@@ -35,10 +36,19 @@ class Calls:
         return await answered(self._run(context, params))
 
     async def _run(self, context: Context, params: CallToolRequestParams) -> dict[str, Any]:
-        call = Call(params.name, params.arguments or {}, resumed=params.request_state is not None)
+        resumed = params.request_state is not None
+        call = Call(params.name, params.arguments or {}, resumed, budget=_budget(params.meta or {}))
         client = McpClient(context, params, self._relay)
         result = await self._services.calling.call(current_caller(self._services), call, client)
         return _written(result, any_structure=modern(context))
+
+
+def _budget(meta: Mapping[str, Any]) -> int | None:
+    """The budget of the result that a request asks for in its `_meta`; None if it says nothing."""
+    wish = meta.get(WHOLE_META)
+    if wish == "whole":
+        return 0
+    return wish if isinstance(wish, int) and not isinstance(wish, bool) else None
 
 
 class McpClient:

@@ -7,6 +7,7 @@ Uses: core, embedding, store.
 
 from thresher.search.budget import Units, select
 from thresher.search.index import Prefetch, SearchIndex
+from thresher.search.lexical.bm25 import Totals, postings_of
 from thresher.search.lexical.clauses import clauses, is_request, prose
 from thresher.search.lexical.profiles import shares_of
 from thresher.search.lexical.query_expansion import Synonyms
@@ -56,10 +57,12 @@ __all__ = [
     "Slot",
     "Synonyms",
     "TextVectors",
+    "Totals",
     "Units",
     "clauses",
     "is_request",
     "levelled",
+    "postings_of",
     "prose",
     "query_terms",
     "select",

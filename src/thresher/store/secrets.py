@@ -162,8 +162,12 @@ class SecretBox:
         Raises:
             ConfigurationError: It was sealed with another key, or was damaged.
         """
+        return self.open_bytes(sealed).decode()
+
+    def open_bytes(self, sealed: bytes) -> bytes:
+        """Decrypt the result of `seal`; raises as `open`."""
         try:
-            return self._fernet.decrypt(bytes(sealed)).decode()
+            return self._fernet.decrypt(bytes(sealed))
         except InvalidToken:
             raise ConfigurationError(
                 "A sealed value cannot be opened with this secret key.",

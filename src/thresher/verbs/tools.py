@@ -284,7 +284,7 @@ async def purge(
     """
     caller, services = await request.caller_in(tenant), request.services
     purged = await services.tools.purge(caller, older_than)
-    others = [await kind.purge(caller, older_than) for kind in (services.intents, services.apis)]
+    others = [await kind.purge(caller, older_than) for kind in (services.intents, services.apis, services.results)]
     return replace(purged, rows=purged.rows + sum(others))
 
 

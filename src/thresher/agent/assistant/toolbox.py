@@ -109,7 +109,7 @@ async def run_tool(
     Returns:
         The answer of the tool, or the reason for a missing one.
     """
-    call = asyncio.create_task(_answer(calling, caller, Call(name, dict(arguments))))
+    call = asyncio.create_task(_answer(calling, caller, Call(name, dict(arguments), budget=0)))
     try:
         await asyncio.wait([call], timeout=seconds)
     finally:

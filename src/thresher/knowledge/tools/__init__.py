@@ -2,7 +2,7 @@
 
 Invariant: only enabled, approved tools that the caller may see are found, described or resolved.
 
-Uses: components, core, embedding, scanner, search, store, upstream.
+Uses: components, core, embedding, programs, scanner, search, store, upstream.
 """
 
 from thresher.knowledge.tools.approval import Consents

@@ -15,7 +15,7 @@ import asyncio
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -170,6 +170,12 @@ class ToolCatalogue:
                 if len(found) >= _WRITTEN:
                     return dict(list(found.items())[:_WRITTEN])
         return found
+
+    def spelled_as(self, word: str) -> Iterator[NamedTool]:
+        """Yield the enabled tools that a word names: exactly, or in another spelling."""
+        if (tool := self.find(word)) is not None:
+            yield tool
+        yield from self.spelled.get(_plain_spelling(word), ())
 
     def find(self, name: str) -> NamedTool | None:
         """Return an enabled tool by exposed name or alias."""

@@ -37,6 +37,7 @@ from thresher.knowledge.tools.models import (
 from thresher.knowledge.tools.queries import StoredTool
 from thresher.knowledge.tools.refresh import ServerRefresher
 from thresher.knowledge.tools.refresh_schedule import ChangeWatcher
+from thresher.knowledge.tools.result_shapes import ResultShapes
 from thresher.knowledge.tools.search_texts import SearchTexts
 from thresher.knowledge.tools.servers import Servers, checked_owner
 from thresher.search import Prefetch, Progress, PutCounts, SearchIndex
@@ -70,18 +71,13 @@ class ToolService:
         self._servers = Servers(database, self._indexer, self._catalogues, upstreams, secrets)
         self.health = HealthMonitor(database, self._catalogues, self, lambda: index.edition(KIND))
         self._refresher = ServerRefresher(
-            database,
-            self._indexer,
-            self._catalogues,
-            upstreams,
-            self._servers,
-            settings.auto_approve,
-            self.health.note,
+            database, self._indexer, self._catalogues, upstreams, self._servers, settings.auto_approve, self.health.note
         )
         self._local = LocalServers(database, self._indexer, self._catalogues)
         self._changes = ChangeWatcher(self._refresher.refresh)
         self._approvals = Approvals(database, self._indexer, self._catalogues)
         self.consents = Consents(database, self._catalogues)
+        self.shapes = ResultShapes(database, self._catalogues)
         self.texts = SearchTexts(database, self._indexer, self._catalogues, self._local)
         self.categories = Categories(database, index, self._indexer, self._catalogues, self._local)
 
@@ -207,6 +203,7 @@ class ToolService:
         """Wait until the log rows of all answers and calls are written, and what is learned from them."""
         await self._log.settle()
         await self.learning.settle()
+        await self.shapes.settle()
 
     async def stats(self, caller: Caller, days: float = 30) -> Statistics:
         """Return the figures of the last days: times, failures, and whether the choice was right. See `Statistics`.
@@ -282,6 +279,12 @@ class ToolService:
         resolved = Resolved(found.row.id, config, tool, claims and trusted, claims and not trusted)
         catalogue.remember((), resolved)
         return resolved
+
+    async def named_in(self, caller: Caller, words: Iterable[str]) -> tuple[str, ...]:
+        """Return the exposed names of enabled tools that some words are, in any spelling of case, dash and dot."""
+        await self.ready(caller)
+        catalogue = await self._catalogues.current(caller)
+        return tuple(dict.fromkeys(tool.name for word in words for tool in catalogue.spelled_as(word)))
 
     async def core_tools(self, caller: Caller) -> tuple[Definition, ...]:
         """Return the core tools in full, by name."""

@@ -127,6 +127,15 @@ consent = tenant_table(
 """A person's yes to calls of a tool that claims to only read while nobody has said that its server is trusted; it holds
 for exactly the definition of that hash. `owner`: the user who said it, or null for callers that stand for none."""
 
+tool_shape = tenant_table(
+    "tool_shape",
+    Column("tool_id", BigInteger, primary_key=True),
+    Column("shape", JSON, nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    ForeignKeyConstraint(["tenant_id", "tool_id"], ["tool.tenant_id", "tool.id"], ondelete="CASCADE"),
+)
+"""What results of a tool without an output schema have looked like, as a JSON Schema: types and names of fields."""
+
 tool_text = tenant_table(
     "tool_text",
     row_id(),
@@ -265,3 +274,22 @@ component = tenant_table(
 )
 """Resources, resource templates and prompts of the last good listing; `kind` is `resource`, `template` or `prompt`,
 `key` the URI, URI template or name, `definition` what the server listed."""
+
+kept_result = tenant_table(
+    "kept_result",
+    row_id(),
+    Column("owner", Text, nullable=True),
+    Column("key", BigInteger, nullable=True),
+    Column("session", Text, nullable=False, server_default=""),
+    Column("cursor", Text, nullable=False),
+    Column("tool", Text, nullable=False),
+    Column("mime", Text, nullable=False, server_default=""),
+    Column("size", BigInteger, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    UniqueConstraint("tenant_id", "cursor"),
+)
+"""A tool's result that was larger than its budget, for `read_result`. `key`: the caller's, where it has no user;
+`session`: the client's, as the log names it; `size`: bytes of `content`, which is compressed and sealed."""
+
+Index("kept_result_tenant_id_at_idx", kept_result.c.tenant_id, kept_result.c.at)

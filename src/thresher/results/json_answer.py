@@ -1,0 +1,178 @@
+"""Writes what is delivered of a JSON value: its shape, then elements under their pointers, in order.
+
+Invariant: pure; the text is valid JSON and never has more tokens than the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from thresher.embedding import count_tokens
+from thresher.results.json_parts import (
+    Element,
+    Pointer,
+    Some,
+    Window,
+    pointer_text,
+    split_json,
+    write_json,
+)
+from thresher.results.matching import Matches, match
+from thresher.results.parts import Parts
+from thresher.results.shapes import shape_of
+from thresher.search import Floats, Units, select
+
+_SHAPE: Final = 0.22
+_MOST_SHAPE: Final = 600
+"""The share of the budget that the shape may take, and its most tokens."""
+_MEMBER: Final = 5
+_SAMPLE: Final = 256
+REST: Final = "…"
+"""The member of a delivered object that says how many others it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonAnswer:
+    """What is delivered.
+
+    Attributes:
+        text: Valid JSON.
+        tokens: Its tokens.
+        parts: How many parts are delivered.
+        of: How many there are.
+        passages: Pointers and values.
+        structured: The same as an object.
+    """
+
+    text: str
+    tokens: int
+    parts: int
+    of: int
+    passages: Sequence[tuple[str, Any]]
+    structured: dict[str, Any]
+
+
+def json_answer(value: Any, size: int, budget: int, focus: str, whole: int, more: str) -> JsonAnswer:
+    """Choose parts, and write them.
+
+    Args:
+        value: The value.
+        size: Characters of the whole.
+        budget: Most tokens.
+        focus: The question.
+        whole: About how many tokens the whole has.
+        more: How to get the rest.
+    """
+    parts, elements = split_json(value, budget, size)
+    shape = shape_of(value, min(int(_SHAPE * budget), _MOST_SHAPE))
+    matches = match(parts, focus)
+    scores = _scores(matches)
+
+    def written(kept: Sequence[int]) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
+        there = _members(parts, elements, sorted(kept))
+        said = f"{len(kept):,} of {len(parts):,} parts of about {whole:,} tokens"
+        return {"shape": shape, "parts": dict(there), "left_out": f"{said}{more and '; '}{more}"}, there
+
+    room = budget - count_tokens(write_json(written(())[0])) - _MEMBER
+    kept = select(_units(parts, elements), scores, max(room, 0)).tolist()
+    while True:
+        content, there = written(kept)
+        text = write_json(content)
+        tokens = count_tokens(text)
+        if tokens <= budget or not kept:
+            break
+        over = tokens - budget
+        while kept and over > 0:
+            gone = kept.pop()
+            over -= max(1, count_tokens(parts.blob[parts.starts[gone] : parts.ends[gone]].decode()))
+    while tokens > budget and len(content["shape"]) > 10:
+        content["shape"] = f"{content['shape'][: len(content['shape']) // 2]}…"
+        text = write_json(content)
+        tokens = count_tokens(text)
+    if tokens > budget:
+        content = {"left_out": content["left_out"]}
+        text = write_json(content)
+    return JsonAnswer(text, count_tokens(text), len(kept), len(parts), there, content)
+
+
+def _scores(matches: Matches) -> Floats:
+    size = len(matches.scores)
+    top = float(matches.scores.max(initial=0.0)) or 1.0
+    return (matches.scores + np.linspace(1e-3, 0, size, dtype=np.float32) * np.float32(top)).astype(np.float32)
+
+
+def _units(parts: Parts, elements: Sequence[Element | None]) -> Units:
+    ratio = _ratio(parts)
+    named_lengths = np.fromiter(map(len, parts.names), np.int64, len(parts.names))
+    costs = np.ceil((parts.ends - parts.starts + named_lengths[parts.labels]) * ratio * 1.1).astype(np.int64) + _MEMBER
+    known: dict[Pointer, int] = {}
+    labels = np.zeros(len(parts), np.int64)
+    named = [0]
+    for place, element in enumerate(elements):
+        if element is not None:
+            if element.pointer not in known:
+                known[element.pointer] = len(named)
+                named.append(round(sum(len(str(one)) + 8 for one in element.identity.values()) * ratio) + _MEMBER)
+            labels[place] = known[element.pointer]
+    size = len(parts)
+    return Units(costs, np.zeros(size, np.int64), labels, np.array(named, np.int64), np.arange(size))
+
+
+def _ratio(parts: Parts) -> float:
+    """About how many tokens an octet has."""
+    sample = (
+        parts.blob[: 64 * _SAMPLE : 1]
+        if len(parts.blob) < 64 * _SAMPLE
+        else b"".join(
+            parts.blob[place : place + _SAMPLE] for place in range(0, len(parts.blob) - _SAMPLE, len(parts.blob) // 16)
+        )
+    )
+    return count_tokens(sample.decode("utf-8", "replace")) / max(len(sample), 1)
+
+
+def _members(parts: Parts, elements: Sequence[Element | None], chosen: Sequence[int]) -> list[tuple[str, Any]]:
+    """The delivered values by pointer, what identifies their elements included."""
+    there: dict[str, Any] = {}
+    windows: dict[str, list[Window]] = {}
+    for part in chosen:
+        element = elements[part]
+        if element is not None:
+            name = pointer_text(element.pointer)
+            if name not in there:
+                there[name] = dict(element.identity) | {REST: ""}
+        pointer, value = parts.values[part]
+        name = pointer_text(pointer)
+        if isinstance(value, Some):
+            held = there.get(name)
+            members = dict(held) if isinstance(held, dict) else {}
+            members.pop(REST, None)
+            members |= value.members
+            others = value.others + len(value.members) - len(members)
+            there[name] = members | ({REST: f"{others:,} more"} if others > 0 else {})
+        elif isinstance(value, Window):
+            windows.setdefault(name, []).append(value)
+            there[name] = ""
+        else:
+            there[name] = value
+    for name, pieces in windows.items():
+        there[name] = _pieces(pieces)
+    return [(name, _rest(value)) for name, value in there.items()]
+
+
+def _rest(value: Any) -> Any:
+    return value | {REST: "more"} if isinstance(value, dict) and value.get(REST) == "" else value
+
+
+def _pieces(windows: Sequence[Window]) -> str:
+    """Pieces of one text in order, with its length."""
+    text = ""
+    last = 0
+    for window in windows:
+        text += ("…" if window.first > last else "") + window.text[window.first : window.last]
+        last = window.last
+    whole = windows[0].text
+    return f"{text}{'…' if last < len(whole) else ''} [{len(whole):,} characters]"

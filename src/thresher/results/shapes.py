@@ -1,0 +1,163 @@
+"""What a JSON value consists of, in a line: types, counts, ranges, the values of fields that have few, examples.
+
+Invariant: pure; a count or a range is that of all elements, or says that it is of a sample.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from thresher.embedding import count_tokens
+from thresher.results.json_parts import write_json
+
+_DEPTHS: Final = (1, 2, 3, 4, 5, 6)
+_FIELDS: Final = (24, 12, 6)
+_CELLS: Final = 60_000
+"""Values that are looked at for one shape; of more, a sample is."""
+_KINDS: Final = 6
+"""Most different values of a field that are all named, with their counts."""
+_EXAMPLE: Final = 32
+_OBJECTS: Final = 25_000
+_LOOKED_AT: Final = 300
+"""Most objects whose values are counted, and whose names of members are."""
+_MAP: Final = 16
+
+
+def shape_of(value: Any, most: int) -> str:
+    """The shape of a value within some tokens: the deepest that fits, with as many fields as fit."""
+    best = ""
+    for fields in _FIELDS:
+        for depth in _DEPTHS:
+            try:
+                line = _Shape(fields, 5 * most).of(value, depth)
+            except _TooLongError:
+                break
+            if count_tokens(line) > most:
+                break
+            if line == best:
+                return line
+            best = line
+        if best:
+            return best
+    return _Shape(2, 10 * most).of(value, 0)
+
+
+class _TooLongError(Exception):
+    """A shape has more characters than any that fits."""
+
+
+def constants(values: Sequence[Any]) -> dict[str, Any]:
+    """The members that all elements of a list have with the same short value."""
+    if len(values) < 3 or not all(isinstance(one, dict) for one in values):
+        return {}
+    first: Mapping[str, Any] = values[0]
+    same = {key: one for key, one in first.items() if not isinstance(one, dict | list) and len(str(one)) <= 80}
+    for other in values[1:]:
+        same = {key: one for key, one in same.items() if key in other and _equal(other[key], one)}
+        if not same:
+            break
+    return same
+
+
+def _equal(left: Any, right: Any) -> bool:
+    return type(left) is type(right) and left == right
+
+
+class _Shape:
+    def __init__(self, fields: int, longest: int) -> None:
+        self._fields = fields
+        self._longest = longest
+        self._cells = _CELLS
+
+    def of(self, value: Any, depth: int) -> str:
+        match value:
+            case dict() if not value:
+                return "{}"
+            case dict():
+                return self._object([value], depth)
+            case list():
+                return self._list([value], depth)
+            case _:
+                return _scalar(value)
+
+    def _list(self, lists: Sequence[Sequence[Any]], depth: int) -> str:
+        lengths = [len(one) for one in lists]
+        count = f"{lengths[0]:,}" if len(lists) == 1 else f"{min(lengths):,}-{max(lengths):,}"
+        items = lists[0] if len(lists) == 1 else [item for one in lists for item in one]
+        if not items or depth <= 0:
+            return f"[{count}]"
+        return f"[{count} × {self._values(items, depth)}]"
+
+    def _object(self, objects: Sequence[Mapping[str, Any]], depth: int) -> str:
+        if depth <= 0:
+            return f"{{{max(map(len, objects)):,} members}}"
+        if len(objects) > _OBJECTS:
+            objects = objects[:: len(objects) // _OBJECTS + 1]
+        keys = list(dict.fromkeys(key for one in objects[:_LOOKED_AT] for key in one))
+        if len(keys) >= _MAP and _is_map(objects):
+            named = ", ".join(write_json(_cut(key)) for key in keys[: max(self._fields // 4, 2)])
+            members = [member for one in objects[:50] for member in one.values()]
+            return f"{{{len(keys):,} members: {named}, … each {self._values(members, depth - 1)}}}"
+        shown = keys[: self._fields]
+        fields: list[str] = []
+        room = self._longest
+        for key in shown:
+            values = [one[key] for one in objects if key in one]
+            some = "" if len(values) == len(objects) else f" (in {len(values):,})"
+            fields.append(f"{_cut(key)}: {self._values(values, depth - 1)}{some}")
+            room -= len(fields[-1])
+            if room < 0:
+                raise _TooLongError
+        more = f", +{len(keys) - len(shown)} more" if len(keys) > len(shown) else ""
+        return f"{{{', '.join(fields)}{more}}}"
+
+    def _values(self, values: Sequence[Any], depth: int) -> str:
+        """What several values of one place have in common."""
+        if len(values) == 1:
+            return self.of(values[0], depth)
+        sampled = ""
+        if len(values) > self._cells:
+            sampled, values = "about ", values[:: len(values) // max(self._cells, 200) + 1]
+        self._cells -= len(values)
+        kinds = Counter(map(type, values))
+        if len(kinds) > 1 and set(kinds) - {int, float, type(None)}:
+            named = {kind: [one for one in values if type(one) is kind][:200] for kind in kinds}
+            return " | ".join(
+                f"{self._values(some, depth) if len(some) > 1 else self.of(some[0], depth)}" for some in named.values()
+            )
+        first = values[0] if values[0] is not None else next((one for one in values if one is not None), None)
+        if isinstance(first, dict):
+            return self._object([one for one in values if one is not None], depth)
+        if isinstance(first, list):
+            return self._list([one for one in values if one is not None], depth)
+        return sampled + _scalars(values)
+
+
+def _is_map(objects: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether members are elements: they are all objects, or lists, or the keys of several objects differ."""
+    first = list(objects[0].values())[:20]
+    alike = len({type(one) for one in first}) == 1
+    return alike and (isinstance(first[0], dict | list) or len(first) >= _MAP)
+
+
+def _scalars(values: Sequence[Any]) -> str:
+    counts = Counter(values)
+    known = [one for one in values if one is not None]
+    if len(counts) == 1:
+        return f"{_scalar(values[0])} in all"
+    if len(counts) <= _KINDS and len(values) > len(counts) + 1 and all(len(str(one)) <= _EXAMPLE for one in counts):
+        return " | ".join(f"{write_json(one)} ×{count:,}" for one, count in counts.most_common())
+    if isinstance(known[0], int | float):
+        return f"{min(known)} … {max(known)}"
+    short = [one for one in known if len(one) <= _EXAMPLE]
+    return f"str {write_json(short[0] if short else _cut(known[0]))}"
+
+
+def _scalar(value: Any) -> str:
+    return write_json(_cut(value)) if isinstance(value, str) else write_json(value)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _EXAMPLE else f"{text[:_EXAMPLE]}…"

@@ -1,0 +1,1 @@
+"""Programs: the sandbox, signatures, shapes."""
