@@ -21,6 +21,7 @@ _TAG: Final = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)((?:[^>\"']|\"[^\"]*\"|'[
 _LINK: Final = re.compile(r"\b(?:href|src)\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
 _ALT: Final = re.compile(r"\b(?:alt|title)\s*=\s*\"([^\"]+)\"", re.IGNORECASE)
 _SPACE: Final = re.compile(r"[ \t\r\f\v]*\n\s*\n[ \t]*|[ \t\r\f\v]*\n[ \t\r\f\v]*|[ \t\r\f\v]+")
+_ITEM: Final = re.compile(r"^- *\n\s*", re.MULTILINE)
 _HEADINGS: Final = {f"h{level}": "#" * level for level in range(1, 7)}
 _BLOCKS: Final = frozenset(
     """p div section article header footer main aside nav ul ol dl table form fieldset blockquote figure figcaption
@@ -45,7 +46,7 @@ def text_of(markup: str) -> str:
         pieces.append(_mark(tag[1] == "/", tag[2].lower(), tag[3], links))
         place = tag.end()
     pieces.append(markup[place:])
-    text = _SPACE.sub(_blank, html.unescape("".join(pieces)))
+    text = _ITEM.sub("- ", _SPACE.sub(_blank, html.unescape("".join(pieces))))
     for number, code in enumerate(kept):
         plain = html.unescape(_TAG.sub("", code)).strip("\n")
         text = text.replace(f"\0{number}\0", f"```\n{plain}\n```")

@@ -22,6 +22,7 @@ from thresher.results.json_parts import (
     write_json,
 )
 from thresher.results.matching import Matches, match
+from thresher.results.filling import filled
 from thresher.results.parts import Parts
 from thresher.results.shapes import shape_of
 from thresher.search import Floats, Units, select
@@ -77,18 +78,15 @@ def json_answer(value: Any, size: int, budget: int, focus: str, whole: int, more
         said = f"{len(kept):,} of {len(parts):,} parts of about {whole:,} tokens"
         return {"shape": shape, "parts": dict(there), "left_out": f"{said}{more and '; '}{more}"}, there
 
-    room = budget - count_tokens(write_json(written(())[0])) - _MEMBER
-    kept = select(_units(parts, elements), scores, max(room, 0)).tolist()
-    while True:
-        content, there = written(kept)
-        text = write_json(content)
-        tokens = count_tokens(text)
-        if tokens <= budget or not kept:
-            break
-        over = tokens - budget
-        while kept and over > 0:
-            gone = kept.pop()
-            over -= max(1, count_tokens(parts.blob[parts.starts[gone] : parts.ends[gone]].decode()))
+    empty = count_tokens(write_json(written(())[0])) + _MEMBER
+    units = _units(parts, elements)
+
+    def write(kept: Sequence[int]) -> tuple[str, int]:
+        text = write_json(written(kept)[0])
+        return text, count_tokens(text)
+
+    kept, text, tokens = filled(units, scores, budget, empty, write)
+    content, there = written(kept)
     while tokens > budget and len(content["shape"]) > 10:
         content["shape"] = f"{content['shape'][: len(content['shape']) // 2]}…"
         text = write_json(content)

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, cast
 import numpy as np
 import orjson
 
-from thresher.results.parts import Parts
+from thresher.results.parts import LEVEL, Parts
 
 Pointer: TypeAlias = tuple[str | int, ...]
 """Keys and indexes from the root; `pointer_text` writes it as RFC 6901 does."""
@@ -198,8 +198,11 @@ class _Splitter:
         self.labels.append(label)
 
     def _label(self, pointer: Pointer, element: Element | None) -> int:
-        identity = " ".join(map(str, element.identity.values())) if element is not None else ""
-        self.names.append(f"{' '.join(str(key) for key in pointer if not isinstance(key, int))} {identity}")
+        names = [str(key) for key in pointer if not isinstance(key, int)]
+        names = [str(key) for key in pointer if not isinstance(key, int)]
+        own = [*names[-1:], *(map(str, element.identity.values()) if element is not None else ())]
+        quoted = " ".join(f'"{one}"' for one in own)
+        self.names.append(f"{' '.join(names[:-1])}{LEVEL}{quoted}")
         return len(self.names) - 1
 
 

@@ -14,6 +14,8 @@ import numpy as np
 from thresher.embedding import count_tokens
 from thresher.search import Ids
 
+LEVEL: Final = " > "
+"""Stands between the levels of a label."""
 _SAMPLES: Final = 16
 _SAMPLE: Final = 256
 """Characters of each sample, from which the tokens of a long text are estimated: counting them all would take longer

@@ -13,10 +13,11 @@ from typing import Final
 import numpy as np
 
 from thresher.embedding import count_tokens
+from thresher.results.filling import filled
 from thresher.results.matching import Matches
 from thresher.results.parts import Parts, estimated_tokens
 from thresher.results.text_parts import log_shape
-from thresher.search import Floats, Ids, Units, select
+from thresher.search import Floats, Ids, Units
 
 _MARK: Final = 6
 _FRAME: Final = 12
@@ -62,18 +63,14 @@ def text_answer(parts: Parts, matches: Matches, focus: str, budget: int, whole: 
 
     room = budget - count_tokens(frame(len(parts))) - _FRAME
     most = max(int(0.45 * room / max(whole, 1) * len(parts.text)), 80)
-    chosen = select(_units(parts, alike, most), scores, max(room, 0))
-    kept = chosen.tolist()
-    while True:
-        body, passages = _written(parts, sorted(kept), matches, most, alike)
+    passages: list[str] = []
+
+    def write(kept: Sequence[int]) -> tuple[str, int]:
+        body, passages[:] = _written(parts, sorted(kept), matches, most, alike)
         text = "\n".join([frame(len(kept)), *body])
-        tokens = count_tokens(text)
-        if tokens <= budget or not kept:
-            break
-        over = tokens - budget
-        while kept and over > 0:
-            gone = kept.pop()
-            over -= max(1, count_tokens(parts.text[parts.starts[gone] : parts.ends[gone]][:most]))
+        return text, count_tokens(text)
+
+    kept, text, tokens = filled(_units(parts, alike, most), scores, budget, budget - room, write)
     if tokens > budget:
         text = _cut(f"[about {whole:,} tokens; {more}]", budget)
         return TextAnswer(text, count_tokens(text), 0, ())

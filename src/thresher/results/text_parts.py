@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from thresher.results.parts import Parts
+from thresher.results.parts import LEVEL, Parts
 from thresher.results.shapes import shape_of
 
 _LONGEST: Final = 700
@@ -35,9 +35,6 @@ _STARTS: Final = re.compile(
 STAMP: Final = re.compile(
     r"\s*[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d)?|\d\d:\d\d:\d\d|[A-Z][a-z]{2}\s+\d{1,2}\s+\d\d:\d\d|\d{10,13}[. ]|\d+\.\d+\])"
     r"|\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}"
-)
-LEVEL: Final = re.compile(
-    r"\b(?:(FATAL|CRITICAL|PANIC|ERROR|ERR|SEVERE|Traceback|Exception|FAILED|failed|error)|(WARN(?:ING)?|warning))\b|\b\w+(Error|Exception)\b"
 )
 _CONTINUES: Final = re.compile(r"\s+\S|\s*$|Traceback|Caused by|\w+(?:\.\w+)*(?:Error|Exception)\b")
 _MOST_ROWS: Final = 20_000
@@ -70,6 +67,7 @@ def _built(text: str, kind: str, pieces: Iterator[tuple[int, int, str]], *, neig
 def _prose(text: str) -> Iterator[tuple[int, int, str]]:
     trail: list[tuple[int, str]] = []
     fenced = ""
+    waiting: tuple[int, int, str] | None = None  # short blocks under one heading are one part
     for block in _BLOCK.finditer(text):
         start, end = block.span()
         first = text[start : text.find("\n", start, end) if "\n" in block[0] else end]
@@ -80,13 +78,21 @@ def _prose(text: str) -> Iterator[tuple[int, int, str]]:
             level = {"=": 1, "-": 2, "~": 3, "^": 4}[under[2][0]]
             trail = [one for one in trail if one[0] < level]
             trail.append((level, under[1].strip()))
-        name = " > ".join(title for _, title in trail)
+        name = LEVEL.join(title for _, title in trail)
         marks = block[0].count("```")
         fenced = ("" if fenced else "```") if marks % 2 else fenced
+        if waiting is not None and (waiting[2] != name or end - waiting[0] > _PIECE):
+            yield waiting
+            waiting = None
         if end - start <= _LONGEST:
-            yield start, end, name
+            waiting = (start if waiting is None else waiting[0], end, name)
         else:
+            if waiting is not None:
+                yield waiting
+                waiting = None
             yield from ((*piece, name) for piece in _pieces(text, start, end))
+    if waiting is not None:
+        yield waiting
 
 
 def _pieces(text: str, start: int, end: int, size: int = _PIECE) -> Iterator[tuple[int, int]]:
@@ -145,7 +151,7 @@ def _code(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _named(trail: list[tuple[int, str]]) -> str:
-    return " > ".join(title for _, title in trail[-3:])
+    return LEVEL.join(title for _, title in trail[-3:])
 
 
 def _log(text: str) -> Iterator[tuple[int, int, str]]:
@@ -219,6 +225,3 @@ def _number(text: str) -> str | float | int:
         return int(text) if text.lstrip("-").isdigit() else float(text)
     except ValueError:
         return text
-
-
-SPLITTERS: Final[Mapping[str, Callable[[str], Iterator[tuple[int, int, str]]]]] = {"log": _log, "code": _code}
