@@ -83,7 +83,7 @@ def fit(text: str, budget: int, focus: str = "", mime: str = "", more: str = "")
                 return _json(text, value, budget, focus, more, whole)
             kind, delimiter = kind_of(text, "text/plain") if text.lstrip()[:1] not in "{[" else ("text", "")
     source = text_of(text) if kind == "html" else text
-    parts = split_text(source, kind, delimiter)
+    parts = split_text(source, kind, delimiter, focus)
     answer = text_answer(parts, match(parts, focus), focus, budget, whole, more)
     return Fitted(
         answer.text, answer.tokens, kind, whole=False, whole_tokens=whole, parts=answer.parts, of=len(parts),

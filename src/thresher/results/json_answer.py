@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from thresher.results.json_parts import (
     write_json,
 )
 from thresher.results.matching import Matches, match
+from thresher.results.extremes import extremes
 from thresher.results.filling import filled
 from thresher.results.parts import Parts
 from thresher.results.shapes import shape_of
@@ -31,6 +32,8 @@ _SHAPE: Final = 0.22
 _MOST_SHAPE: Final = 600
 """The share of the budget that the shape may take, and its most tokens."""
 _MEMBER: Final = 5
+_LEVELS: Final = 4
+_WIDE: Final = 200
 _SAMPLE: Final = 256
 REST: Final = "…"
 """The member of a delivered object that says how many others it has."""
@@ -69,9 +72,8 @@ def json_answer(value: Any, size: int, budget: int, focus: str, whole: int, more
         more: How to get the rest.
     """
     parts, elements = split_json(value, budget, size)
-    shape = shape_of(value, min(int(_SHAPE * budget), _MOST_SHAPE))
-    matches = match(parts, focus)
-    scores = _scores(matches)
+    shape = shape_of(value, min(int(_SHAPE * budget), _MOST_SHAPE), focus)
+    scores = _scores(match(parts, focus), _extreme_parts(value, parts, focus))
 
     def written(kept: Sequence[int]) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
         there = _members(parts, elements, sorted(kept))
@@ -97,10 +99,38 @@ def json_answer(value: Any, size: int, budget: int, focus: str, whole: int, more
     return JsonAnswer(text, count_tokens(text), len(kept), len(parts), there, content)
 
 
-def _scores(matches: Matches) -> Floats:
+def _scores(matches: Matches, first: Sequence[int]) -> Floats:
+    """The order in which parts are taken: what a superlative means, the words of the question, then the beginning."""
     size = len(matches.scores)
     top = float(matches.scores.max(initial=0.0)) or 1.0
-    return (matches.scores + np.linspace(1e-3, 0, size, dtype=np.float32) * np.float32(top)).astype(np.float32)
+    scores = matches.scores + np.linspace(1e-3, 0, size, dtype=np.float32) * np.float32(top)
+    scores[list(first)] += np.float32(top)
+    return scores.astype(np.float32)
+
+
+def _extreme_parts(value: Any, parts: Parts, question: str) -> list[int]:
+    """The parts of those elements of the longest list that a superlative of the question means."""
+    pointer, rows = _longest(value)
+    found = {(*pointer, row) for row in extremes(rows, question)}
+    if not found:
+        return []
+    depth = len(pointer) + 1
+    return [number for number, (place, _) in enumerate(parts.values) if place[:depth] in found]
+
+
+def _longest(value: Any) -> tuple[Pointer, Sequence[Any]]:
+    """The longest list of objects near the root, and its pointer; an object of objects counts as one."""
+    best: tuple[Pointer, Sequence[Any]] = ((), ())
+    level: list[tuple[Pointer, Any]] = [((), value)]
+    for _ in range(_LEVELS):
+        below: list[tuple[Pointer, Any]] = []
+        for pointer, one in level:
+            if isinstance(one, list) and len(cast("list[Any]", one)) > len(best[1]):
+                best = (pointer, cast("list[Any]", one))
+            elif isinstance(one, dict):
+                below += [((*pointer, key), member) for key, member in cast("dict[str, Any]", one).items()]
+        level = below[:_WIDE]
+    return best
 
 
 def _units(parts: Parts, elements: Sequence[Element | None]) -> Units:

@@ -37,6 +37,7 @@ class Parts:
         prefix: Lines that go before the parts of a table: its header.
         shape: What the whole consists of; empty where nothing is to be said.
         neighbours: Whether a part's neighbours are likely to belong to its answer.
+        first: Parts that go before all others.
         blob: Of JSON alone: the parts as UTF-8, to which starts and ends belong.
     """
 
@@ -51,6 +52,7 @@ class Parts:
     shape: str = ""
     neighbours: bool = False
     blob: bytes = b""
+    first: Sequence[int] = ()
 
     def octets(self, *, ascii_only: bool) -> tuple[bytes, Ids, Ids]:
         """The text in lower case as UTF-8, with the starts and the ends of its parts in it.

@@ -5,12 +5,14 @@ Invariant: pure; a count or a range is that of all elements, or says that it is 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from thresher.embedding import count_tokens
 from thresher.results.json_parts import write_json
+from thresher.search import query_terms
 
 _DEPTHS: Final = (1, 2, 3, 4, 5, 6)
 _FIELDS: Final = (24, 12, 6)
@@ -18,6 +20,9 @@ _CELLS: Final = 60_000
 """Values that are looked at for one shape; of more, a sample is."""
 _KINDS: Final = 6
 """Most different values of a field that are all named, with their counts."""
+_NAMED: Final = 300
+"""Most different values of a field of which the commonest, and those that a question names, are counted."""
+_SUMS: Final = frozenset({"sum", "total", "averag", "mean", "overal", "altogeth"})
 _EXAMPLE: Final = 32
 _OBJECTS: Final = 25_000
 _LOOKED_AT: Final = 300
@@ -25,13 +30,20 @@ _LOOKED_AT: Final = 300
 _MAP: Final = 16
 
 
-def shape_of(value: Any, most: int) -> str:
-    """The shape of a value within some tokens: the deepest that fits, with as many fields as fit."""
+def shape_of(value: Any, most: int, question: str = "") -> str:
+    """The shape of a value within some tokens: the deepest that fits, with as many fields as fit.
+
+    Args:
+        value: The value.
+        most: Most tokens.
+        question: Values that it names are counted, though their field has many; sums, if it asks for some.
+    """
+    asked = frozenset(query_terms(question))
     best = ""
     for fields in _FIELDS:
         for depth in _DEPTHS:
             try:
-                line = _Shape(fields, 5 * most).of(value, depth)
+                line = _Shape(fields, 5 * most, asked).of(value, depth)
             except _TooLongError:
                 break
             if count_tokens(line) > most:
@@ -41,7 +53,7 @@ def shape_of(value: Any, most: int) -> str:
             best = line
         if best:
             return best
-    return _Shape(2, 10 * most).of(value, 0)
+    return _Shape(2, 10 * most, asked).of(value, 0)
 
 
 class _TooLongError(Exception):
@@ -66,7 +78,8 @@ def _equal(left: Any, right: Any) -> bool:
 
 
 class _Shape:
-    def __init__(self, fields: int, longest: int) -> None:
+    def __init__(self, fields: int, longest: int, asked: frozenset[str]) -> None:
+        self._asked = asked
         self._fields = fields
         self._longest = longest
         self._cells = _CELLS
@@ -84,7 +97,7 @@ class _Shape:
 
     def _list(self, lists: Sequence[Sequence[Any]], depth: int) -> str:
         lengths = [len(one) for one in lists]
-        count = f"{lengths[0]:,}" if len(lists) == 1 else f"{min(lengths):,}-{max(lengths):,}"
+        count = f"{lengths[0]}" if len(lists) == 1 else f"{min(lengths)}-{max(lengths)}"
         items = lists[0] if len(lists) == 1 else [item for one in lists for item in one]
         if not items or depth <= 0:
             return f"[{count}]"
@@ -92,20 +105,20 @@ class _Shape:
 
     def _object(self, objects: Sequence[Mapping[str, Any]], depth: int) -> str:
         if depth <= 0:
-            return f"{{{max(map(len, objects)):,} members}}"
+            return f"{{{max(map(len, objects))} members}}"
         if len(objects) > _OBJECTS:
             objects = objects[:: len(objects) // _OBJECTS + 1]
         keys = list(dict.fromkeys(key for one in objects[:_LOOKED_AT] for key in one))
         if len(keys) >= _MAP and _is_map(objects):
             named = ", ".join(write_json(_cut(key)) for key in keys[: max(self._fields // 4, 2)])
             members = [member for one in objects[:50] for member in one.values()]
-            return f"{{{len(keys):,} members: {named}, … each {self._values(members, depth - 1)}}}"
+            return f"{{{len(keys)} members: {named}, … each {self._values(members, depth - 1)}}}"
         shown = keys[: self._fields]
         fields: list[str] = []
         room = self._longest
         for key in shown:
             values = [one[key] for one in objects if key in one]
-            some = "" if len(values) == len(objects) else f" (in {len(values):,})"
+            some = "" if len(values) == len(objects) else f" (in {len(values)})"
             fields.append(f"{_cut(key)}: {self._values(values, depth - 1)}{some}")
             room -= len(fields[-1])
             if room < 0:
@@ -132,7 +145,7 @@ class _Shape:
             return self._object([one for one in values if one is not None], depth)
         if isinstance(first, list):
             return self._list([one for one in values if one is not None], depth)
-        return sampled + _scalars(values)
+        return sampled + _scalars(values, self._asked)
 
 
 def _is_map(objects: Sequence[Mapping[str, Any]]) -> bool:
@@ -142,15 +155,23 @@ def _is_map(objects: Sequence[Mapping[str, Any]]) -> bool:
     return alike and (isinstance(first[0], dict | list) or len(first) >= _MAP)
 
 
-def _scalars(values: Sequence[Any]) -> str:
+def _scalars(values: Sequence[Any], asked: frozenset[str]) -> str:
     counts = Counter(values)
     known = [one for one in values if one is not None]
     if len(counts) == 1:
         return f"{_scalar(values[0])} in all"
-    if len(counts) <= _KINDS and len(values) > len(counts) + 1 and all(len(str(one)) <= _EXAMPLE for one in counts):
-        return " | ".join(f"{write_json(one)} ×{count:,}" for one, count in counts.most_common())
+    few = len(counts) <= _KINDS and len(values) > len(counts) + 1
+    if few and all(len(str(one)) <= _EXAMPLE for one in counts):
+        return " | ".join(f"{write_json(one)} ×{count}" for one, count in counts.most_common())
     if isinstance(known[0], int | float):
-        return f"{min(known)} … {max(known)}"
+        total = f", sum {math.fsum(known):.10g}, mean {math.fsum(known) / len(known):.6g}" if asked & _SUMS else ""
+        return f"{min(known)} … {max(known)}{total}"
+    if len(counts) <= _NAMED and len(values) > 2 * len(counts):
+        first = counts.most_common(3)
+        meant = [(one, count) for one, count in counts.items() if one and asked.intersection(query_terms(str(one)))]
+        shown = dict([*meant[:_KINDS], *first])
+        each = " | ".join(f"{_scalar(one)} ×{count}" for one, count in shown.items())
+        return f"{each} | … {len(counts)} values"
     short = [one for one in known if len(one) <= _EXAMPLE]
     return f"str {write_json(short[0] if short else _cut(known[0]))}"
 

@@ -135,6 +135,7 @@ def _scores(parts: Parts, matches: Matches, focus: str, alike: Alike | None) -> 
         weight = 0.5 if not matches.scores.any() or _FAILURE.search(focus) else 0.15
         scores[severe & ((alike.first == rows) | (alike.last == rows))] += np.float32(weight * top)
         scores[severe] += np.float32(0.1 * weight * top)
+    scores[list(parts.first)] += np.float32(top)
     scores += np.linspace(1e-3, 0, size, dtype=np.float32) * np.float32(top)
     return scores.astype(np.float32)
 

@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from thresher.results.extremes import extremes
 from thresher.results.parts import LEVEL, Parts
 from thresher.results.shapes import shape_of
 
@@ -37,14 +38,15 @@ STAMP: Final = re.compile(
     r"|\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}"
 )
 _CONTINUES: Final = re.compile(r"\s+\S|\s*$|Traceback|Caused by|\w+(?:\.\w+)*(?:Error|Exception)\b")
+_SHAPE: Final = 250
 _MOST_ROWS: Final = 20_000
 
 
-def split_text(text: str, kind: str, delimiter: str = ",") -> Parts:
-    """Cut a text into parts, by its kind."""
+def split_text(text: str, kind: str, delimiter: str = ",", question: str = "") -> Parts:
+    """Cut a text into parts, by its kind; a question decides which values of a table are counted."""
     match kind:
         case "csv":
-            return _table(text, delimiter)
+            return _table(text, delimiter, question)
         case "log":
             return _built(text, kind, _log(text), neighbours=False)
         case "code":
@@ -176,11 +178,11 @@ def log_shape(text: str) -> str:
     levels: Counter[str] = Counter()
     for found in re.finditer(r"\b(FATAL|CRITICAL|PANIC|ERROR|WARN(?:ING)?|INFO|DEBUG|NOTICE|TRACE)\b", text):
         levels[found[1]] += 1
-    counts = ", ".join(f"{name} ×{count:,}" for name, count in levels.most_common(6))
+    counts = ", ".join(f"{name} ×{count}" for name, count in levels.most_common(6))
     return f"{text.count(chr(10)) + (not text.endswith(chr(10))):,} lines{f'; {counts}' if counts else ''}"
 
 
-def _table(text: str, delimiter: str) -> Parts:
+def _table(text: str, delimiter: str, question: str) -> Parts:
     starts, ends = [], []
     pending = -1
     for line in _LINE.finditer(text):
@@ -197,8 +199,10 @@ def _table(text: str, delimiter: str) -> Parts:
     header = text[starts[0] : ends[0]] if starts else ""
     columns = [np.array(one[1:], np.int64) for one in (starts, ends)]
     labels = np.zeros(len(columns[0]), np.int64)
-    shape = table_shape(text, delimiter)
-    return Parts("csv", text, *columns, labels, [""], prefix=header, shape=shape)
+    rows = [{key: _number(one) for key, one in row.items()} for row in rows_of(text, delimiter)]
+    shape = shape_of(rows, _SHAPE, question)
+    first = [row for row in extremes(rows, question) if row < len(labels)] if len(rows) == len(labels) else []
+    return Parts("csv", text, *columns, labels, [""], prefix=header, shape=shape, first=first)
 
 
 def rows_of(text: str, delimiter: str) -> list[dict[str, str]]:
@@ -209,13 +213,6 @@ def rows_of(text: str, delimiter: str) -> list[dict[str, str]]:
         return [dict(zip(header, row, strict=False)) for row, _ in zip(reader, range(_MOST_ROWS), strict=False)]
     except csv.Error:
         return []
-
-
-def table_shape(text: str, delimiter: str) -> str:
-    """The columns of a table, with what is in them."""
-    rows = rows_of(text, delimiter)
-    typed = [{key: _number(value) for key, value in row.items()} for row in rows]
-    return shape_of(typed, 200)
 
 
 def _number(text: str) -> str | float | int:
