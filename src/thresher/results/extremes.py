@@ -12,7 +12,7 @@ from typing import Any, Final
 from thresher.search import query_terms
 
 _HIGH: Final = re.compile(
-    r"\b(?:largest|biggest|highest|greatest|most|maximum|max|longest|latest|newest|last|recent|top|heaviest|oldest age"
+    r"\b(?:largest|biggest|highest|greatest|most|maximum|max|longest|latest|newest|last|recent|top|heaviest"
     r"|slowest|tallest|priciest|expensive|best|worst|peak)\b",
     re.IGNORECASE,
 )
@@ -21,10 +21,13 @@ _LOW: Final = re.compile(
     re.IGNORECASE,
 )
 _HINTS: Final[Mapping[str, frozenset[str]]] = {
-    "longest shortest slowest fastest": frozenset("length durat millisecond second ms minut time elaps size took".split()),
-    "latest newest oldest earliest recent first last": frozenset("date creat updat time timestamp at publish releas year".split()),
-    "expensive cheapest priciest": frozenset("price cost amount total fee".split()),
-    "largest biggest smallest heaviest lightest": frozenset("size byte count total popul amount area weight".split()),
+    words: frozenset(stems.split())
+    for words, stems in (
+        ("longest shortest slowest fastest", "length durat millisecond second ms minut time elaps size took"),
+        ("latest newest oldest earliest recent first last", "date creat updat time timestamp at publish releas year"),
+        ("expensive cheapest priciest", "price cost amount total fee"),
+        ("largest biggest smallest heaviest lightest", "size byte count total popul amount area weight"),
+    )
 }
 """Stems that columns are named by, for words that say what is compared."""
 _DATE: Final = re.compile(r"\d{4}-\d\d(?:-\d\d)?\b|\d{4}/\d\d/\d\d")
@@ -41,20 +44,28 @@ def extremes(rows: Sequence[Any], question: str) -> list[int]:
         question: What the caller wants to know.
     """
     high, low = _HIGH.search(question), _LOW.search(question)
-    if (high is None and low is None) or not 2 <= len(rows) <= _MOST or not isinstance(rows[0], dict):  # noqa: PLR2004 - two can be compared
+    if (high is None and low is None) or not 2 <= len(rows) <= _MOST or not isinstance(rows[0], dict):
         return []
     word = (high or low)[0].lower()  # pyright: ignore[reportOptionalSubscript] - one of them matched
-    columns = [name for name in rows[0] if _comparable([row.get(name) for row in rows[:_LOOKED_AT] if isinstance(row, dict)])]
+    columns = [
+        name for name in rows[0] if _comparable([row.get(name) for row in rows[:_LOOKED_AT] if isinstance(row, dict)])
+    ]
     asked = set(query_terms(question))
     hinted = next((stems for words, stems in _HINTS.items() if word in words.split()), frozenset[str]())
     named = {name: set(query_terms(name)) for name in columns}
     ranked = sorted(
         columns, key=lambda name: (-len(named[name] & asked), -len(named[name] & hinted), "id" in named[name])
     )
-    best = [name for name in ranked if named[name] & asked] or [name for name in ranked if named[name] & hinted] or ranked
+    best = (
+        [name for name in ranked if named[name] & asked] or [name for name in ranked if named[name] & hinted] or ranked
+    )
     found: list[int] = []
     for name in best[:_COLUMNS]:
-        keyed = [(key, number) for number, row in enumerate(rows) if isinstance(row, dict) and (key := _key(row.get(name))) is not None]
+        keyed = [
+            (key, number)
+            for number, row in enumerate(rows)
+            if isinstance(row, dict) and (key := _key(row.get(name))) is not None
+        ]
         kind = type(keyed[0][0]) if keyed else float
         same = [one for one in keyed if isinstance(one[0], kind)]
         if same:
@@ -72,10 +83,10 @@ def _key(value: Any) -> float | str | None:
         case bool():
             return None
         case int() | float():
-            return float(value) if abs(value) < 1e300 else None  # noqa: PLR2004 - a float holds it
+            return float(value) if abs(value) < 1e300 else None
         case str() if _DATE.match(value):
             return value
-        case str() if len(value) < 24 and value[:1] in "-0123456789.":  # noqa: PLR2004 - longer ones are ids
+        case str() if len(value) < 24 and value[:1] in "-0123456789.":
             try:
                 return float(value)
             except ValueError:

@@ -12,6 +12,8 @@ from typing import Any, Final, cast
 import numpy as np
 
 from thresher.embedding import count_tokens
+from thresher.results.extremes import extremes
+from thresher.results.filling import filled
 from thresher.results.json_parts import (
     Element,
     Pointer,
@@ -22,11 +24,9 @@ from thresher.results.json_parts import (
     write_json,
 )
 from thresher.results.matching import Matches, match
-from thresher.results.extremes import extremes
-from thresher.results.filling import filled
 from thresher.results.parts import Parts
 from thresher.results.shapes import shape_of
-from thresher.search import Floats, Units, select
+from thresher.search import Floats, Units
 
 _SHAPE: Final = 0.22
 _MOST_SHAPE: Final = 600
@@ -152,8 +152,12 @@ def _units(parts: Parts, elements: Sequence[Element | None]) -> Units:
 
 def _ratio(parts: Parts) -> float:
     """About how many tokens an octet has."""
-    sample = parts.blob[: 64 * _SAMPLE : 1] if len(parts.blob) < 64 * _SAMPLE else b"".join(
-        parts.blob[place : place + _SAMPLE] for place in range(0, len(parts.blob) - _SAMPLE, len(parts.blob) // 16)
+    sample = (
+        parts.blob[: 64 * _SAMPLE : 1]
+        if len(parts.blob) < 64 * _SAMPLE
+        else b"".join(
+            parts.blob[place : place + _SAMPLE] for place in range(0, len(parts.blob) - _SAMPLE, len(parts.blob) // 16)
+        )
     )
     return count_tokens(sample.decode("utf-8", "replace")) / max(len(sample), 1)
 

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from thresher.results.parts import LEVEL, Parts
-from thresher.search import Floats, Ids, Totals, postings_of, query_terms, query_words
+from thresher.search import Floats, Ids, Totals, postings_of, query_words
 
 _SHORT: Final = 4
 """Characters from which a stem is also found inside a word: `user` in `getUserName`."""
@@ -36,7 +36,9 @@ _HOLDS: Final = 0.5
 """How much of a word a part must have to count among those that have it."""
 _EXACT: Final = 1.5
 """Weight of a name that the question writes as the result does: `ERR_42`, `/users/{id}`, `2024-05-01`, `v1.2.3`."""
-_NAME: Final = re.compile(r"[\"'`“]([^\"'`”]{2,80})[\"'`”]|(?<![\w])(/?\w+(?:[-_./:@{}#+]+\w+)+[}/]?|[a-z]+(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,})")
+_NAME: Final = re.compile(
+    r"[\"'`“]([^\"'`”]{2,80})[\"'`”]|(?<![\w])(/?[^\W_]+(?:[-_./:@{}#+]+[^\W_]+)+[}/]?|[a-z]+(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,})"
+)
 _ENDING: Final = re.compile(rb"(?:e|i)?(?:s|es|d|ed|ing|ings|er|ers|ion|ions|ation|al|ly|y|ies|e|able|ment|ments)?")
 _ASKING: Final = frozenset(
     """mani much give tell show find list name valu what which kind mean state say mention line entri record element
@@ -84,7 +86,7 @@ def wanted_of(question: str) -> dict[str, Wanted]:
     wanted: dict[str, Wanted] = {}
     for match in _NAME.finditer(question):
         name = (match[1] or match[2]).strip().lower()
-        if len(name) > 2:  # noqa: PLR2004 - shorter ones are words
+        if len(name) > 2:
             wanted[f"={name}"] = Wanted((name.encode(),), name.encode(), name[0].isalnum(), name[-1].isalnum(), _EXACT)
     asked = query_words(question)
     for term in [one for one in asked if one not in _ASKING] or asked:
@@ -215,8 +217,8 @@ def _ends(hay: bytes, place: int) -> bool:
 def _same_word(left: int, right: int) -> bool:
     """Whether two octets belong to one word: both letters, or both digits."""
     letters = (_is_letter(left), _is_letter(right))
-    return letters == (True, True) or (letters == (False, False) and 48 <= left <= 57 and 48 <= right <= 57)  # noqa: PLR2004 - 0 to 9
+    return letters == (True, True) or (letters == (False, False) and 48 <= left <= 57 and 48 <= right <= 57)
 
 
 def _is_letter(octet: int) -> bool:
-    return 97 <= octet <= 122 or octet > 127  # noqa: PLR2004 - a to z, and parts of others
+    return 97 <= octet <= 122 or octet > 127

@@ -66,7 +66,7 @@ class Parts:
         octets = text.encode("utf-8", "replace").lower()
         if len(octets) == len(text):
             return octets, self.starts, self.ends
-        firsts = np.flatnonzero((np.frombuffer(octets, np.uint8) & 0xC0) != 0x80)  # noqa: PLR2004 - UTF-8
+        firsts = np.flatnonzero((np.frombuffer(octets, np.uint8) & 0xC0) != 0x80)
         firsts = np.append(firsts, len(octets))
         return octets, firsts[self.starts], firsts[self.ends]
 

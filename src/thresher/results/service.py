@@ -53,6 +53,23 @@ class Delivery:
     direct: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ResultPart:
+    """A part of a result.
+
+    Attributes:
+        text: What is delivered.
+        tokens: Its tokens.
+        whole: Whether it is all that was asked for.
+        whole_tokens: About how many tokens that has.
+    """
+
+    text: str
+    tokens: int
+    whole: bool
+    whole_tokens: int
+
+
 class Results:
     """Delivers results within budgets, and more of those that were larger.
 
@@ -132,7 +149,7 @@ class Results:
         lines: str = "",
         pattern: str = "",
         budget: int | None = None,
-    ) -> Fitted:
+    ) -> ResultPart:
         """Read more of a result that was larger than its budget.
 
         Args:
@@ -151,9 +168,10 @@ class Results:
         kept = await self._keeper.read(caller, cursor)
         most = self.budget(Delivery(kept.tool, budget=budget)) or MOST_BUDGET
         given = {"focus": focus, "pointer": pointer, "lines": lines, "pattern": pattern}
-        return await asyncio.to_thread(
+        part = await asyncio.to_thread(
             lambda: read_on(kept.text, most, mime=kept.mime, more=_more(cursor.strip(), kept.text), **given)
         )
+        return ResultPart(part.text, part.tokens, part.whole, part.whole_tokens)
 
     async def purge(self, caller: Caller, older_than: float | None = None) -> int:
         """Delete kept results of a caller; returns how many.
@@ -173,7 +191,7 @@ class Results:
 
 
 def checked_budget(budget: int) -> int:
-    """Return a budget of a result; 0 is none.
+    """Return a budget of a result; 0 is no limit.
 
     Raises:
         InvalidInput: It is out of bounds.

@@ -14,7 +14,7 @@ from thresher.embedding import count_tokens
 from thresher.results.json_parts import write_json
 from thresher.search import query_terms
 
-_DEPTHS: Final = (1, 2, 3, 4, 5, 6)
+_DEPTHS: Final = (1, 2, 3, 4, 5, 6, 7, 8)
 _FIELDS: Final = (24, 12, 6)
 _CELLS: Final = 60_000
 """Values that are looked at for one shape; of more, a sample is."""
@@ -101,7 +101,7 @@ class _Shape:
         items = lists[0] if len(lists) == 1 else [item for one in lists for item in one]
         if not items or depth <= 0:
             return f"[{count}]"
-        return f"[{count} × {self._values(items, depth)}]"
+        return f"[{count} x {self._values(items, depth - 1)}]"
 
     def _object(self, objects: Sequence[Mapping[str, Any]], depth: int) -> str:
         if depth <= 0:
@@ -162,7 +162,7 @@ def _scalars(values: Sequence[Any], asked: frozenset[str]) -> str:
         return f"{_scalar(values[0])} in all"
     few = len(counts) <= _KINDS and len(values) > len(counts) + 1
     if few and all(len(str(one)) <= _EXAMPLE for one in counts):
-        return " | ".join(f"{write_json(one)} ×{count}" for one, count in counts.most_common())
+        return " | ".join(f"{write_json(one)} x{count}" for one, count in counts.most_common())
     if isinstance(known[0], int | float):
         total = f", sum {math.fsum(known):.10g}, mean {math.fsum(known) / len(known):.6g}" if asked & _SUMS else ""
         return f"{min(known)} … {max(known)}{total}"
@@ -170,7 +170,7 @@ def _scalars(values: Sequence[Any], asked: frozenset[str]) -> str:
         first = counts.most_common(3)
         meant = [(one, count) for one, count in counts.items() if one and asked.intersection(query_terms(str(one)))]
         shown = dict([*meant[:_KINDS], *first])
-        each = " | ".join(f"{_scalar(one)} ×{count}" for one, count in shown.items())
+        each = " | ".join(f"{_scalar(one)} x{count}" for one, count in shown.items())
         return f"{each} | … {len(counts)} values"
     short = [one for one in known if len(one) <= _EXAMPLE]
     return f"str {write_json(short[0] if short else _cut(known[0]))}"

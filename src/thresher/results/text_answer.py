@@ -58,7 +58,8 @@ def text_answer(parts: Parts, matches: Matches, focus: str, budget: int, whole: 
     shape = shape if shape and count_tokens(shape) <= _SHAPE * budget else ""
 
     def frame(count: int) -> str:
-        head = f"[{parts.kind}, about {whole:,} tokens, {lines:,} lines; {count:,} of {len(parts):,} parts follow{more and '; '}{more}]"
+        said = f"about {whole:,} tokens, {lines:,} lines; {count:,} of {len(parts):,} parts follow"
+        head = f"[{parts.kind}, {said}{more and '; '}{more}]"
         return "\n".join(line for line in (head, shape and f"[{shape}]", parts.prefix) if line)
 
     room = budget - count_tokens(frame(len(parts))) - _FRAME
@@ -176,7 +177,7 @@ def _written(
         else:
             passages.append(text)
         if alike is not None and alike.counts[part] > 1:
-            text += f"  [×{int(alike.counts[part]):,} alike]"
+            text += f"  [x{int(alike.counts[part]):,} alike]"
         lines.append(text)
         before = part
     return lines, passages

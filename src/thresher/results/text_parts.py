@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -20,8 +20,9 @@ from thresher.results.shapes import shape_of
 _LONGEST: Final = 700
 """Characters from which a paragraph is cut between its lines or sentences."""
 _PIECE: Final = 420
-_BLOCK: Final = re.compile(r"[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)*")
-_LINE: Final = re.compile(r"[^\n]*\S[^\n]*")
+_BLOCK: Final = re.compile(r"^[^\S\n]*+\S[^\n]*(?:\n[^\S\n]*+\S[^\n]*)*", re.MULTILINE)
+_LINE: Final = re.compile(r"^[^\S\n]*+\S[^\n]*", re.MULTILINE)
+"""From the beginning of a line alone, so that a long run of blanks is read once."""
 _SENTENCE: Final = re.compile(r"[^\n]+?(?:[.!?;](?=\s)|\n|\Z)\s*")
 _HEADING: Final = re.compile(r"(#{1,6})[ \t]+(\S.*)")
 _UNDERLINE: Final = re.compile(r"([^\n]{1,120})\n(={3,}|-{3,}|~{3,}|\^{3,})\s*\Z")
@@ -34,10 +35,13 @@ _STARTS: Final = re.compile(
     r"|(?:[\w:<>*&,\[\]]+\s+)+[\w:~]+\s*\([^;{}]*\)\s*(?:const\s*)?\{)"
 )
 STAMP: Final = re.compile(
-    r"\s*[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d)?|\d\d:\d\d:\d\d|[A-Z][a-z]{2}\s+\d{1,2}\s+\d\d:\d\d|\d{10,13}[. ]|\d+\.\d+\])"
+    r"\s*[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d)?|\d\d:\d\d:\d\d|[A-Z][a-z]{2}\s+\d{1,2}\s+\d\d:\d\d"
+    r"|\d{10,13}[. ]|\d+\.\d+\])"
     r"|\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}"
 )
 _CONTINUES: Final = re.compile(r"\s+\S|\s*$|Traceback|Caused by|\w+(?:\.\w+)*(?:Error|Exception)\b")
+_OPENING: Final = 300
+"""Characters of a line that say what it is."""
 _SHAPE: Final = 250
 _MOST_ROWS: Final = 20_000
 
@@ -134,7 +138,7 @@ def _code(text: str) -> Iterator[tuple[int, int, str]]:
         for line in _LINE.finditer(text, block.start(), block.end()):
             written = line[0]
             indent = len(written) - len(written.lstrip())
-            if opening := _STARTS.match(written):
+            if opening := _STARTS.match(written[:_OPENING]):
                 if last > first:
                     yield first, last, name
                     first = line.start()
@@ -160,7 +164,7 @@ def _log(text: str) -> Iterator[tuple[int, int, str]]:
     first = last = -1
     for line in _LINE.finditer(text):
         start, end = line.span()
-        if first >= 0 and _CONTINUES.match(text, start, end) and end - first <= 2 * _LONGEST:
+        if first >= 0 and _CONTINUES.match(text, start, min(end, start + _OPENING)) and end - first <= 2 * _LONGEST:
             last = end
             continue
         if first >= 0:
@@ -178,7 +182,7 @@ def log_shape(text: str) -> str:
     levels: Counter[str] = Counter()
     for found in re.finditer(r"\b(FATAL|CRITICAL|PANIC|ERROR|WARN(?:ING)?|INFO|DEBUG|NOTICE|TRACE)\b", text):
         levels[found[1]] += 1
-    counts = ", ".join(f"{name} ×{count}" for name, count in levels.most_common(6))
+    counts = ", ".join(f"{name} x{count}" for name, count in levels.most_common(6))
     return f"{text.count(chr(10)) + (not text.endswith(chr(10))):,} lines{f'; {counts}' if counts else ''}"
 
 
