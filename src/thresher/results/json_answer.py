@@ -15,7 +15,7 @@ from thresher.embedding import count_tokens
 from thresher.results.extremes import extremes
 from thresher.results.filling import filled
 from thresher.results.json_parts import (
-    Element,
+    JsonParts,
     Pointer,
     Some,
     Window,
@@ -71,17 +71,18 @@ def json_answer(value: Any, size: int, budget: int, focus: str, whole: int, more
         whole: About how many tokens the whole has.
         more: How to get the rest.
     """
-    parts, elements = split_json(value, budget, size)
+    cut = split_json(value, budget, size)
+    parts = cut.parts
     shape = shape_of(value, min(int(_SHAPE * budget), _MOST_SHAPE), focus)
-    scores = _scores(match(parts, focus), _extreme_parts(value, parts, focus))
+    scores = _scores(match(parts, focus), _extreme_parts(value, cut, focus))
 
     def written(kept: Sequence[int]) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
-        there = _members(parts, elements, sorted(kept))
+        there = _members(cut, sorted(kept))
         said = f"{len(kept):,} of {len(parts):,} parts of about {whole:,} tokens"
         return {"shape": shape, "parts": dict(there), "left_out": f"{said}{more and '; '}{more}"}, there
 
     empty = count_tokens(write_json(written(())[0])) + _MEMBER
-    units = _units(parts, elements)
+    units = _units(cut)
 
     def write(kept: Sequence[int]) -> tuple[str, int]:
         text = write_json(written(kept)[0])
@@ -108,14 +109,20 @@ def _scores(matches: Matches, first: Sequence[int]) -> Floats:
     return scores.astype(np.float32)
 
 
-def _extreme_parts(value: Any, parts: Parts, question: str) -> list[int]:
+def _extreme_parts(value: Any, cut: JsonParts, question: str) -> list[int]:
     """The parts of those elements of the longest list that a superlative of the question means."""
     pointer, rows = _longest(value)
     found = {(*pointer, row) for row in extremes(rows, question)}
     if not found:
         return []
     depth = len(pointer) + 1
-    return [number for number, (place, _) in enumerate(parts.values) if place[:depth] in found]
+    first: list[int] = []
+    for run in cut.runs:
+        if run.is_list and run.pointer == pointer:
+            first += [run.first + int(place[-1]) for place in found]
+        elif run.pointer[:depth] in found:
+            first += range(run.first, run.first + len(run.values))
+    return first
 
 
 def _longest(value: Any) -> tuple[Pointer, Sequence[Any]]:
@@ -133,19 +140,20 @@ def _longest(value: Any) -> tuple[Pointer, Sequence[Any]]:
     return best
 
 
-def _units(parts: Parts, elements: Sequence[Element | None]) -> Units:
+def _units(cut: JsonParts) -> Units:
+    parts = cut.parts
     ratio = _ratio(parts)
     named_lengths = np.fromiter(map(len, parts.names), np.int64, len(parts.names))
     costs = np.ceil((parts.ends - parts.starts + named_lengths[parts.labels]) * ratio * 1.1).astype(np.int64) + _MEMBER
     known: dict[Pointer, int] = {}
     labels = np.zeros(len(parts), np.int64)
     named = [0]
-    for place, element in enumerate(elements):
-        if element is not None:
+    for run in cut.runs:
+        if (element := run.element) is not None:
             if element.pointer not in known:
                 known[element.pointer] = len(named)
                 named.append(round(sum(len(str(one)) + 8 for one in element.identity.values()) * ratio) + _MEMBER)
-            labels[place] = known[element.pointer]
+            labels[run.first : run.first + len(run.values)] = known[element.pointer]
     size = len(parts)
     return Units(costs, np.zeros(size, np.int64), labels, np.array(named, np.int64), np.arange(size))
 
@@ -162,17 +170,17 @@ def _ratio(parts: Parts) -> float:
     return count_tokens(sample.decode("utf-8", "replace")) / max(len(sample), 1)
 
 
-def _members(parts: Parts, elements: Sequence[Element | None], chosen: Sequence[int]) -> list[tuple[str, Any]]:
+def _members(cut: JsonParts, chosen: Sequence[int]) -> list[tuple[str, Any]]:
     """The delivered values by pointer, what identifies their elements included."""
     there: dict[str, Any] = {}
     windows: dict[str, list[Window]] = {}
     for part in chosen:
-        element = elements[part]
+        element = cut.run_of(part).element
         if element is not None:
             name = pointer_text(element.pointer)
             if name not in there:
                 there[name] = dict(element.identity) | {REST: ""}
-        pointer, value = parts.values[part]
+        pointer, value = cut.value_of(part)
         name = pointer_text(pointer)
         if isinstance(value, Some):
             held = there.get(name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -33,7 +33,6 @@ class Parts:
         ends: int64, character after the last.
         labels: int64, the label of each part.
         names: The labels: headings, the names around a function, the path and the identity of a JSON element.
-        values: Of JSON alone: the pointer and the value of each part.
         prefix: Lines that go before the parts of a table: its header.
         shape: What the whole consists of; empty where nothing is to be said.
         neighbours: Whether a part's neighbours are likely to belong to its answer.
@@ -47,7 +46,6 @@ class Parts:
     ends: Ids
     labels: Ids
     names: Sequence[str]
-    values: Sequence[tuple[tuple[str | int, ...], Any]] = ()
     prefix: str = ""
     shape: str = ""
     neighbours: bool = False
