@@ -39,11 +39,11 @@ def shape_of(value: Any, most: int, question: str = "") -> str:
         question: Values that it names are counted, though their field has many; sums, if it asks for some.
     """
     asked = frozenset(query_terms(question))
-    best = ""
+    best, known = "", dict[tuple[str, ...], str]()
     for fields in _FIELDS:
         for depth in _DEPTHS:
             try:
-                line = _Shape(fields, 5 * most, asked).of(value, depth)
+                line = _Shape(fields, 5 * most, asked, known).of(value, depth)
             except _TooLongError:
                 break
             if count_tokens(line) > most:
@@ -53,7 +53,7 @@ def shape_of(value: Any, most: int, question: str = "") -> str:
             best = line
         if best:
             return best
-    return _Shape(2, 10 * most, asked).of(value, 0)
+    return _Shape(2, 10 * most, asked, known).of(value, 0)
 
 
 class _TooLongError(Exception):
@@ -78,7 +78,9 @@ def _equal(left: Any, right: Any) -> bool:
 
 
 class _Shape:
-    def __init__(self, fields: int, longest: int, asked: frozenset[str]) -> None:
+    def __init__(self, fields: int, longest: int, asked: frozenset[str], known: dict[tuple[str, ...], str]) -> None:
+        self._known = known  # what scalars have in common, by their place, which every depth needs again
+        self._place: list[str] = []
         self._asked = asked
         self._fields = fields
         self._longest = longest
@@ -119,7 +121,9 @@ class _Shape:
         for key in shown:
             values = [one[key] for one in objects if key in one]
             some = "" if len(values) == len(objects) else f" (in {len(values)})"
+            self._place.append(key)
             fields.append(f"{_cut(key)}: {self._values(values, depth - 1)}{some}")
+            self._place.pop()
             room -= len(fields[-1])
             if room < 0:
                 raise _TooLongError
@@ -145,7 +149,10 @@ class _Shape:
             return self._object([one for one in values if one is not None], depth)
         if isinstance(first, list):
             return self._list([one for one in values if one is not None], depth)
-        return sampled + _scalars(values, self._asked)
+        place = tuple(self._place)
+        if place not in self._known:
+            self._known[place] = _scalars(values, self._asked)
+        return sampled + self._known[place]
 
 
 def _is_map(objects: Sequence[Mapping[str, Any]]) -> bool:
@@ -168,12 +175,17 @@ def _scalars(values: Sequence[Any], asked: frozenset[str]) -> str:
         return f"{min(known)} … {max(known)}{total}"
     if len(counts) <= _NAMED and len(values) > 2 * len(counts):
         first = counts.most_common(3)
-        meant = [(one, count) for one, count in counts.items() if one and asked.intersection(query_terms(str(one)))]
+        meant = [(one, count) for one, count in counts.items() if one and _is_named(str(one), asked)]
         shown = dict([*meant[:_KINDS], *first])
         each = " | ".join(f"{_scalar(one)} x{count}" for one, count in shown.items())
         return f"{each} | … {len(counts)} values"
     short = [one for one in known if len(one) <= _EXAMPLE]
     return f"str {write_json(short[0] if short else _cut(known[0]))}"
+
+
+def _is_named(value: str, asked: frozenset[str]) -> bool:
+    low = value.lower()
+    return any(stem in low for stem in asked)
 
 
 def _scalar(value: Any) -> str:
