@@ -156,6 +156,7 @@ def _written(
 ) -> tuple[list[str], list[str]]:
     lines: list[str] = []
     passages: list[str] = []
+    said = set[int]()
     label, line, read, before = 0, 1, 0, -2
     for part in chosen:
         start, end = int(parts.starts[part]), int(parts.ends[part])
@@ -176,8 +177,9 @@ def _written(
             text = f"{'…' if first else ''}{passages[-1]}… [{len(text):,} characters]"
         else:
             passages.append(text)
-        if alike is not None and alike.counts[part] > 1:
-            text += f"  [x{int(alike.counts[part]):,} alike]"
+        if alike is not None and alike.counts[part] > 1 and (kind := int(alike.first[part])) not in said:
+            said.add(kind)
+            text += f"  [x{int(alike.counts[part])} alike]"
         lines.append(text)
         before = part
     return lines, passages
