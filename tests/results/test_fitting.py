@@ -155,3 +155,12 @@ def test_odd_texts_fit(text: str) -> None:
 
     assert fitted.tokens <= 200
     assert count_tokens(fitted.text) <= 200
+
+
+def test_what_all_elements_have_is_said_once() -> None:
+    """In place of every element; the members that differ stay with them."""
+    rows = [{"id": number, "currency": "EUR", "owner": "acme", "sum": number * 7} for number in range(2_000)]
+    part = json.loads(fit(json.dumps({"bills": rows}), 400, "sum of bill 77 and of bill 78").text)
+
+    assert part["in_all"] == {"/bills": {"currency": "EUR", "owner": "acme"}}
+    assert part["parts"]["/bills/77"] == {"id": 77, "sum": 539}

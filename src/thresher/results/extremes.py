@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from thresher.search import query_terms
 
@@ -44,14 +44,13 @@ def extremes(rows: Sequence[Any], question: str) -> list[int]:
         question: What the caller wants to know.
     """
     high, low = _HIGH.search(question), _LOW.search(question)
-    if (high is None and low is None) or not 2 <= len(rows) <= _MOST or not isinstance(rows[0], dict):
+    word = high or low
+    if word is None or not 1 < len(rows) <= _MOST or not all(isinstance(row, dict) for row in rows[:_LOOKED_AT]):
         return []
-    word = (high or low)[0].lower()  # pyright: ignore[reportOptionalSubscript] - one of them matched
-    columns = [
-        name for name in rows[0] if _comparable([row.get(name) for row in rows[:_LOOKED_AT] if isinstance(row, dict)])
-    ]
+    first = cast("Sequence[Mapping[str, Any]]", rows[:_LOOKED_AT])
+    columns = [name for name in first[0] if _comparable([row.get(name) for row in first])]
     asked = set(query_terms(question))
-    hinted = next((stems for words, stems in _HINTS.items() if word in words.split()), frozenset[str]())
+    hinted = next((stems for words, stems in _HINTS.items() if word[0].lower() in words.split()), frozenset[str]())
     named = {name: set(query_terms(name)) for name in columns}
     ranked = sorted(
         columns, key=lambda name: (-len(named[name] & asked), -len(named[name] & hinted), "id" in named[name])
@@ -61,11 +60,8 @@ def extremes(rows: Sequence[Any], question: str) -> list[int]:
     )
     found: list[int] = []
     for name in best[:_COLUMNS]:
-        keyed = [
-            (key, number)
-            for number, row in enumerate(rows)
-            if isinstance(row, dict) and (key := _key(row.get(name))) is not None
-        ]
+        values = (cast("Mapping[str, Any]", row).get(name) if isinstance(row, dict) else None for row in rows)
+        keyed = [(key, number) for number, one in enumerate(values) if (key := _key(one)) is not None]
         kind = type(keyed[0][0]) if keyed else float
         same = [one for one in keyed if isinstance(one[0], kind)]
         if same:

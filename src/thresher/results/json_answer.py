@@ -5,7 +5,8 @@ Invariant: pure; the text is valid JSON and never has more tokens than the budge
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -25,7 +26,7 @@ from thresher.results.json_parts import (
 )
 from thresher.results.matching import Matches, match
 from thresher.results.parts import Parts
-from thresher.results.shapes import shape_of
+from thresher.results.shapes import constants, shape_of
 from thresher.search import Floats, Units
 
 _SHAPE: Final = 0.22
@@ -78,8 +79,10 @@ def json_answer(value: Any, size: int, budget: int, focus: str, whole: int, more
 
     def written(kept: Sequence[int]) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
         there = _members(cut, sorted(kept))
-        said = f"{len(kept):,} of {len(parts):,} parts of about {whole:,} tokens"
-        return {"shape": shape, "parts": dict(there), "left_out": f"{said}{more and '; '}{more}"}, there
+        once = _said_once(cut, kept)
+        said = f"{len(kept):,} of {len(parts):,} parts of about {whole:,} tokens{more and '; '}{more}"
+        same = {"in_all": once} if once else {}
+        return {"shape": shape, **same, "parts": _without(there, once), "left_out": said}, there
 
     empty = count_tokens(write_json(written(())[0])) + _MEMBER
     units = _units(cut)
@@ -177,16 +180,12 @@ def _members(cut: JsonParts, chosen: Sequence[int]) -> list[tuple[str, Any]]:
     for part in chosen:
         element = cut.run_of(part).element
         if element is not None:
-            name = pointer_text(element.pointer)
-            if name not in there:
-                there[name] = dict(element.identity) | {REST: ""}
+            there.setdefault(pointer_text(element.pointer), {**element.identity, REST: "more"})
         pointer, value = cut.value_of(part)
         name = pointer_text(pointer)
         if isinstance(value, Some):
-            held = there.get(name)
-            members = dict(held) if isinstance(held, dict) else {}
+            members: dict[str, Any] = {**there.get(name, {}), **value.members}
             members.pop(REST, None)
-            members |= value.members
             others = value.others + len(value.members) - len(members)
             there[name] = members | ({REST: f"{others:,} more"} if others > 0 else {})
         elif isinstance(value, Window):
@@ -196,11 +195,28 @@ def _members(cut: JsonParts, chosen: Sequence[int]) -> list[tuple[str, Any]]:
             there[name] = value
     for name, pieces in windows.items():
         there[name] = _pieces(pieces)
-    return [(name, _rest(value)) for name, value in there.items()]
+    return list(there.items())
 
 
-def _rest(value: Any) -> Any:
-    return value | {REST: "more"} if isinstance(value, dict) and value.get(REST) == "" else value
+def _said_once(cut: JsonParts, chosen: Sequence[int]) -> dict[str, dict[str, Any]]:
+    """By the pointer of a list, the members that all its elements have alike, if several of them are delivered."""
+    lists = Counter(run.first for part in chosen if (run := cut.run_of(part)).is_list)
+    often = [cut.run_of(first) for first, count in lists.items() if count > 1]
+    found = {pointer_text(run.pointer): constants(run.values) for run in often}
+    return {name: same for name, same in found.items() if same}
+
+
+def _without(there: Sequence[tuple[str, Any]], once: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The delivered values without what is said once for all of their list."""
+    left: dict[str, Any] = {}
+    for name, value in there:
+        same = once.get(name.rpartition("/")[0])
+        if same and isinstance(value, dict):
+            members = cast("dict[str, Any]", value)
+            left[name] = {key: one for key, one in members.items() if key not in same}
+        else:
+            left[name] = value
+    return left
 
 
 def _pieces(windows: Sequence[Window]) -> str:

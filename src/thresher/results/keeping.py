@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cachetools import LRUCache
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import ColumnElement, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import Caller, NotFound, Settings, StoreError, event
@@ -142,7 +142,7 @@ class Keeper:
         except StoreError as error:  # it stays in memory for a while
             event(logger, "result not kept", level=logging.WARNING, tenant=caller.tenant.id, problem=error.message)
 
-    def _superfluous(self, caller: Caller) -> tuple[object, ...]:
+    def _superfluous(self, caller: Caller) -> tuple[ColumnElement[bool], ...]:
         """Which rows go: those that are too old, and the caller's oldest beyond what is kept for each user."""
         table = kept_result.c
         mine = (

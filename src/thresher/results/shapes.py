@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from thresher.embedding import count_tokens
 from thresher.results.json_parts import write_json
@@ -91,9 +91,9 @@ class _Shape:
             case dict() if not value:
                 return "{}"
             case dict():
-                return self._object([value], depth)
+                return self._object([cast("dict[str, Any]", value)], depth)
             case list():
-                return self._list([value], depth)
+                return self._list([cast("list[Any]", value)], depth)
             case _:
                 return _scalar(value)
 
@@ -138,7 +138,7 @@ class _Shape:
         if len(values) > self._cells:
             sampled, values = "about ", values[:: len(values) // max(self._cells, 200) + 1]
         self._cells -= len(values)
-        kinds = Counter(map(type, values))
+        kinds = Counter[type[Any]](map(type, values))
         if len(kinds) > 1 and set(kinds) - {int, float, type(None)}:
             named = {kind: [one for one in values if type(one) is kind][:200] for kind in kinds}
             return " | ".join(
@@ -158,7 +158,7 @@ class _Shape:
 def _is_map(objects: Sequence[Mapping[str, Any]]) -> bool:
     """Whether members are elements: they are all objects, or lists, or the keys of several objects differ."""
     first = list(objects[0].values())[:20]
-    alike = len({type(one) for one in first}) == 1
+    alike = all(type(one) is type(first[0]) for one in first)
     return alike and (isinstance(first[0], dict | list) or len(first) >= _MAP)
 
 

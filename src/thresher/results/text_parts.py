@@ -60,14 +60,14 @@ def split_text(text: str, kind: str, delimiter: str = ",", question: str = "") -
 
 
 def _built(text: str, kind: str, pieces: Iterator[tuple[int, int, str]], *, neighbours: bool) -> Parts:
-    starts, ends, labels = [], [], []
+    starts, ends, labels = list[int](), list[int](), list[int]()
     names: dict[str, int] = {"": 0}
     for start, end, name in pieces:
         starts.append(start)
         ends.append(end)
         labels.append(names.setdefault(name, len(names)))
-    columns = [np.array(one, np.int64) for one in (starts, ends, labels)]
-    return Parts(kind, text, *columns, list(names), neighbours=neighbours)
+    first, last, label = (np.array(one, np.int64) for one in (starts, ends, labels))
+    return Parts(kind, text, first, last, label, list(names), neighbours=neighbours)
 
 
 def _prose(text: str) -> Iterator[tuple[int, int, str]]:
@@ -187,7 +187,7 @@ def log_shape(text: str) -> str:
 
 
 def _table(text: str, delimiter: str, question: str) -> Parts:
-    starts, ends = [], []
+    starts, ends = list[int](), list[int]()
     pending = -1
     for line in _LINE.finditer(text):
         first = pending if pending >= 0 else line.start()
@@ -201,19 +201,19 @@ def _table(text: str, delimiter: str, question: str) -> Parts:
         starts.append(pending)
         ends.append(len(text))
     header = text[starts[0] : ends[0]] if starts else ""
-    columns = [np.array(one[1:], np.int64) for one in (starts, ends)]
-    labels = np.zeros(len(columns[0]), np.int64)
+    labels = np.zeros(max(len(starts) - 1, 0), np.int64)
     rows = [{key: _number(one) for key, one in row.items()} for row in rows_of(text, delimiter)]
     shape = shape_of(rows, _SHAPE, question)
     first = [row for row in extremes(rows, question) if row < len(labels)] if len(rows) == len(labels) else []
-    return Parts("csv", text, *columns, labels, [""], prefix=header, shape=shape, first=first)
+    bounds = np.array(starts[1:], np.int64), np.array(ends[1:], np.int64)
+    return Parts("csv", text, *bounds, labels, [""], prefix=header, shape=shape, first=first)
 
 
 def rows_of(text: str, delimiter: str) -> list[dict[str, str]]:
     """The rows of a table as objects; of a very long one the first."""
     reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter)
     try:
-        header = next(reader, [])
+        header = next(reader, list[str]())
         return [dict(zip(header, row, strict=False)) for row, _ in zip(reader, range(_MOST_ROWS), strict=False)]
     except csv.Error:
         return []
