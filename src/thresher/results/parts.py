@@ -17,7 +17,7 @@ from thresher.search import Ids
 LEVEL: Final = " > "
 """Stands between the levels of a label."""
 _SAMPLES: Final = 16
-_SAMPLE: Final = 256
+_SAMPLE: Final = 160
 """Characters of each sample, from which the tokens of a long text are estimated: counting them all would take longer
 than choosing what to deliver."""
 
