@@ -132,11 +132,10 @@ async def _assemble(
     solutions = SolutionService(database, storage, settings, databases.provide)
     context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis)))
     _name_things(context.variables, databases, apis, solutions)
-    models = _open_models(database, secrets, settings, stack)
-    results = Results(database, secrets, settings)
+    models, results = _open_models(database, secrets, settings, stack)
     calling = Calling(settings, tools, intents, context, upstreams, audit, results)
     assistant, threads = Assistant(calling, intents, database, encoder), Threads(database)
-    for end in (results.settle, calling.close, assistant.close, threads.close):
+    for end in (calling.close, assistant.close, threads.close):
         stack.push_async_callback(end)
     return Services(
         settings=settings,
@@ -169,10 +168,14 @@ async def _assemble(
     )
 
 
-def _open_models(database: Database, secrets: SecretBox, settings: Settings, stack: AsyncExitStack) -> Models:
-    models = Models(database, secrets, settings)
+def _open_models(
+    database: Database, secrets: SecretBox, settings: Settings, stack: AsyncExitStack
+) -> tuple[Models, Results]:
+    """What keeps sealed texts: chat models with their keys, and large results."""
+    models, results = Models(database, secrets, settings), Results(database, secrets, settings)
     stack.push_async_callback(models.close)
-    return models
+    stack.push_async_callback(results.settle)
+    return models, results
 
 
 def _name_things(

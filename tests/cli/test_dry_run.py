@@ -54,7 +54,16 @@ LOOKING = {
     *("keys list", "models check", "models list", "packs lint", "packs list", "packs show", "prompt", "prompts diff"),
     *("prompts list", "prompts show", "prompts versions", "servers list", "settings show", "solutions backups"),
     *("solutions check", "solutions context", "solutions list", "solutions relations", "solutions show"),
-    *("solutions value-lists", "status", "threads list", "threads show", "tools find", "tools held", "tools list"),
+    *(
+        "solutions value-lists",
+        "status",
+        "threads list",
+        "threads show",
+        "tools find",
+        "tools held",
+        "tools list",
+        "tools result",
+    ),
     *("tools show", "tools stats", "tools consents", "tools health", "tools words list", "tools rewrites list"),
     "tools categories list",
     *("tools learned", "tools replay"),
@@ -62,7 +71,16 @@ LOOKING = {
 """Commands that change nothing."""
 RUNNING = {
     *("ask", "chat", "demo", "hook", "serve", "stdio", "stop"),
-    *("eval apis", "eval chat", "eval documents", "eval intents", "eval relations", "eval sql", "eval tools"),
+    *(
+        "eval apis",
+        "eval chat",
+        "eval documents",
+        "eval intents",
+        "eval relations",
+        "eval results",
+        "eval sql",
+        "eval tools",
+    ),
     "tools improve",
 }
 """Commands that start or end a process, converse or measure: nobody could say what they would do without doing it."""

@@ -87,7 +87,7 @@ COMMANDS: Final[tuple[tuple[str, ...], ...]] = (
     ("tools", "find", "days of leave"), ("tools", "list"), ("tools", "show", "staff_leave_days"),
     ("tools", "show", NAME), ("tools", "enable", NAME), ("tools", "disable", NAME), ("tools", "core", NAME),
     ("tools", "held"), ("tools", "approve", NAME, "--yes"), ("tools", "reject", NAME, "--yes"),
-    ("tools", "consents"), ("tools", "forget", NAME), ("tools", "learned"),
+    ("tools", "consents"), ("tools", "result", NAME), ("tools", "forget", NAME), ("tools", "learned"),
     ("tools", "replay"), ("tools", "learning", "shadow"), ("tools", "unlearn", NAME), ("tools", "unlearn", "--all"),
     ("train", "--from-log"), ("train", "--from", "/none"), ("train", "--status"), ("train", "--remove"),
     ("settings", "floor"), ("settings", "floor", NAME),
@@ -151,7 +151,7 @@ OWN: Final = frozenset(
         *("demo", "serve", "stdio", "hook", "stop", "migrate", "chat", "purge"),
         *("keys add", "models add", "audit prune", "audit restart", "packs new", "packs lint", "packs export"),
         *("packs install", "eval tools", "eval intents", "eval documents", "eval sql", "eval relations", "eval apis"),
-        "eval chat",
+        *("eval chat", "eval results"),
     }
 )
 """Commands that show nothing of what is installed, or files of the user's own, or need more than a daemon."""

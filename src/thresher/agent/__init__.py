@@ -2,7 +2,7 @@
 
 Invariant: tools are called only through `calling`, which decides what a caller may do.
 
-Uses: calling, context, core, embedding, knowledge, llm, search, store.
+Uses: calling, context, core, embedding, knowledge, llm, results, search, store.
 """
 
 from thresher.agent.assistant.intents import training_lines

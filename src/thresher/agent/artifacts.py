@@ -108,10 +108,15 @@ class Artifacts:
             NotFound: The result is not kept any more.
         """
         named, start = RESULT_CURSOR.decode(cursor)
+        return page(named, await self.result(cursor), start, tokens)
+
+    async def result(self, cursor: str) -> str:
+        """Return the whole of a long result; raises as `leaf`."""
+        named, _ = RESULT_CURSOR.decode(cursor)
         kind, text = (await self._found([named])).get(named, ("", ""))
         if kind != "result":
             raise NotFound("There is no such result in this conversation.", hint="Call the tool again.")
-        return page(named, text, start, tokens)
+        return text
 
     async def _found(self, ids: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
         found = {one: self._here[one] for one in ids if one in self._here}

@@ -34,8 +34,13 @@ _PROBLEM: Final = 2_000
 
 READ_RESULT: Final = Function(
     READER,
-    "Read on in a long result of an earlier call, by the cursor that its answer names.",
-    {"type": "object", "properties": {"cursor": {"type": "string"}}, "required": ["cursor"]},
+    "Read more of a long result of an earlier call, by the cursor that its answer names: what answers a focus, a JSON "
+    "pointer, lines such as 120-180, or lines that match a pattern; with none of these, page by page.",
+    {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in ("cursor", "focus", "pointer", "lines", "pattern")},
+        "required": ["cursor"],
+    },
 )
 
 

@@ -16,10 +16,13 @@ from thresher.agent.offers import READER
 from thresher.agent.state import MARK, Messages
 from thresher.core import dumps
 from thresher.embedding import count_tokens
+from thresher.results import fit, fits
 
 NOT_ANSWERED: Final = "The client did not answer this call."
 UNANSWERED: Final = "The turn was interrupted before this call was answered. It may have been run."
 READ_AGAIN: Final = "(It was read in that turn. The same cursor gives it again.)"
+FORMER_RESULT: Final = 300
+"""Most tokens of a result in the turns after its own; the model reads more of it by its cursor, or calls again."""
 _MESSAGE_TOKENS: Final = 4
 """What a message costs beside its text, about."""
 
@@ -119,10 +122,20 @@ def shown(messages: Sequence[AnyMessage], history_tokens: int) -> Messages:
     former = [
         one.model_copy(update={"content": READ_AGAIN})  # pages of long results are not shown again
         if isinstance(one, ToolMessage) and one.name == READER and one.status != "error"
-        else one
+        else _shortened(one)
         for one in seen[:now]
     ]
     return [*former[_beginning(former, history_tokens) :], *seen[now:]]
+
+
+def _shortened(message: AnyMessage) -> AnyMessage:
+    """Return a tool's large result of an earlier turn as its shape and beginning, with the line of its cursor."""
+    text = str(message.text)
+    if not isinstance(message, ToolMessage) or message.status == "error" or fits(text, FORMER_RESULT):
+        return message
+    body, line, cursor = text.rpartition("\n[The result has ")
+    part = fit(body if line else text, FORMER_RESULT).text
+    return message.model_copy(update={"content": f"{part}{line}{cursor}" if line else part})
 
 
 def _visible(messages: Sequence[AnyMessage]) -> Iterator[AnyMessage]:

@@ -40,7 +40,7 @@ def _plain(value: Any) -> str:
 Expose = Annotated[
     Literal["meta", "own", "all"] | None,
     typer.Option(
-        help="The tools in tools/list: the six meta-tools (meta), those of packs too (own), or every tool (all)."
+        help="The tools in tools/list: the seven meta-tools (meta), those of packs too (own), or every tool (all)."
     ),
 ]
 

@@ -129,6 +129,20 @@ def _wrong_statement(line: Row) -> Text:
     return shown
 
 
+def fitted_figures(answer: Row) -> RenderableType:
+    """The figures, then the questions whose answers were not delivered."""
+    table = _figures(plain_table("figure", "results"), answer, left_out=("missed",))
+    heading = f"{{}} of {answer['questions']:,} were not answered at some budget:"
+    return _with_list(table, answer["missed"], heading, _missed_answer, _SHOWN)
+
+
+def _missed_answer(case: Row) -> Text:
+    shown = Text(f"{', '.join(f'{budget:,}' for budget in case['budgets'])} tokens ", style="dim")
+    shown.append(shortened(case["question"], _SQL_WIDTH), style="bold")
+    shown.append(f"\n  {shortened(case['result'], _SQL_WIDTH)}: {shortened(', '.join(case['answers']), _SQL_WIDTH)}")
+    return shown
+
+
 def relation_figures(answer: Row) -> RenderableType:
     """The figures, then the relations that were found and are not declared, and those that were missed."""
     basis = "with data" if answer["with_data"] else "metadata alone"
@@ -289,6 +303,18 @@ def evaluate_sql(
     """
     arguments = {"statements": str(statements.absolute()), "dialect": dialect}
     _evaluate("evaluate_sql", arguments, statement_figures, as_json)
+
+
+@evaluations.command("results")
+def evaluate_results(
+    cases: Annotated[Path, path_option('JSON lines {"result": path, "mime"?, "question", "answers": ["", ...]}.')],
+    as_json: AsJson = False,
+) -> None:
+    """Fit large results of tools into 500 and 2,000 tokens, and print how often the answers are still there.
+
+    No tool is called. docs/reference/evaluation.md defines each figure.
+    """
+    _evaluate("evaluate_results", {"cases": str(cases.absolute())}, fitted_figures, as_json)
 
 
 @evaluations.command("relations")

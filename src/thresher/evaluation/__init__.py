@@ -67,6 +67,13 @@ from thresher.evaluation.relations import (
     try_relations,
     wrong_relations,
 )
+from thresher.evaluation.results import (
+    ResultCase,
+    ResultFigures,
+    evaluate_results,
+    read_result_cases,
+    result_figures,
+)
 from thresher.evaluation.sql import SqlFigures, dialect_of, judge_statements, read_statements, sql_figures
 from thresher.evaluation.tools import ToolFigures, ToolQuestion, evaluate_tools, read_pool, read_questions
 
@@ -92,6 +99,8 @@ __all__ = [
     "RelationFigures",
     "RelationTrial",
     "RequestRecorder",
+    "ResultCase",
+    "ResultFigures",
     "Script",
     "ScriptedCall",
     "ScriptedTurn",
@@ -108,6 +117,7 @@ __all__ = [
     "evaluate_chat",
     "evaluate_documents",
     "evaluate_intents",
+    "evaluate_results",
     "evaluate_tools",
     "figures_of",
     "figures_of_apis",
@@ -123,11 +133,13 @@ __all__ = [
     "read_document_questions",
     "read_pool",
     "read_questions",
+    "read_result_cases",
     "read_schemas",
     "read_scripts",
     "read_statements",
     "read_tests",
     "read_training",
+    "result_figures",
     "sql_figures",
     "stale_documents",
     "try_relations",

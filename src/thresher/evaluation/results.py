@@ -10,7 +10,6 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -120,10 +119,11 @@ def _case(path: Path, number: int, line: str) -> ResultCase:
 
 def evaluate_results(cases: Iterable[ResultCase]) -> list[ResultOutcome]:
     """Fit each result into each budget."""
-    read = cache(lambda path: path.read_text(encoding="utf-8", errors="replace"))
+    texts: dict[Path, str] = {}
     outcomes: list[ResultOutcome] = []
     for case in cases:
-        text = read(case.result)
+        text = texts.get(case.result) or case.result.read_text(encoding="utf-8", errors="replace")
+        texts = {case.result: text}  # questions to one result follow one another
         kept: dict[int, bool] = {}
         head: dict[int, bool] = {}
         elements: dict[int, bool] = {}

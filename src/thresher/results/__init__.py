@@ -10,7 +10,7 @@ from thresher.results.fidelity import verbatim
 from thresher.results.fitting import LEAST_BUDGET, Fitted, fit, fits
 from thresher.results.keeping import Keeper, KeptResult
 from thresher.results.reading import read_on
-from thresher.results.service import MOST_BUDGET, WHOLE_META, Delivery, Results, checked_budget
+from thresher.results.service import MOST_BUDGET, WHOLE_META, Delivery, ResultPart, Results, checked_budget
 
 __all__ = [
     "LEAST_BUDGET",
@@ -20,6 +20,7 @@ __all__ = [
     "Fitted",
     "Keeper",
     "KeptResult",
+    "ResultPart",
     "Results",
     "checked_budget",
     "fit",

@@ -43,7 +43,8 @@ def _at(value: Any, name: str) -> Any:
 def _same(delivered: Any, source: Any) -> bool:
     if isinstance(delivered, dict) and REST in delivered and isinstance(source, dict):
         members = cast("dict[str, Any]", delivered)
-        return all(key in source and source[key] == one for key, one in members.items() if key != REST)
+        there = cast("dict[str, Any]", source)
+        return all(key in there and there[key] == one for key, one in members.items() if key != REST)
     if isinstance(delivered, str) and isinstance(source, str) and delivered != source:
         return all(piece in source for piece in _CUT.sub("", delivered).split("…"))
     return bool(delivered == source)

@@ -6,6 +6,7 @@ is said. A part of JSON is valid JSON.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,6 +23,7 @@ from thresher.results.text_parts import split_text
 
 LEAST_BUDGET: Final = 100
 """Tokens below which not even the shape of a result can be told."""
+_ROUNDED: Final = re.compile(r"\d\.?\d*e\+?(?:19|[2-9]\d)")
 _LONGEST_FOCUS: Final = 2_000
 
 
@@ -77,13 +79,16 @@ def fit(text: str, budget: int, focus: str = "", mime: str = "", more: str = "")
     whole = estimated_tokens(text)
     if kind == "json":
         try:
-            return _json(text, read_json(text), budget, focus, more, whole)
+            fitted = _json(text, read_json(text), budget, focus, more, whole)
+            if _ROUNDED.search(fitted.text) is not None:  # an integer of more than 64 bits became a float
+                fitted = _json(text, read_json(text, exact=True), budget, focus, more, whole)
+            return fitted
         except (ValueError, RecursionError):
             if (value := lines_of_json(text)) is not None:
                 return _json(text, value, budget, focus, more, whole)
             kind, delimiter = kind_of(text, "text/plain") if text.lstrip()[:1] not in "{[" else ("text", "")
     source = text_of(text) if kind == "html" else text
-    parts = split_text(source, kind, delimiter)
+    parts = split_text(source, kind, delimiter, focus)
     answer = text_answer(parts, match(parts, focus), focus, budget, whole, more)
     return Fitted(
         answer.text, answer.tokens, kind, whole=False, whole_tokens=whole, parts=answer.parts, of=len(parts),
@@ -100,7 +105,7 @@ def _json(text: str, value: Any, budget: int, focus: str, more: str, whole: int)
 
 
 def lines_of_json(text: str) -> list[Any] | None:
-    """The values of a text with one JSON value in each line; None if it is none."""
+    """The values of a text with one JSON value in each line; None if it has other lines."""
     try:
         return [read_json(line) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError):

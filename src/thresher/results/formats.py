@@ -55,7 +55,7 @@ def _is_code(lines: list[str]) -> bool:
 
 
 def _delimiter(head: str) -> str:
-    """The delimiter of a table; empty if the text is none."""
+    """The delimiter of a table; empty if the text is not one."""
     lines = [line for line in head.split("\n")[:-1] if line.strip()][:30]
     if len(lines) < 3 or head.lstrip()[:1] in "{[<#":
         return ""

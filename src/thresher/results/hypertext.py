@@ -13,14 +13,17 @@ import re
 from typing import Final
 
 _DROPPED: Final = re.compile(
-    r"<!--.*?(?:-->|\Z)|<(script|style|noscript|svg|template|iframe)\b[^>]*>.*?(?:</\1\s*>|\Z)|<!doctype[^>]*>",
+    r"<!--.*?(?:-->|\Z)|<(script|style|noscript|svg|template|iframe)\b[^<>]{0,4000}>.*?(?:</\1\s*>|\Z)"
+    r"|<!doctype[^<>]{0,1000}>",
     re.IGNORECASE | re.DOTALL,
 )
-_PRE: Final = re.compile(r"<pre\b[^>]*>(.*?)</pre\s*>", re.IGNORECASE | re.DOTALL)
-_TAG: Final = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)((?:[^>\"']|\"[^\"]*\"|'[^']*')*)>")
+_PRE: Final = re.compile(r"<pre\b[^<>]{0,4000}>(.*?)(?:</pre\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_TAG: Final = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]{0,40})([^<>]{0,4000})>")
+_KEPT: Final = re.compile("\0(\\d+)\0")
 _LINK: Final = re.compile(r"\b(?:href|src)\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
 _ALT: Final = re.compile(r"\b(?:alt|title)\s*=\s*\"([^\"]+)\"", re.IGNORECASE)
 _SPACE: Final = re.compile(r"[ \t\r\f\v]*\n\s*\n[ \t]*|[ \t\r\f\v]*\n[ \t\r\f\v]*|[ \t\r\f\v]+")
+_ITEM: Final = re.compile(r"^- *\n\s*", re.MULTILINE)
 _HEADINGS: Final = {f"h{level}": "#" * level for level in range(1, 7)}
 _BLOCKS: Final = frozenset(
     """p div section article header footer main aside nav ul ol dl table form fieldset blockquote figure figcaption
@@ -45,11 +48,12 @@ def text_of(markup: str) -> str:
         pieces.append(_mark(tag[1] == "/", tag[2].lower(), tag[3], links))
         place = tag.end()
     pieces.append(markup[place:])
-    text = _SPACE.sub(_blank, html.unescape("".join(pieces)))
-    for number, code in enumerate(kept):
-        plain = html.unescape(_TAG.sub("", code)).strip("\n")
-        text = text.replace(f"\0{number}\0", f"```\n{plain}\n```")
-    return text.strip() + "\n"
+    text = _ITEM.sub("- ", _SPACE.sub(_blank, html.unescape("".join(pieces))))
+    return _KEPT.sub(lambda match: _code(kept[int(match[1])]), text).strip() + "\n"
+
+
+def _code(markup: str) -> str:
+    return f"```\n{html.unescape(_TAG.sub('', markup)).strip(chr(10))}\n```"
 
 
 def _mark(closes: bool, name: str, attributes: str, links: list[str]) -> str:

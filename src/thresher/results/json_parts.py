@@ -6,6 +6,7 @@ Invariant: pure; a part is a value as it stands in the result, or some members o
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
@@ -13,7 +14,7 @@ from typing import Any, Final, TypeAlias, cast
 import numpy as np
 import orjson
 
-from thresher.results.parts import Parts
+from thresher.results.parts import LEVEL, Parts
 
 Pointer: TypeAlias = tuple[str | int, ...]
 """Keys and indexes from the root; `pointer_text` writes it as RFC 6901 does."""
@@ -106,34 +107,72 @@ def pointer_text(pointer: Pointer) -> str:
     return "".join(f"/{str(key).replace('~', '~0').replace('/', '~1')}" for key in pointer)
 
 
-def split_json(value: Any, budget: int, size: int) -> tuple[Parts, Sequence[Element | None]]:
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Parts that follow one another: the elements of a list, or one value.
+
+    Attributes:
+        first: The first part.
+        pointer: Of the list, or of the value.
+        values: The elements, or the one value.
+        is_list: Whether they are elements, whose index belongs to their pointer.
+        element: The element that they are a piece of, if any.
+    """
+
+    first: int
+    pointer: Pointer
+    values: Sequence[Any]
+    is_list: bool
+    element: Element | None
+
+
+@dataclass(frozen=True, slots=True)
+class JsonParts:
+    """A JSON value in parts.
+
+    Attributes:
+        parts: The parts.
+        runs: What they are, in order.
+    """
+
+    parts: Parts
+    runs: Sequence[Run]
+
+    def run_of(self, part: int) -> Run:
+        """The run that a part belongs to."""
+        return self.runs[bisect_right(self.runs, part, key=lambda run: run.first) - 1]
+
+    def value_of(self, part: int) -> tuple[Pointer, Any]:
+        """The pointer of a part, and its value."""
+        run = self.run_of(part)
+        place = part - run.first
+        return (*run.pointer, place) if run.is_list else run.pointer, run.values[place]
+
+
+def split_json(value: Any, budget: int, size: int) -> JsonParts:
     """Cut a value into parts.
 
     Args:
         value: The value.
         budget: Tokens of the answer: an element that is small beside it stays whole.
         size: Characters of the whole.
-
-    Returns:
-        The parts, and for each the element that it belongs to if it is a piece of one.
     """
     most = max(min(int(_SHARE * budget), _MOST), _LEAST, size // _PARTS)
     splitter = _Splitter(most)
     splitter.split(value, (), None, 0)
     lengths = np.fromiter(map(len, splitter.texts), np.int64, len(splitter.texts))
     ends = np.cumsum(lengths + 1) - 1
-    labels = np.array(splitter.labels, np.int64)
-    blob = b"\n".join(splitter.texts)
-    parts = Parts("json", "", ends - lengths, ends, labels, splitter.names, splitter.values, blob=blob)
-    return parts, splitter.elements
+    counts = [len(run.values) for run in splitter.runs]
+    labels = np.repeat(np.array(splitter.labels, np.int64), counts)
+    parts = Parts("json", "", ends - lengths, ends, labels, splitter.names, blob=b"\n".join(splitter.texts))
+    return JsonParts(parts, splitter.runs)
 
 
 class _Splitter:
     def __init__(self, most: int) -> None:
         self.texts: list[bytes] = []
         self.labels: list[int] = []
-        self.values: list[tuple[Pointer, Any]] = []
-        self.elements: list[Element | None] = []
+        self.runs: list[Run] = []
         self.names: list[str] = [""]
         self._most = most
 
@@ -147,13 +186,7 @@ class _Splitter:
         elif isinstance(value, dict):
             self._object(cast("dict[str, Any]", value), pointer, element)
         elif isinstance(value, list):
-            name = self._label(pointer, element)
-            for place, item in enumerate(cast("list[Any]", value)):
-                octets = octets_of(item)
-                if len(octets) <= self._most:
-                    self._add(octets, (*pointer, place), item, element, name)
-                else:
-                    self.split(item, (*pointer, place), element, name, octets)
+            self._list(cast("list[Any]", value), pointer, element)
         elif isinstance(value, str):
             for first in range(0, len(value), self._most):
                 window = Window(value, first, min(first + self._most, len(value)))
@@ -161,6 +194,17 @@ class _Splitter:
                 self._add(piece, pointer, window, element, label)
         else:
             self._add(octets, pointer, value, element, label)
+
+    def _list(self, items: list[Any], pointer: Pointer, element: Element | None) -> None:
+        name = self._label(pointer, element)
+        texts = [octets_of(item) for item in items]
+        if max(map(len, texts)) <= self._most:
+            self.runs.append(Run(len(self.texts), pointer, items, is_list=True, element=element))
+            self.labels.append(name)
+            self.texts += texts
+            return
+        for place, (item, octets) in enumerate(zip(items, texts, strict=True)):
+            self.split(item, (*pointer, place), element, name, octets)
 
     def _object(self, value: dict[str, Any], pointer: Pointer, element: Element | None) -> None:
         identity = _identity(value)
@@ -192,14 +236,16 @@ class _Splitter:
         self._add(octets_of(members), pointer, Some(members, len(value) - len(members)), element, name)
 
     def _add(self, octets: bytes, pointer: Pointer, value: Any, element: Element | None, label: int) -> None:
-        self.texts.append(octets)
-        self.values.append((pointer, value))
-        self.elements.append(element)
+        self.runs.append(Run(len(self.texts), pointer, (value,), is_list=False, element=element))
         self.labels.append(label)
+        self.texts.append(octets)
 
     def _label(self, pointer: Pointer, element: Element | None) -> int:
-        identity = " ".join(map(str, element.identity.values())) if element is not None else ""
-        self.names.append(f"{' '.join(str(key) for key in pointer if not isinstance(key, int))} {identity}")
+        names = [str(key) for key in pointer if not isinstance(key, int)]
+        names = [str(key) for key in pointer if not isinstance(key, int)]
+        own = [*names[-1:], *(map(str, element.identity.values()) if element is not None else ())]
+        quoted = " ".join(f'"{one}"' for one in own)
+        self.names.append(f"{' '.join(names[:-1])}{LEVEL}{quoted}")
         return len(self.names) - 1
 
 

@@ -149,7 +149,7 @@ class Keeper:
         except StoreError as error:  # it stays in memory for a while
             event(logger, "result not kept", level=logging.WARNING, tenant=caller.tenant.id, problem=error.message)
 
-    def _superfluous(self, caller: Caller) -> tuple[object, ...]:
+    def _superfluous(self, caller: Caller) -> tuple[ColumnElement[bool], ...]:
         """Which rows go: those that are too old, and the caller's oldest beyond what is kept for each user."""
         table = kept_result.c
         total = func.sum(table.size).over(order_by=table.id.desc())

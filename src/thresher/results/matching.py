@@ -15,20 +15,31 @@ from typing import Final
 
 import numpy as np
 
-from thresher.results.parts import Parts
-from thresher.search import Floats, Ids, Totals, postings_of, query_terms
+from thresher.results.parts import LEVEL, Parts
+from thresher.search import Floats, Ids, Totals, postings_of, query_words
 
 _SHORT: Final = 4
 """Characters from which a stem is also found inside a word: `user` in `getUserName`."""
 _MOST_TERMS: Final = 40
 _MOST_PLACES: Final = 30_000
 """A word that occurs more often says nothing about where; its places are not collected."""
-_LABEL: Final = 0.6
-"""Weight of a word in the label of a part, next to one in the part."""
+_OWN: Final = 0.9
+_ABOVE: Final = 0.4
+"""Weights of a word in the last level of a part's label, and above it, next to one in the part."""
+_WHOLE: Final = 1.5
+_STEM: Final = 0.8
+_BEGINS: Final = 0.5
+_WITHIN: Final = 0.25
+"""Weights of a word that is a whole member or value of JSON, of another form of it, of a longer word that begins with
+its stem, and of a stem inside another word, next to the word itself."""
+_HOLDS: Final = 0.5
+"""How much of a word a part must have to count among those that have it."""
 _EXACT: Final = 1.5
 """Weight of a name that the question writes as the result does: `ERR_42`, `/users/{id}`, `2024-05-01`, `v1.2.3`."""
-_NAME: Final = re.compile(r"[\"'`“]([^\"'`”]{2,80})[\"'`”]|(?<![\w])(/?\w+(?:[-_./:@{}#+]+\w+)+[}/]?)")
-_ENDING: Final = re.compile(rb"s|es|ed|ing")
+_NAME: Final = re.compile(
+    r"[\"'`“]([^\"'`”]{2,80})[\"'`”]|(?<![\w])(/?[^\W_]+(?:[-_./:@{}#+]+[^\W_]+)+[}/]?|[a-z]+(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,})"
+)
+_ENDING: Final = re.compile(rb"(?:e|i)?(?:s|es|d|ed|ing|ings|er|ers|ion|ions|ation|al|ly|y|ies|e|able|ment|ments)?")
 _ASKING: Final = frozenset(
     """mani much give tell show find list name valu what which kind mean state say mention line entri record element
     item""".split()  # noqa: SIM905 - a text is easier to read
@@ -42,12 +53,14 @@ class Wanted:
 
     Attributes:
         literals: Lower-case forms of a word, without its ending, or a name as it is written.
+        written: The word as the question has it.
         before: Whether it must begin a word.
         after: Whether the word must end there, but for an ending such as `s`.
         weight: How much it counts.
     """
 
     literals: tuple[bytes, ...]
+    written: bytes
     before: bool
     after: bool
     weight: float = 1.0
@@ -73,21 +86,21 @@ def wanted_of(question: str) -> dict[str, Wanted]:
     wanted: dict[str, Wanted] = {}
     for match in _NAME.finditer(question):
         name = (match[1] or match[2]).strip().lower()
-        if len(name) > 2:  # noqa: PLR2004 - shorter ones are words
-            wanted[f"={name}"] = Wanted((name.encode(),), name[0].isalnum(), name[-1].isalnum(), _EXACT)
-    asked = query_terms(question)
+        if len(name) > 2:
+            wanted[f"={name}"] = Wanted((name.encode(),), name.encode(), name[0].isalnum(), name[-1].isalnum(), _EXACT)
+    asked = query_words(question)
     for term in [one for one in asked if one not in _ASKING] or asked:
-        wanted[term] = _word(term)
+        wanted[term] = _word(term, asked[term].encode())
     return dict(list(wanted.items())[:_MOST_TERMS])
 
 
-def _word(term: str) -> Wanted:
+def _word(term: str, written: bytes) -> Wanted:
     encoded = term.encode()
     if term.isdigit() or len(term) < _SHORT:
-        return Wanted((encoded,), before=True, after=term.isascii())
+        return Wanted((encoded,), written, before=True, after=term.isascii())
     if term.endswith("i"):
-        return Wanted((encoded, encoded[:-1] + b"y"), before=False, after=False)
-    return Wanted((encoded,), before=False, after=False)
+        return Wanted((encoded, encoded[:-1] + b"y"), written, before=False, after=False)
+    return Wanted((encoded,), written, before=False, after=False)
 
 
 def match(parts: Parts, question: str) -> Matches:
@@ -103,32 +116,52 @@ def match(parts: Parts, question: str) -> Matches:
     if not size or not wanted:
         return Matches(nothing, nothing, {})
     hay, starts, ends = parts.octets(ascii_only=question.isascii())
-    labels = "\n".join(name.replace("\n", " ") for name in parts.names).lower().encode("utf-8", "replace")
-    breaks = np.flatnonzero(np.frombuffer(b"\n" + labels, np.uint8) == ord("\n"))
+    own, above = (_Labels([part[side] for part in map(_parted, parts.names)]) for side in (1, 0))
     lengths = (ends - starts).astype(np.float32)
     totals = Totals(size, float(lengths.sum()))
     scores, covered, total, rare = nothing.copy(), nothing.copy(), 0.0, list[Ids]()
     for one in wanted.values():
-        places, named = _places(hay, one), _places(labels, one)
-        if places is None or named is None:
+        if (found := _found(hay, one)) is None:
             continue
+        places, weights = found
         owners = np.searchsorted(starts, places, "right") - 1
         inside = (owners >= 0) & (places < ends[owners])
-        counts = np.bincount(owners[inside], minlength=size).astype(np.float32)
-        if len(named):
-            of_labels = np.bincount(np.searchsorted(breaks, named, "right") - 1, minlength=len(breaks))
-            counts += _LABEL * np.minimum(of_labels, 1).astype(np.float32)[parts.labels]
+        counts = np.bincount(owners[inside], weights[inside], minlength=size).astype(np.float32)
+        counts += (_OWN * own.counts(one) + _ABOVE * above.counts(one))[parts.labels]
         holders = np.flatnonzero(counts)
         if not len(holders):
             continue
-        posting = postings_of(totals, len(holders), holders, counts[holders], lengths[holders])
+        posting = postings_of(totals, max(int((counts >= _HOLDS).sum()), 1), holders, counts[holders], lengths[holders])
         scores[holders] += np.float32(one.weight) * posting.weights
         covered[holders] += np.float32(one.weight * posting.idf) * np.minimum(counts[holders], 1.0)
         total += one.weight * posting.idf
-        if len(holders) < size / 4:
+        if posting.documents < size / 4:
             rare.append(places[inside])
     coverage = covered / np.float32(total) if total else covered
     return Matches((scores * (0.5 + coverage)).astype(np.float32), coverage.astype(np.float32), _first(rare, starts))
+
+
+def _parted(name: str) -> tuple[str, str]:
+    """A label in two: what is above, and the last of its levels."""
+    above, _, own = name.rpartition(LEVEL)
+    return above, own
+
+
+class _Labels:
+    """Labels in one text, so that a word is looked for in all of them at once."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        joined = "\n".join(name.replace("\n", " ") for name in names).lower()
+        self._hay = joined.encode("utf-8", "replace")
+        self._size = len(names)
+        self._breaks = np.flatnonzero(np.frombuffer(b"\n" + self._hay, np.uint8) == ord("\n"))
+
+    def counts(self, wanted: Wanted) -> Floats:
+        """float32 (labels,), how much each has of a word, at most 1."""
+        counts = np.zeros(self._size, np.float32)
+        if (found := _found(self._hay, wanted)) is not None and len(found[0]):
+            np.maximum.at(counts, np.searchsorted(self._breaks, found[0], "right") - 1, found[1])
+        return counts
 
 
 def _first(rare: Sequence[Ids], starts: Ids) -> dict[int, int]:
@@ -141,36 +174,51 @@ def _first(rare: Sequence[Ids], starts: Ids) -> dict[int, int]:
     return dict(zip(first.tolist(), (places[at] - starts[first]).tolist(), strict=True))
 
 
-def _places(hay: bytes, wanted: Wanted) -> Ids | None:
-    """Where something is found; None if almost everywhere."""
+def _found(hay: bytes, wanted: Wanted) -> tuple[Ids, Floats] | None:
+    """Where something is found, and how well each place fits; None if it is almost everywhere."""
     found: list[int] = []
+    weights: list[float] = []
     for literal in wanted.literals:
         if hay.count(literal) > _MOST_PLACES:
             return None
         length = len(literal)
         place = hay.find(literal)
         while place >= 0:
-            if not (wanted.before or wanted.after) or _is_word(hay, place, length, wanted):
+            if weight := _fit(hay, place, length, wanted):
                 found.append(place)
+                weights.append(weight)
             place = hay.find(literal, place + length)
-    return np.array(sorted(found) if len(wanted.literals) > 1 else found, np.int64)
+    places, fits = np.array(found, np.int64), np.array(weights, np.float32)
+    if len(wanted.literals) > 1:
+        order = np.argsort(places, kind="stable")
+        places, fits = places[order], fits[order]
+    return places, fits
 
 
-def _is_word(hay: bytes, place: int, length: int, wanted: Wanted) -> bool:
-    if wanted.before and place and _same_word(hay[place - 1], hay[place]):
-        return False
-    if not wanted.after:
-        return True
-    rest = _ENDING.match(hay, place + length)
-    end = rest.end() if rest else place + length
-    return end >= len(hay) or not _same_word(hay[end], hay[end - 1])
+def _fit(hay: bytes, place: int, length: int, wanted: Wanted) -> float:
+    """How well a place fits: a word of its own, the beginning of one, or inside another one."""
+    begins = not place or not _same_word(hay[place - 1], hay[place])
+    if not begins:
+        return 0.0 if wanted.before else _WITHIN
+    end = place + length
+    if hay.startswith(wanted.written, place) and _ends(hay, whole := place + len(wanted.written)):
+        closed = hay[whole : whole + 1] == b'"' and hay[place - 1 : place] in (b'"', b"/")
+        return _WHOLE if closed else 1.0
+    if _ends(hay, end) or ((ending := _ENDING.match(hay, end)) and _ends(hay, ending.end())):
+        return _STEM if not wanted.after or hay[end : end + 1] in (b"s", b"") or _ends(hay, end) else 0.0
+    return 0.0 if wanted.after else _BEGINS
+
+
+def _ends(hay: bytes, place: int) -> bool:
+    """Whether a word ends before a place."""
+    return place >= len(hay) or not _same_word(hay[place], hay[place - 1])
 
 
 def _same_word(left: int, right: int) -> bool:
     """Whether two octets belong to one word: both letters, or both digits."""
     letters = (_is_letter(left), _is_letter(right))
-    return letters == (True, True) or (letters == (False, False) and 48 <= left <= 57 and 48 <= right <= 57)  # noqa: PLR2004 - 0 to 9
+    return letters == (True, True) or (letters == (False, False) and 48 <= left <= 57 and 48 <= right <= 57)
 
 
 def _is_letter(octet: int) -> bool:
-    return 97 <= octet <= 122 or octet > 127  # noqa: PLR2004 - a to z, and parts of others
+    return 97 <= octet <= 122 or octet > 127

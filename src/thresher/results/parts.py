@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from thresher.embedding import count_tokens
 from thresher.search import Ids
 
+LEVEL: Final = " > "
+"""Stands between the levels of a label."""
 _SAMPLES: Final = 16
-_SAMPLE: Final = 256
+_SAMPLE: Final = 160
 """Characters of each sample, from which the tokens of a long text are estimated: counting them all would take longer
 than choosing what to deliver."""
 
@@ -31,10 +33,10 @@ class Parts:
         ends: int64, character after the last.
         labels: int64, the label of each part.
         names: The labels: headings, the names around a function, the path and the identity of a JSON element.
-        values: Of JSON alone: the pointer and the value of each part.
         prefix: Lines that go before the parts of a table: its header.
         shape: What the whole consists of; empty where nothing is to be said.
         neighbours: Whether a part's neighbours are likely to belong to its answer.
+        first: Parts that go before all others.
         blob: Of JSON alone: the parts as UTF-8, to which starts and ends belong.
     """
 
@@ -44,11 +46,11 @@ class Parts:
     ends: Ids
     labels: Ids
     names: Sequence[str]
-    values: Sequence[tuple[tuple[str | int, ...], Any]] = ()
     prefix: str = ""
     shape: str = ""
     neighbours: bool = False
     blob: bytes = b""
+    first: Sequence[int] = ()
 
     def octets(self, *, ascii_only: bool) -> tuple[bytes, Ids, Ids]:
         """The text in lower case as UTF-8, with the starts and the ends of its parts in it.
@@ -62,7 +64,7 @@ class Parts:
         octets = text.encode("utf-8", "replace").lower()
         if len(octets) == len(text):
             return octets, self.starts, self.ends
-        firsts = np.flatnonzero((np.frombuffer(octets, np.uint8) & 0xC0) != 0x80)  # noqa: PLR2004 - UTF-8
+        firsts = np.flatnonzero((np.frombuffer(octets, np.uint8) & 0xC0) != 0x80)
         firsts = np.append(firsts, len(octets))
         return octets, firsts[self.starts], firsts[self.ends]
 

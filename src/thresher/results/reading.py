@@ -132,7 +132,8 @@ def _near(value: Any, keys: list[str]) -> str:
         names = list(cast("dict[str, Any]", value))
         return f"{where} has {len(names):,} members: {', '.join(names[:12])}{' ...' if len(names) > 12 else ''}"[:400]
     if isinstance(value, list):
-        return f"{where} is a list of {len(cast('list[Any]', value)):,}: use 0 to {len(cast('list[Any]', value)) - 1}, or *."
+        last = len(cast("list[Any]", value)) - 1
+        return f"{where} is a list: its elements are 0 to {last}, and * is all of them."
     return f"{where} is a value without members."
 
 

@@ -15,6 +15,7 @@ from thresher.core import JSON, Caller, InvalidInput, Settings
 from thresher.results.fitting import LEAST_BUDGET, Fitted, fit, fits
 from thresher.results.json_parts import write_json
 from thresher.results.keeping import LARGEST, Keeper, KeptResult
+from thresher.results.parts import estimated_tokens
 from thresher.results.reading import read_on
 from thresher.store import Database, SecretBox
 
@@ -26,6 +27,10 @@ CLIENT_LIMITS: Final[Mapping[str, int]] = {"claude-code": 25_000, "claude code":
 documentation of Claude Code (`MAX_MCP_OUTPUT_TOKENS`) and of Codex (`tool_output_token_limit`)."""
 _SLOW: Final = 100_000
 """Characters from which a result is fitted in a thread, so that other calls go on."""
+_ALIKE: Final = 1.05
+_SURELY: Final = 1.5
+_MARGIN: Final = 1.1
+"""Characters of a token that any result in ASCII has on the whole, and by how much an estimate may be wrong."""
 _ASIDE: Final = 40
 """Tokens for the line about blocks that are no text."""
 
@@ -51,6 +56,23 @@ class Delivery:
     client: str = ""
     schema: bool = False
     direct: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPart:
+    """A part of a result.
+
+    Attributes:
+        text: What is delivered.
+        tokens: Its tokens.
+        whole: Whether it is all that was asked for.
+        whole_tokens: About how many tokens that has.
+    """
+
+    text: str
+    tokens: int
+    whole: bool
+    whole_tokens: int
 
 
 class Results:
@@ -103,9 +125,12 @@ class Results:
         structured: Any = answer.get("structuredContent")
         text, mime = _text_of(blocks)
         written = "" if structured is None else write_json(structured)
-        if fits(text, budget) and fits(written, budget):
+        asked = delivery.budget is not None
+        text_fits = _passes(text, budget, exact=asked)
+        alike = not asked and len(written) <= _ALIKE * len(text)  # the text is mostly the same again
+        if text_fits and (alike or _passes(written, budget, exact=asked)):
             return answer
-        large = text if not fits(text, budget) else written
+        large = written if text_fits else text
         mime = mime if large is text else "application/json"
         cursor = self._keeper.keep(caller, KeptResult(delivery.tool, large, mime))
         more = _more(cursor, large)
@@ -132,7 +157,7 @@ class Results:
         lines: str = "",
         pattern: str = "",
         budget: int | None = None,
-    ) -> Fitted:
+    ) -> ResultPart:
         """Read more of a result that was larger than its budget.
 
         Args:
@@ -151,9 +176,10 @@ class Results:
         kept = await self._keeper.read(caller, cursor)
         most = self.budget(Delivery(kept.tool, budget=budget)) or MOST_BUDGET
         given = {"focus": focus, "pointer": pointer, "lines": lines, "pattern": pattern}
-        return await asyncio.to_thread(
+        part = await asyncio.to_thread(
             lambda: read_on(kept.text, most, mime=kept.mime, more=_more(cursor.strip(), kept.text), **given)
         )
+        return ResultPart(part.text, part.tokens, part.whole, part.whole_tokens)
 
     async def keep(self, caller: Caller, kept: KeptResult) -> str:
         """Keep something of a caller as results are kept; returns its cursor once every replica can read it."""
@@ -191,7 +217,7 @@ class Results:
 
 
 def checked_budget(budget: int) -> int:
-    """Return a budget of a result; 0 is none.
+    """Return a budget of a result; 0 is no limit.
 
     Raises:
         InvalidInput: It is out of bounds.
@@ -201,6 +227,18 @@ def checked_budget(budget: int) -> int:
             f"{budget} is not a valid budget.", hint=f"Give {LEAST_BUDGET} to {MOST_BUDGET:,} tokens, or 0 for all."
         )
     return budget
+
+
+def _passes(text: str, budget: int, *, exact: bool) -> bool:
+    """Whether a text fits a budget; counted exactly where the budget was asked for, or it is a close thing.
+
+    The default is no promise to the token, and counting every result would slow down every call.
+    """
+    if not exact and len(text) <= _SURELY * budget and text.isascii():
+        return True
+    if not exact and estimated_tokens(text) * _MARGIN <= budget:
+        return True
+    return fits(text, budget)
 
 
 async def _fit(text: str, budget: int, focus: str, mime: str, more: str) -> Fitted:

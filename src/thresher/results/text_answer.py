@@ -13,10 +13,11 @@ from typing import Final
 import numpy as np
 
 from thresher.embedding import count_tokens
+from thresher.results.filling import filled
 from thresher.results.matching import Matches
 from thresher.results.parts import Parts, estimated_tokens
 from thresher.results.text_parts import log_shape
-from thresher.search import Floats, Ids, Units, select
+from thresher.search import Floats, Ids, Units
 
 _MARK: Final = 6
 _FRAME: Final = 12
@@ -57,23 +58,20 @@ def text_answer(parts: Parts, matches: Matches, focus: str, budget: int, whole: 
     shape = shape if shape and count_tokens(shape) <= _SHAPE * budget else ""
 
     def frame(count: int) -> str:
-        head = f"[{parts.kind}, about {whole:,} tokens, {lines:,} lines; {count:,} of {len(parts):,} parts follow{more and '; '}{more}]"
+        said = f"about {whole:,} tokens, {lines:,} lines; {count:,} of {len(parts):,} parts follow"
+        head = f"[{parts.kind}, {said}{more and '; '}{more}]"
         return "\n".join(line for line in (head, shape and f"[{shape}]", parts.prefix) if line)
 
     room = budget - count_tokens(frame(len(parts))) - _FRAME
     most = max(int(0.45 * room / max(whole, 1) * len(parts.text)), 80)
-    chosen = select(_units(parts, alike, most), scores, max(room, 0))
-    kept = chosen.tolist()
-    while True:
-        body, passages = _written(parts, sorted(kept), matches, most, alike)
+    passages: list[str] = []
+
+    def write(kept: Sequence[int]) -> tuple[str, int]:
+        body, passages[:] = _written(parts, sorted(kept), matches, most, alike)
         text = "\n".join([frame(len(kept)), *body])
-        tokens = count_tokens(text)
-        if tokens <= budget or not kept:
-            break
-        over = tokens - budget
-        while kept and over > 0:
-            gone = kept.pop()
-            over -= max(1, count_tokens(parts.text[parts.starts[gone] : parts.ends[gone]][:most]))
+        return text, count_tokens(text)
+
+    kept, text, tokens = filled(_units(parts, alike, most), scores, budget, budget - room, write)
     if tokens > budget:
         text = _cut(f"[about {whole:,} tokens; {more}]", budget)
         return TextAnswer(text, count_tokens(text), 0, ())
@@ -138,6 +136,7 @@ def _scores(parts: Parts, matches: Matches, focus: str, alike: Alike | None) -> 
         weight = 0.5 if not matches.scores.any() or _FAILURE.search(focus) else 0.15
         scores[severe & ((alike.first == rows) | (alike.last == rows))] += np.float32(weight * top)
         scores[severe] += np.float32(0.1 * weight * top)
+    scores[list(parts.first)] += np.float32(top)
     scores += np.linspace(1e-3, 0, size, dtype=np.float32) * np.float32(top)
     return scores.astype(np.float32)
 
@@ -157,6 +156,7 @@ def _written(
 ) -> tuple[list[str], list[str]]:
     lines: list[str] = []
     passages: list[str] = []
+    said = set[int]()
     label, line, read, before = 0, 1, 0, -2
     for part in chosen:
         start, end = int(parts.starts[part]), int(parts.ends[part])
@@ -177,8 +177,9 @@ def _written(
             text = f"{'…' if first else ''}{passages[-1]}… [{len(text):,} characters]"
         else:
             passages.append(text)
-        if alike is not None and alike.counts[part] > 1:
-            text += f"  [×{int(alike.counts[part]):,} alike]"
+        if alike is not None and alike.counts[part] > 1 and (kind := int(alike.first[part])) not in said:
+            said.add(kind)
+            text += f"  [x{int(alike.counts[part])} alike]"
         lines.append(text)
         before = part
     return lines, passages

@@ -8,19 +8,21 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
-from thresher.results.parts import Parts
+from thresher.results.extremes import extremes
+from thresher.results.parts import LEVEL, Parts
 from thresher.results.shapes import shape_of
 
 _LONGEST: Final = 700
 """Characters from which a paragraph is cut between its lines or sentences."""
 _PIECE: Final = 420
-_BLOCK: Final = re.compile(r"[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)*")
-_LINE: Final = re.compile(r"[^\n]*\S[^\n]*")
+_BLOCK: Final = re.compile(r"^[^\S\n]*+\S[^\n]*(?:\n[^\S\n]*+\S[^\n]*)*", re.MULTILINE)
+_LINE: Final = re.compile(r"^[^\S\n]*+\S[^\n]*", re.MULTILINE)
+"""From the beginning of a line alone, so that a long run of blanks is read once."""
 _SENTENCE: Final = re.compile(r"[^\n]+?(?:[.!?;](?=\s)|\n|\Z)\s*")
 _HEADING: Final = re.compile(r"(#{1,6})[ \t]+(\S.*)")
 _UNDERLINE: Final = re.compile(r"([^\n]{1,120})\n(={3,}|-{3,}|~{3,}|\^{3,})\s*\Z")
@@ -33,21 +35,22 @@ _STARTS: Final = re.compile(
     r"|(?:[\w:<>*&,\[\]]+\s+)+[\w:~]+\s*\([^;{}]*\)\s*(?:const\s*)?\{)"
 )
 STAMP: Final = re.compile(
-    r"\s*[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d)?|\d\d:\d\d:\d\d|[A-Z][a-z]{2}\s+\d{1,2}\s+\d\d:\d\d|\d{10,13}[. ]|\d+\.\d+\])"
+    r"\s*[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d)?|\d\d:\d\d:\d\d|[A-Z][a-z]{2}\s+\d{1,2}\s+\d\d:\d\d"
+    r"|\d{10,13}[. ]|\d+\.\d+\])"
     r"|\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}"
 )
-LEVEL: Final = re.compile(
-    r"\b(?:(FATAL|CRITICAL|PANIC|ERROR|ERR|SEVERE|Traceback|Exception|FAILED|failed|error)|(WARN(?:ING)?|warning))\b|\b\w+(Error|Exception)\b"
-)
 _CONTINUES: Final = re.compile(r"\s+\S|\s*$|Traceback|Caused by|\w+(?:\.\w+)*(?:Error|Exception)\b")
+_OPENING: Final = 300
+"""Characters of a line that say what it is."""
+_SHAPE: Final = 250
 _MOST_ROWS: Final = 20_000
 
 
-def split_text(text: str, kind: str, delimiter: str = ",") -> Parts:
-    """Cut a text into parts, by its kind."""
+def split_text(text: str, kind: str, delimiter: str = ",", question: str = "") -> Parts:
+    """Cut a text into parts, by its kind; a question decides which values of a table are counted."""
     match kind:
         case "csv":
-            return _table(text, delimiter)
+            return _table(text, delimiter, question)
         case "log":
             return _built(text, kind, _log(text), neighbours=False)
         case "code":
@@ -57,19 +60,20 @@ def split_text(text: str, kind: str, delimiter: str = ",") -> Parts:
 
 
 def _built(text: str, kind: str, pieces: Iterator[tuple[int, int, str]], *, neighbours: bool) -> Parts:
-    starts, ends, labels = [], [], []
+    starts, ends, labels = list[int](), list[int](), list[int]()
     names: dict[str, int] = {"": 0}
     for start, end, name in pieces:
         starts.append(start)
         ends.append(end)
         labels.append(names.setdefault(name, len(names)))
-    columns = [np.array(one, np.int64) for one in (starts, ends, labels)]
-    return Parts(kind, text, *columns, list(names), neighbours=neighbours)
+    first, last, label = (np.array(one, np.int64) for one in (starts, ends, labels))
+    return Parts(kind, text, first, last, label, list(names), neighbours=neighbours)
 
 
 def _prose(text: str) -> Iterator[tuple[int, int, str]]:
     trail: list[tuple[int, str]] = []
     fenced = ""
+    waiting: tuple[int, int, str] | None = None  # short blocks under one heading are one part
     for block in _BLOCK.finditer(text):
         start, end = block.span()
         first = text[start : text.find("\n", start, end) if "\n" in block[0] else end]
@@ -80,13 +84,21 @@ def _prose(text: str) -> Iterator[tuple[int, int, str]]:
             level = {"=": 1, "-": 2, "~": 3, "^": 4}[under[2][0]]
             trail = [one for one in trail if one[0] < level]
             trail.append((level, under[1].strip()))
-        name = " > ".join(title for _, title in trail)
+        name = LEVEL.join(title for _, title in trail)
         marks = block[0].count("```")
         fenced = ("" if fenced else "```") if marks % 2 else fenced
+        if waiting is not None and (waiting[2] != name or end - waiting[0] > _PIECE):
+            yield waiting
+            waiting = None
         if end - start <= _LONGEST:
-            yield start, end, name
+            waiting = (start if waiting is None else waiting[0], end, name)
         else:
+            if waiting is not None:
+                yield waiting
+                waiting = None
             yield from ((*piece, name) for piece in _pieces(text, start, end))
+    if waiting is not None:
+        yield waiting
 
 
 def _pieces(text: str, start: int, end: int, size: int = _PIECE) -> Iterator[tuple[int, int]]:
@@ -126,7 +138,7 @@ def _code(text: str) -> Iterator[tuple[int, int, str]]:
         for line in _LINE.finditer(text, block.start(), block.end()):
             written = line[0]
             indent = len(written) - len(written.lstrip())
-            if opening := _STARTS.match(written):
+            if opening := _STARTS.match(written[:_OPENING]):
                 if last > first:
                     yield first, last, name
                     first = line.start()
@@ -145,14 +157,14 @@ def _code(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _named(trail: list[tuple[int, str]]) -> str:
-    return " > ".join(title for _, title in trail[-3:])
+    return LEVEL.join(title for _, title in trail[-3:])
 
 
 def _log(text: str) -> Iterator[tuple[int, int, str]]:
     first = last = -1
     for line in _LINE.finditer(text):
         start, end = line.span()
-        if first >= 0 and _CONTINUES.match(text, start, end) and end - first <= 2 * _LONGEST:
+        if first >= 0 and _CONTINUES.match(text, start, min(end, start + _OPENING)) and end - first <= 2 * _LONGEST:
             last = end
             continue
         if first >= 0:
@@ -170,12 +182,12 @@ def log_shape(text: str) -> str:
     levels: Counter[str] = Counter()
     for found in re.finditer(r"\b(FATAL|CRITICAL|PANIC|ERROR|WARN(?:ING)?|INFO|DEBUG|NOTICE|TRACE)\b", text):
         levels[found[1]] += 1
-    counts = ", ".join(f"{name} ×{count:,}" for name, count in levels.most_common(6))
+    counts = ", ".join(f"{name} x{count}" for name, count in levels.most_common(6))
     return f"{text.count(chr(10)) + (not text.endswith(chr(10))):,} lines{f'; {counts}' if counts else ''}"
 
 
-def _table(text: str, delimiter: str) -> Parts:
-    starts, ends = [], []
+def _table(text: str, delimiter: str, question: str) -> Parts:
+    starts, ends = list[int](), list[int]()
     pending = -1
     for line in _LINE.finditer(text):
         first = pending if pending >= 0 else line.start()
@@ -189,27 +201,22 @@ def _table(text: str, delimiter: str) -> Parts:
         starts.append(pending)
         ends.append(len(text))
     header = text[starts[0] : ends[0]] if starts else ""
-    columns = [np.array(one[1:], np.int64) for one in (starts, ends)]
-    labels = np.zeros(len(columns[0]), np.int64)
-    shape = table_shape(text, delimiter)
-    return Parts("csv", text, *columns, labels, [""], prefix=header, shape=shape)
+    labels = np.zeros(max(len(starts) - 1, 0), np.int64)
+    rows = [{key: _number(one) for key, one in row.items()} for row in rows_of(text, delimiter)]
+    shape = shape_of(rows, _SHAPE, question)
+    first = [row for row in extremes(rows, question) if row < len(labels)] if len(rows) == len(labels) else []
+    bounds = np.array(starts[1:], np.int64), np.array(ends[1:], np.int64)
+    return Parts("csv", text, *bounds, labels, [""], prefix=header, shape=shape, first=first)
 
 
 def rows_of(text: str, delimiter: str) -> list[dict[str, str]]:
     """The rows of a table as objects; of a very long one the first."""
     reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter)
     try:
-        header = next(reader, [])
+        header = next(reader, list[str]())
         return [dict(zip(header, row, strict=False)) for row, _ in zip(reader, range(_MOST_ROWS), strict=False)]
     except csv.Error:
         return []
-
-
-def table_shape(text: str, delimiter: str) -> str:
-    """The columns of a table, with what is in them."""
-    rows = rows_of(text, delimiter)
-    typed = [{key: _number(value) for key, value in row.items()} for row in rows]
-    return shape_of(typed, 200)
 
 
 def _number(text: str) -> str | float | int:
@@ -219,6 +226,3 @@ def _number(text: str) -> str | float | int:
         return int(text) if text.lstrip("-").isdigit() else float(text)
     except ValueError:
         return text
-
-
-SPLITTERS: Final[Mapping[str, Callable[[str], Iterator[tuple[int, int, str]]]]] = {"log": _log, "code": _code}

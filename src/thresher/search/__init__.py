@@ -11,7 +11,7 @@ from thresher.search.lexical.bm25 import Totals, postings_of
 from thresher.search.lexical.clauses import clauses, is_request, prose
 from thresher.search.lexical.profiles import shares_of
 from thresher.search.lexical.query_expansion import Synonyms
-from thresher.search.lexical.terms import query_terms, split_name, terms, without_terms
+from thresher.search.lexical.terms import query_terms, query_words, split_name, terms, without_terms
 from thresher.search.plan import MAX_QUERIES, EmbeddedQuery
 from thresher.search.ranking import levelled
 from thresher.search.records import (
@@ -65,6 +65,7 @@ __all__ = [
     "postings_of",
     "prose",
     "query_terms",
+    "query_words",
     "select",
     "shares_of",
     "split_name",

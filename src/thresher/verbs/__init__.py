@@ -6,7 +6,7 @@ commands themselves.
 Invariant: a declaration is light. It imports nothing that a command does not need to print its help; records,
 validation and what runs a verb are loaded when a face asks for them.
 
-Uses: agent, audit, connectors, context, core, jobs, knowledge, llm, services, servoy, store, upstream.
+Uses: agent, audit, connectors, context, core, jobs, knowledge, llm, results, services, servoy, store, upstream.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from thresher.verbs.conversations import ASSISTANT, PROMPTS, SETTINGS, THREADS
 from thresher.verbs.databases import DATABASES
 from thresher.verbs.declaration import Access, Kind, Parameter, Verb
 from thresher.verbs.documents import DOCUMENTS
+from thresher.verbs.results import RESULTS
 from thresher.verbs.solutions import SOLUTIONS
 from thresher.verbs.tool_tuning import TOOLS
 
@@ -34,7 +35,7 @@ _HEAVY = {
 }
 KINDS = (
     *(CONTEXT, TOOLS, APIS, DATABASES, DOCUMENTS, JOBS, SOLUTIONS, PROMPTS, SETTINGS, INTENTS, AUDIT),
-    *(ASSISTANT, THREADS, PACKS, KEYS, COMPONENTS),
+    *(ASSISTANT, THREADS, PACKS, KEYS, COMPONENTS, RESULTS),
 )
 """All kinds of verbs."""
 
@@ -52,6 +53,7 @@ __all__ = [
     "KINDS",
     "PACKS",
     "PROMPTS",
+    "RESULTS",
     "SETTINGS",
     "SOLUTIONS",
     "THREADS",

@@ -14,7 +14,7 @@ from langchain_core.messages import ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from thresher.agent.artifacts import RESULT_CURSOR, within
+from thresher.agent.artifacts import RESULT_CURSOR
 from thresher.agent.exchange import CalledTool, Step
 from thresher.agent.messages import unreadable
 from thresher.agent.needs import detect
@@ -25,6 +25,7 @@ from thresher.agent.transcript import answered, former_words, open_calls, questi
 from thresher.agent.turn_context import TurnContext
 from thresher.core import StoreError, ThresherError, dumps, event, named
 from thresher.embedding import count_tokens
+from thresher.results import LEAST_BUDGET, fit, read_on
 
 logger = logging.getLogger("thresher.agent")
 
@@ -171,31 +172,38 @@ async def _called(
         return _failed(context, call, changed + outcome.text, outcome.ms)
     if tool.name == _SCHEMA and not arguments.get("table"):
         outcome = await _chosen(context, state, arguments, outcome)
-    return await _result(context, call, tool, changed + outcome.text, outcome.ms)
+    return await _result(context, call, tool, changed + outcome.text, outcome.ms, question(state["messages"]))
 
 
-async def _result(context: TurnContext, call: ToolCall, tool: ModelTool, text: str, ms: int) -> ToolMessage:
-    """Return a result; of a long one the beginning, and the cursor of the rest."""
+async def _result(context: TurnContext, call: ToolCall, tool: ModelTool, text: str, ms: int, asked: str) -> ToolMessage:
+    """Return a result; of a long one what answers the person's message, and the cursor of the rest."""
     limit = context.settings.result_tokens
     if (size := count_tokens(text)) <= limit:
         context.account.called.append(CalledTool(tool.name, "done", ms))
         return answered(call, text)
-    beginning = within(text, limit // PREVIEW)
     context.account.called.append(CalledTool(tool.name, "moved out", ms, f"{size:,} tokens"))
+    part = (await asyncio.to_thread(fit, text, max(limit // PREVIEW, LEAST_BUDGET), asked)).text
     try:
         named = await context.artifacts.add("result", tool.name, text)
     except StoreError as error:
         context.account.note(f"A long result could not be kept: {error.message}")
-        return answered(call, f"{beginning}\n[The rest of {size:,} tokens could not be kept. Ask for less.]")
-    cursor = RESULT_CURSOR.encode(named, len(beginning))
-    more = f"[The result has {size:,} tokens; this is its beginning. Go on with {READER}, cursor {cursor}]"
-    return answered(call, f"{beginning}\n{more}", artifact=str(named))
+        return answered(call, f"{part}\n[The rest of {size:,} tokens could not be kept. Ask for less.]")
+    cursor = RESULT_CURSOR.encode(named, 0)
+    more = f"[The result has {size:,} tokens; this is a part of it. Read more with {READER}, cursor {cursor}]"
+    return answered(call, f"{part}\n{more}", artifact=str(named))
 
 
 async def _leaf(context: TurnContext, call: ToolCall) -> ToolMessage:
-    """Return a page of a long result."""
+    """Return a page of a long result, or what answers a question in it."""
+    given = {name: str(call["args"].get(name) or "") for name in ("focus", "pointer", "lines", "pattern")}
+    cursor, limit = str(call["args"].get("cursor") or ""), context.settings.result_tokens
     try:
-        leaf = await context.artifacts.leaf(str(call["args"].get("cursor") or ""), context.settings.result_tokens)
+        if any(given.values()):
+            text = await context.artifacts.result(cursor)
+            part = await asyncio.to_thread(lambda: read_on(text, limit, more=f"{READER}, cursor {cursor}", **given))
+            context.account.called.append(CalledTool(READER, "done"))
+            return answered(call, part.text)
+        leaf = await context.artifacts.leaf(cursor, limit)
     except ThresherError as error:
         return answered(call, f"{error.message} {error.hint}", failed=True, reader=True)
     context.account.called.append(CalledTool(READER, "done"))

@@ -357,6 +357,21 @@ Everything = Annotated[bool, typer.Option("--all", help="All waiting tools.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
+@tools.command("result")
+def result(
+    cursor: Annotated[str, typer.Argument(help="The cursor that a part of a result names.")],
+    focus: Annotated[str, typer.Option("--focus", "-f", help="What you want to know.")] = "",
+    pointer: Annotated[str, typer.Option(help="A place in JSON: /items/3/name, or $.items[*].name.")] = "",
+    lines: Annotated[str, typer.Option(help="A range of lines: 120-180.")] = "",
+    pattern: Annotated[str, typer.Option(help="A regular expression; the lines that match are shown.")] = "",
+    budget: Annotated[int | None, typer.Option("--budget", "-b", min=0, help="The most tokens; 0: all.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read more of a tool's result that was larger than its budget."""
+    given = {"cursor": cursor, "focus": focus, "pointer": pointer, "lines": lines, "pattern": pattern}
+    show(ask("read_result", without_none({**given, "budget": budget})), as_json, lambda answer: Text(answer["text"]))
+
+
 @tools.command("held")
 def held(server: Server = None, as_json: AsJson = False) -> None:
     """Show the tools that wait for approval: what changed, and what looks suspicious."""

@@ -18,7 +18,15 @@ from typing import Any
 from thresher.app import App, rehearsed
 from thresher.core import DatabaseUnavailable, ModelError, plain
 from thresher.daemon.server.control import Progress, Verb
-from thresher.evaluation import dialect_of, judge_statements, read_statements, sql_figures
+from thresher.evaluation import (
+    dialect_of,
+    evaluate_results,
+    judge_statements,
+    read_result_cases,
+    read_statements,
+    result_figures,
+    sql_figures,
+)
 from thresher.sqlguard import Verdict, judge
 from thresher.store import period_start
 from thresher.verbs import AUDIT, DATABASES, INTENTS, SETTINGS, Request, checked
@@ -38,6 +46,7 @@ def command_verbs(app: App, request: Request) -> Mapping[str, Verb]:
     verbs = (
         *(commands.sql_activity_log, commands.verify_audit, commands.add_model, commands.list_intents),
         *(commands.explain_intents, commands.intent_stats, commands.add_connection, commands.evaluate_sql),
+        commands.evaluate_results,
     )
     return {verb.__name__: verb for verb in verbs}
 
@@ -155,3 +164,12 @@ class _Commands:
             judged += await asyncio.to_thread(judge_statements, verdict, some)
             tell({"stage": "Judging", "done": len(judged), "total": len(statements)})
         return plain(sql_figures(dialect, judged))
+
+    async def evaluate_results(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
+        """Fit large results into budgets, and look for answers that are known."""
+        cases = await asyncio.to_thread(read_result_cases, Path(arguments["cases"]))
+        outcomes: list[Any] = []
+        for case in cases:
+            outcomes += await asyncio.to_thread(evaluate_results, [case])
+            tell({"stage": "Reading", "done": len(outcomes), "total": len(cases)})
+        return plain(result_figures(outcomes))

@@ -101,7 +101,7 @@ OTHERS: Final = frozenset(
     {
         *("ask", "chat", "finish_login", "create_thread", "change_thread"),
         *("evaluate_tools", "evaluate_apis", "evaluate_chat", "evaluate_documents", "evaluate_intents"),
-        *("evaluate_relations", "evaluate_sql", "improve_tools"),
+        *("evaluate_relations", "evaluate_results", "evaluate_sql", "improve_tools"),
     }
 )
 """Conversations and measurements, whose effect only shows when they are run, and what no command does."""
