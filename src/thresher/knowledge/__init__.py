@@ -2,5 +2,5 @@
 
 Invariant: the kinds never import each other; each has its own door (`thresher.knowledge.tools`).
 
-Uses: audit, components, confinement, connectors, core, embedding, jobs, llm, openapi, programs, scanner, search, servoy, sqlguard, store, upstream.
+Uses: audit, components, confinement, connectors, core, embedding, jobs, llm, openapi, programs, results, scanner, search, servoy, sqlguard, store, upstream.
 """  # noqa: E501 - a test wants the packages in one line

@@ -1,6 +1,6 @@
 """The APIs kind: descriptions of APIs, the operation that a question means, and where descriptions fail their readers.
 
-Uses: audit, core, embedding, jobs, llm, openapi, scanner, search, store.
+Uses: audit, core, embedding, jobs, llm, openapi, results, scanner, search, store.
 """
 
 from thresher.knowledge.apis.calls.access import CredentialRequest

@@ -49,8 +49,8 @@ _BAD = 400
 """Status from which an answer of an API is an error."""
 _REPLY_BUDGET = replace(
     _CALL.parameters["budget"],
-    annotation=Annotated[int, Ge(200), Le(100_000), Doc("Most tokens of the answer's body")],
-    default=8_000,
+    annotation=Annotated[int, Ge(0), Le(100_000), Doc("Most tokens of the answer's body; 0: those of the call")],
+    default=0,
 )
 _NOT_FOR_MODELS = ("effect", "timeout", "version", "operation_id")
 

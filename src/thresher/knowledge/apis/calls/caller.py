@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from thresher.audit import Attempt, AuditLog, StatementOutcome
-from thresher.core import Caller, InvalidInput, SourceUnavailable, ThresherError
+from thresher.core import Caller, InvalidInput, SourceUnavailable, ThresherError, dumps
 from thresher.knowledge.apis.addresses import Refusal
 from thresher.knowledge.apis.cache import DescriptionCache, LocatedOperation
 from thresher.knowledge.apis.calls.access import (
@@ -28,7 +28,6 @@ from thresher.knowledge.apis.calls.access import (
     origin_of,
     refusal_of,
 )
-from thresher.knowledge.apis.calls.fitting import fit
 from thresher.knowledge.apis.calls.models import MOST_PAGES, SECONDS, ApiReply, Effect, SealedCredential, SentRequest
 from thresher.knowledge.apis.calls.sending import MOST_OCTETS, RawReply, Sender
 from thresher.knowledge.apis.calls.signing import Secrets, Signer, signed_names
@@ -50,6 +49,7 @@ from thresher.openapi import (
     plain_media,
     servers_of,
 )
+from thresher.results import LEAST_BUDGET, fit, fits
 
 _SHOWN: Final = frozenset(
     {"content-type", "content-disposition", "content-encoding", "content-language", "content-range", "location"}
@@ -161,7 +161,26 @@ class EndpointCaller:
             milliseconds = round((time.perf_counter() - started) * 1000, 1)
             ended = StatementOutcome(outcome, 0, milliseconds, error)  # pyright: ignore[reportArgumentType] - of these
             await asyncio.shield(self._audit.end(caller, decision, ended))
-        return fit(replace(reply, ms=milliseconds), wanted.budget)
+        return _fitted(replace(reply, ms=milliseconds), wanted.budget)
+
+
+def _fitted(reply: ApiReply, budget: int) -> ApiReply:
+    """A reply whose body takes no more tokens than the budget; 0 for all of it."""
+    if not budget or reply.body is None:
+        return reply
+    text = reply.body if isinstance(reply.body, str) else dumps(reply.body)
+    if fits(text, budget):
+        return reply
+    if reply.encoding == "base64":
+        said, body, encoding = f"{len(text) * 3 // 4:,} bytes of {reply.media or 'data'} are not shown", None, ""
+    else:
+        mime = "application/json" if reply.encoding == "json" else reply.media
+        fitted = fit(text, max(budget, LEAST_BUDGET), mime=mime)
+        said = f"{fitted.parts:,} of {fitted.of:,} parts are shown"
+        body, encoding = (json.loads(fitted.text), "json") if fitted.kind == "json" else (fitted.text, "text")
+    before = f"{reply.left_out} " if reply.left_out else ""
+    left_out = f"{before}Cut to {budget:,} tokens: {said}. Ask for less, or with a larger budget."
+    return replace(reply, body=body, left_out=left_out, encoding=encoding)
 
 
 _MAYBE: Final = "It may have been carried out: look before you repeat it."
