@@ -205,7 +205,7 @@ async def by_program(client: Client[Any], task: Task, code: str, names: dict[str
     await model.call("find_tools", {"message": task.message})
     model.spent.asked = named(model.said, [names[one] for one in used(code)])
     result = await model.call("run_code", {"code": for_thresher(code, names)})
-    while run := (result.meta or {}).get("thresher/run"):
+    while run := dict[str, Any](result.meta or {}).get("thresher/run"):
         written = json.loads(model.said.partition("call run_code_write with ")[2].splitlines()[0])
         assert written["run"] == run
         result = await model.call("run_code_write", written)

@@ -13,7 +13,7 @@ import sysconfig
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -149,7 +149,7 @@ def workers() -> list[psutil.Process]:
 
 
 @contextmanager
-def largest() -> Iterator[list[int]]:
+def largest() -> Generator[list[int]]:
     """Watch the memory of this process, from a thread of its own: by how many bytes it has grown at most."""
     process, over = psutil.Process(), threading.Event()
     before = process.memory_info().rss
