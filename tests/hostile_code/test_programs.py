@@ -13,7 +13,7 @@ import sysconfig
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -126,11 +126,16 @@ async def client(services: Services) -> AsyncIterator[Client[Any]]:
         yield client
 
 
-async def call(client: Client[Any], name: str, **arguments: Any) -> tuple[bool, str, str]:
+async def call(client: Client[Any], name: str, arguments: dict[str, Any]) -> tuple[bool, str, str]:
     """Whether a call failed, what it answered, and the run that waits."""
     result = await client.call_tool_mcp(name, arguments)
     text = "\n".join(getattr(block, "text", "") for block in result.content)
     return bool(result.is_error), text, str((result.meta or {}).get("thresher/run", ""))
+
+
+async def run(client: Client[Any], code: str) -> tuple[bool, str, str]:
+    """The same, of a program."""
+    return await call(client, "run_code", {"code": code})
 
 
 def workers() -> list[psutil.Process]:
@@ -144,7 +149,7 @@ def workers() -> list[psutil.Process]:
 
 
 @contextmanager
-def largest() -> Iterator[list[int]]:
+def largest() -> Generator[list[int]]:
     """Watch the memory of this process, from a thread of its own: by how many bytes it has grown at most."""
     process, over = psutil.Process(), threading.Event()
     before = process.memory_info().rss
@@ -184,14 +189,14 @@ async def test_no_program_reads_writes_escapes_or_exhausts(
 ) -> None:
     """All of them, a few at a time; then a harmless one still works."""
     before = world.notes.read_text()
-    assert (await call(client, "run_code", code="len(await notes_list_notes())"))[:2] == (False, "3")
+    assert (await run(client, "len(await notes_list_notes())"))[:2] == (False, "3")
     assert workers()
     slots, faults, stalls = asyncio.Semaphore(TOGETHER), dict[str, list[str]](), list[float]()
 
     async def try_one(program: dict[str, str]) -> None:
         async with slots:
             started = time.monotonic()
-            failed, text, waiting = await call(client, "run_code", code=world.filled(program["code"]))
+            failed, text, waiting = await run(client, world.filled(program["code"]))
             taken = time.monotonic() - started
         found = [f"told {word}" for word in world.told(text)]
         if taken > END_SECONDS:
@@ -214,10 +219,93 @@ async def test_no_program_reads_writes_escapes_or_exhausts(
     assert world.canary.read_text() == "secret-file-7b1f"
     assert growth[0] < GROWTH
     assert max(stalls) < STALL_SECONDS
-    assert (await call(client, "run_code", code="[n['title'] for n in await notes_list_notes()]"))[:2] == (
+    assert (await run(client, "[n['title'] for n in await notes_list_notes()]"))[:2] == (
         False, '["t0","t1","t2"]',
     )  # fmt: skip
 
     running = workers()
     await services.calling.close()
     await eventually(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in running))
+
+
+WRITES = "for title in ('a', 'b'):\n    await notes_add_note(title=title)\n'end'"
+
+
+def titles(world: World) -> list[str]:
+    """What has been added to the notes."""
+    return [json.loads(line)["title"] for line in world.notes.read_text().splitlines()[3:]]
+
+
+async def test_one_decision_allows_one_call(client: Client[Any], world: World) -> None:
+    """Two who use it at once, those who send other arguments, and those who use it again get nothing."""
+    _, _, waits = await run(client, WRITES)
+    for name, arguments in (
+        ("notes_add_note", {"title": "b"}),
+        ("notes_add_note", {"title": "a", "text": ""}),
+        ("notes_add_note", {}),
+        ("notes_read_note", {"number": 0}),
+        ("call_tool_write", {"name": "notes_add_note", "arguments": {"title": "a"}}),
+    ):
+        failed, _, waiting = await call(client, "run_code_write", {"run": waits, "name": name, "arguments": arguments})
+        assert (failed, waiting, titles(world)) == (True, "", [])
+
+    allowed = {"run": waits, "name": "notes_add_note", "arguments": {"title": "a"}}
+    twice = await asyncio.gather(*[call(client, "run_code_write", allowed) for _ in range(4)])
+    assert titles(world) == ["a"]
+    assert sorted(failed for failed, _, _ in twice) == [False, True, True, True]
+    assert (await call(client, "run_code_write", allowed))[0]
+    assert titles(world) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param(
+            "import asyncio\nawait asyncio.gather(*[notes_add_note(title='a') for _ in range(5)])",
+            id="gather",
+        ),
+        pytest.param(
+            "try:\n    await notes_add_note(title='a')\nfinally:\n    await notes_add_note(title='a')", id="finally"
+        ),
+        pytest.param(
+            "while True:\n    try:\n        await notes_add_note(title='a')\n    except BaseException:\n        pass",
+            id="endless",
+        ),
+        pytest.param(
+            "c = [notes_add_note(title='a') for _ in range(9)]\nawait notes_slow_count()\n1 / 0", id="left behind"
+        ),
+        pytest.param("[await call_tool('notes_add_note', {'title': t}) for t in ('a', 'a', 'b')]", id="comprehension"),
+    ],
+)
+async def test_a_decision_is_used_once_by_a_program_that_wants_more(
+    client: Client[Any], world: World, code: str
+) -> None:
+    """The same call, made again, waits again."""
+    _, _, waits = await run(client, code)
+    allowed = {"run": waits, "name": "notes_add_note", "arguments": {"title": "a"}}
+    failed, text, again = await call(client, "run_code_write", allowed)
+    assert titles(world) == ["a"]
+    assert 'Already run in it: notes_add_note({"title":"a"})' in text
+    assert again or failed
+
+
+async def test_no_call_is_made_after_the_run_has_ended(
+    client: Client[Any], services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Calls that nobody awaits end with the run: those that wait for others, and those under way."""
+    made: list[str] = []
+    resolve = services.tools.resolve
+
+    async def noted(*args: Any, **more: Any) -> Any:
+        made.append(args[1])
+        return await resolve(*args, **more)
+
+    monkeypatch.setattr(services.tools, "resolve", noted)
+    few = "[await notes_slow_count() for _ in range(3)]"
+    await run(client, few)
+    own = len(made)
+    answer = await run(client, "c = [notes_slow_count() for _ in range(40)]\n'end'")
+    assert answer[:2] == (False, "end")
+    ended = len(made)
+    await run(client, few)
+    assert len(made) == ended + own
