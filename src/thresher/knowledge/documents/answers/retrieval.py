@@ -22,8 +22,9 @@ from thresher.knowledge.documents.answers.cursors import DeliveredChunks
 from thresher.knowledge.documents.answers.rendering import RenderedAnswer
 from thresher.knowledge.documents.answers.scoring import ScoredChunks, Scorer
 from thresher.knowledge.documents.cache import DocumentCache, Holdings, document_changed
+from thresher.knowledge.documents.guides.text import cut_to_budget
 from thresher.knowledge.documents.layout import DocumentLayout
-from thresher.knowledge.documents.models import Document, DocumentPart, Retrieval, cut_to_budget, key_of
+from thresher.knowledge.documents.models import Document, DocumentPart, Retrieval, key_of
 from thresher.knowledge.documents.queries import RepositoryHead
 from thresher.knowledge.documents.question import SMALL_TALK, DocumentQuestion, is_small_talk
 
@@ -82,7 +83,7 @@ class Retriever:
     ) -> Retrieval:
         if is_small_talk(question):
             return await self._nothing(caller, repository, await self._scorer.head(caller, repository), question)
-        scored = plain = await self._scorer.score(caller, repository, question)
+        scored = plain = await self._scorer.score(caller, [repository], question)
         ready = time.perf_counter()
         holdings = next(iter(scored.holdings.values()))
         named = holdings.document(question.document) if question.document else None
@@ -97,7 +98,7 @@ class Retriever:
         else:
             document = scored.document(key)
             if document.tokens > question.budget:
-                inside = await self._scorer.without_names(caller, repository, question, plain, key)
+                inside = await self._scorer.without_names(caller, [repository], question, plain, plain.names(key))
                 scored = replace(inside, scores=inside.scores + (scored.scores - plain.scores))
             layout = await self._cache.layout(caller.tenant, key)
             source = _AnswerSource(document, layout, delivered)
