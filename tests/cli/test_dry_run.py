@@ -39,7 +39,17 @@ QUIET = 5
 LOOKING = {
     *("apis improve", "apis list", "apis search", "apis show", "apis usage", "audit log", "audit verify"),
     *("components list", "context", "db columns", "db explain", "db find", "db list", "db query", "db relations"),
-    *("db schema", "db session", "db tables", "db test", "docs list", "docs read", "docs retrieve", "docs search"),
+    *(
+        "db schema",
+        "db session",
+        "db tables",
+        "db test",
+        "docs compare",
+        "docs list",
+        "docs read",
+        "docs retrieve",
+        "docs search",
+    ),
     *("docs show", "doctor", "intents explain", "intents list", "intents stats", "jobs list", "jobs show"),
     *("keys list", "models check", "models list", "packs lint", "packs list", "packs show", "prompt", "prompts diff"),
     *("prompts list", "prompts show", "prompts versions", "servers list", "settings show", "solutions backups"),

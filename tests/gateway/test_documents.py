@@ -24,7 +24,7 @@ from thresher.packs import BUILT_IN
 from thresher.services import Services
 from thresher.store import Database
 
-READING = {"list_repositories", "read_document", "retrieve_document", "search_documents"}
+READING = {"list_repositories", "read_document", "retrieve_document", "retrieve_documents", "search_documents"}
 WRITING = {"index_documents", "refresh_repository", "remove_repository", "upload_document", "remove_upload"}
 LEAVE = """# Leave
 

@@ -124,12 +124,12 @@ def _named_by(
     chunks = np.diff(np.r_[firsts, len(scored.ids)])
     candidates = np.array(sorted(scored.best_documents(CANDIDATES)), np.int64)
     sizes = chunks[np.searchsorted(keys, candidates)]
-    titles = [_title_terms(one.title, one.path) for one in map(scored.document, candidates.tolist())]
+    titles = [_title_words(one.title, one.path) for one in map(scored.document, candidates.tolist())]
     few = max(len(keys) / _FEW, 1)
     found = dict[str, list[int]]()
     for term, word in query_words(query).items():
         ids, _ = scored.scoring.holders.get(term, (np.empty(0, np.int64), None))
-        named = np.array([term in title for title in titles], np.bool_)
+        named = np.array([word in title for title in titles], np.bool_)
         if term in passed:
             continue
         if not named.any():
@@ -145,8 +145,9 @@ def _named_by(
 
 
 @lru_cache(maxsize=4096)
-def _title_terms(title: str, path: str) -> frozenset[str]:
-    return frozenset(terms(f"{title} {path.rpartition('.')[0] or path}"))
+def _title_words(title: str, path: str) -> frozenset[str]:
+    """Words as they are written: "contracts" in a question does not name contract-07.md."""
+    return frozenset(query_words(f"{title} {path.rpartition('.')[0] or path}").values())
 
 
 def _meant(named_by: Mapping[str, list[int]]) -> dict[int, tuple[str, ...]]:

@@ -315,6 +315,8 @@ class MultiDocumentRetriever:
         names = sorted(whole.heads[key].name for key in scope)
         passes = [whole, await self._narrowed(caller, names, question, whole, named)]
         scored = passes[-1]
+        if not np.isin([*named.documents, *(one.document.id for one in asked)], scored.documents[0]).all():
+            raise document_changed()
         candidates = (asked or choose_documents(named, scored))[: max(question.budget // _PASSAGE_TOKENS, 1)]
         ranked = await self._ranked(caller, candidates, scored)
         if ranked and scored.dense is not None:
@@ -350,7 +352,9 @@ class MultiDocumentRetriever:
         self, caller: Caller, candidates: Sequence[DocumentCandidate], scored: ScoredChunks
     ) -> list[_Ranked]:
         layouts = await self._cache.layouts(caller.tenant, [one.document.id for one in candidates])
-        return [rank(one, layouts[one.document.id], scored) for one in candidates if one.document.id in layouts]
+        if len(layouts) < len(candidates):
+            raise document_changed()
+        return [rank(one, layouts[one.document.id], scored) for one in candidates]
 
     async def _alike(
         self,
@@ -395,7 +399,8 @@ class MultiDocumentRetriever:
                 original_token_count=document.tokens,
             )
             if (draft := page.drafts.get(place)) is not None:
-                parts = tuple(_explained(part, one, scored) for part in writers[place].finished(draft).parts)
+                parts = writers[place].finished(draft).parts
+                parts = tuple(scored.explained(part, document.id, one.layout) for part in parts)
                 given.append(replace(base, sources=parts, token_count=draft.tokens, cursor=draft.cursor))
             else:
                 missing.append(replace(base, why=_NO_ROOM if place in covered else "fits less"))
@@ -452,13 +457,6 @@ def _chosen(documents: Sequence[_Ranked], values: Sequence[Floats], budget: int)
     taken = select(units_of_all(documents), np.concatenate(values), budget, kept=len(documents))
     owners = np.searchsorted(starts, taken, "right") - 1
     return list(zip(owners.tolist(), (taken - starts[owners]).tolist(), strict=True))
-
-
-def _explained(part: DocumentPart, one: _Ranked, scored: ScoredChunks) -> DocumentPart:
-    """A part with the reason why it was chosen."""
-    first = int(np.searchsorted(one.layout.starts, part.start, "right")) - 1
-    end = int(np.searchsorted(one.layout.starts, part.end, "left"))
-    return replace(part, why=scored.why(one.candidate.document.id, first, end))
 
 
 def _report(caller: Caller, question: DocumentQuestion, answer: MultiRetrieval) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from thresher.core import Caller, CallerText, EncoderError, InvalidCursor, NotFound, event, traced
+from thresher.core import Caller, CallerText, EncoderError, InvalidCursor, NotFound, event, one_line, traced
 from thresher.embedding import CrossEncoder, count_tokens
 from thresher.knowledge.documents.answers import compression, cursors, ranking, rendering
 from thresher.knowledge.documents.answers.abstracts import Condenser, Excerpt, chunks_of, excerpts_of
@@ -24,7 +24,7 @@ from thresher.knowledge.documents.answers.scoring import ScoredChunks, Scorer
 from thresher.knowledge.documents.cache import DocumentCache, Holdings, document_changed
 from thresher.knowledge.documents.guides.text import cut_to_budget
 from thresher.knowledge.documents.layout import DocumentLayout
-from thresher.knowledge.documents.models import Document, DocumentPart, Retrieval, key_of
+from thresher.knowledge.documents.models import Document, DocumentPart, Retrieval, chunk_id, key_of
 from thresher.knowledge.documents.queries import RepositoryHead
 from thresher.knowledge.documents.question import SMALL_TALK, DocumentQuestion, is_small_talk
 
@@ -107,6 +107,8 @@ class Retriever:
             if question.mode == "abstractive" and answer.was_compressed:
                 answer, note = await self._condensed(caller, repository, question, scored, source, answer)
                 notes.append(note)
+            sources = tuple(scored.explained(part, key, layout) for part in answer.sources)
+            answer = replace(answer, sources=sources, why=_why(plain, key, named, delivered))
         timings = {
             "embedding": round(scored.scoring.embedding_ms, 2),
             "search": round(scored.scoring.search_ms, 2),
@@ -214,6 +216,17 @@ def _key(
     if named is not None:
         return named.id
     return next(iter(scored.best_documents(1)), None) if scored.fits else None
+
+
+def _why(scored: ScoredChunks, key: int, named: Document | None, delivered: DeliveredChunks | None) -> str:
+    """Why a document was chosen."""
+    if named is not None:
+        return "asked for"
+    if delivered is not None:
+        return "continues an answer from it"
+    others = [scored.document(one).path for one in scored.best_documents(2) if one != key]
+    best = f"fits best; {scored.why(chunk_id(key, 0), chunk_id(key + 1, 0))}"
+    return f"{best}; next: {one_line(others[0])}" if others else best
 
 
 def _retrieval(document: Document, content: RenderedAnswer, *, compressed: bool) -> Retrieval:

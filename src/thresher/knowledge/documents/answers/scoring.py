@@ -18,8 +18,8 @@ from thresher.core import Caller, NotFound, Tenant, did_you_mean, nearest
 from thresher.knowledge.documents.answers import ranking
 from thresher.knowledge.documents.cache import DocumentCache, Holdings, chunks_of_documents
 from thresher.knowledge.documents.entries import KIND, facets_of
-from thresher.knowledge.documents.layout import Column
-from thresher.knowledge.documents.models import CHUNK_BITS, Document, chunk_id, key_of
+from thresher.knowledge.documents.layout import Column, DocumentLayout
+from thresher.knowledge.documents.models import CHUNK_BITS, Document, DocumentPart, chunk_id, key_of
 from thresher.knowledge.documents.queries import RepositoryHead
 from thresher.knowledge.documents.question import DocumentQuestion
 from thresher.search import Filter, Floats, Scoring, SearchIndex, query_terms, without_terms
@@ -35,7 +35,7 @@ EVERYWHERE: Final = 0.3
 """A word in this share of a document's chunks, headings included, is a name there: it says which document is meant."""
 LEAST_CHUNKS: Final = 50
 """Chunks from which a document is long enough to say what stands everywhere in it."""
-_TERMS: Final = 5
+_WORDS: Final = 5
 """Most words that explain a passage."""
 _MANY: Final = 4_096
 """Above this number of chunks, documents are chosen by the best of all chunks only."""
@@ -127,13 +127,25 @@ class ScoredChunks:
             if count >= EVERYWHERE * (end - first) and not term.isdecimal() and term in self.scoring.terms
         )
 
-    def why(self, document: int, first: int, end: int) -> str:
-        """Why the best of some adjacent chunks of a document was chosen: the question's words in it, or its meaning."""
-        bounds = np.searchsorted(self.ids, [chunk_id(document, first), chunk_id(document, end)])
-        places = range(*bounds.tolist())
-        best = max(places, key=lambda place: self.scores[place], default=None)
-        terms = () if best is None else self.scoring.matched(int(self.ids[best]))[:_TERMS]
-        return f"words: {', '.join(terms)}" if terms else "meaning"
+    def why(self, chunk: int, after: int) -> str:
+        """Why the best of some adjacent chunks was chosen: the question's words in it, or its meaning.
+
+        Args:
+            chunk: Index id of the first.
+            after: Index id after the last.
+        """
+        first, end = np.searchsorted(self.ids, [chunk, after]).tolist()
+        words: tuple[str, ...] = ()
+        if first < end:
+            best = first + int(np.argmax(self.scores[first:end]))
+            words = self.scoring.matched(int(self.ids[best]))[:_WORDS]
+        return f"words: {', '.join(words)}" if words else "meaning"
+
+    def explained(self, part: DocumentPart, document: int, layout: DocumentLayout) -> DocumentPart:
+        """A part of a document with the reason why it was chosen."""
+        first = int(np.searchsorted(layout.starts, part.start, "right")) - 1
+        end = int(np.searchsorted(layout.starts, part.end, "left"))
+        return replace(part, why=self.why(chunk_id(document, first), chunk_id(document, end)))
 
     def best(self, limit: int) -> Column:
         """Indexes of the best chunks, best first, int64; a larger limit only appends to them."""

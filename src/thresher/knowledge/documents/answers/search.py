@@ -20,7 +20,7 @@ from thresher.knowledge.documents.answers.repository_choice import RepositoryCho
 from thresher.knowledge.documents.answers.scoring import ScoredChunks, Scorer
 from thresher.knowledge.documents.cache import DocumentCache
 from thresher.knowledge.documents.layout import DocumentLayout
-from thresher.knowledge.documents.models import Document, DocumentPart, Passage, Passages, key_of
+from thresher.knowledge.documents.models import Document, DocumentPart, Passage, Passages, chunk_id, key_of
 from thresher.knowledge.documents.question import SMALL_TALK, DocumentQuestion, is_small_talk
 
 _logger = logging.getLogger("thresher.knowledge")
@@ -113,7 +113,7 @@ class PassageSearcher:
                         document.title,
                         texts[key, ordinal],
                         round(float(scored.scores[place]), 4),
-                        scored.why(key, ordinal, ordinal + 1),
+                        scored.why(chunk_id(key, ordinal), chunk_id(key, ordinal + 1)),
                     )
                 )
         return tuple(found)
