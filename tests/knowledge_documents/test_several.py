@@ -35,8 +35,8 @@ PARTIES = {"alderway": "Alderway Ltd", "korvane": "Korvane Logistics", "pelltrix
 def _contract(key: str) -> str:
     title, notice, assignment = CLAUSES[key]
     work = "\n".join(
-        f"## Schedule {number}\n\nThe supplier delivers report {number} to the customer by the working day {number} of the"
-        f" month, keeps a log of complaints, and names {number} persons who answer questions about warehouse {number}.\n"
+        f"## Schedule {number}\n\nThe supplier delivers report {number} to the customer by day {number} of a month,"
+        f" keeps a log of complaints, and names {number} persons who answer questions about warehouse {number}.\n"
         for number in range(1, 13)
     )
     return (
