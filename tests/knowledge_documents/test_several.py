@@ -203,7 +203,9 @@ async def test_many_may_ask_while_documents_are_replaced(
     async def asked() -> list[MultiRetrieval]:
         return [await contracts.retrieve_documents(caller, question, budget=500) for _ in range(4)]
 
-    _, *answers = await asyncio.gather(replaced(), *(asked() for _ in range(4)))
+    replacing = asyncio.create_task(replaced())
+    answers = await asyncio.gather(*(asked() for _ in range(4)))
+    await replacing
     last = await contracts.retrieve_documents(caller, question, budget=500)
 
     for answer in (one for some in answers for one in some):

@@ -89,11 +89,11 @@ def mentions(query: str, scored: ScoredChunks) -> Mentions:
         query: The question.
         scored: The chunks of the documents that may be named.
     """
-    several = scored.heads if len(scored.heads) > 1 else {}
     repositories = {
         key: terms(head.name)
-        for key, head in several.items()
-        if name_mention(query, head.name) or name_mention(query, head.name.rstrip("0123456789.-"))
+        for key, head in scored.heads.items()
+        if len(scored.heads) > 1
+        and (name_mention(query, head.name) or name_mention(query, head.name.rstrip("0123456789.-")))
     }
     passed = {term for some in repositories.values() for term in some}
     capital = _capitalised(query)
@@ -103,7 +103,7 @@ def mentions(query: str, scored: ScoredChunks) -> Mentions:
         named_by = {term: some for term, some in named_by.items() if term in capital | first or term.isdecimal()}
     documents = _meant(named_by)
     # The name of a single repository may be a common word, such as "contracts".
-    words = {term for some in documents.values() for term in some} | (passed if len(repositories) > 1 else set())
+    words = {term for some in documents.values() for term in some} | (passed if len(repositories) > 1 else set[str]())
     return Mentions(documents, frozenset(repositories), frozenset(words))
 
 

@@ -442,7 +442,7 @@ def _asked_for(scored: ScoredChunks, paths: Collection[str]) -> list[DocumentCan
         plain = path.strip().removeprefix("./").lstrip("/")
         held = [one.by_path.get(path) or one.by_path.get(plain) for one in scored.holdings.values()]
         if not any(held):
-            near = [name for one in scored.holdings.values() for name in one.near(plain)]
+            near = tuple(name for one in scored.holdings.values() for name in one.near(plain))
             hint = did_you_mean(near) or "list_repositories shows what there is."
             raise NotFound(f"There is no document '{path}' in the repositories that are searched.", hint=hint)
         found |= {one.id: DocumentCandidate(one, "asked for", one.id, True) for one in held if one is not None}
