@@ -112,6 +112,7 @@ async def test_a_budget_too_small_for_all_says_which_have_no_room(contracts: Doc
     assert {one.why for one in answers[2].left_out} == {"no room in this budget"}
     assert _paths(answers[2]) | {one.document for one in answers[2].left_out} == _paths(answers[4])
     assert f"[no room for: {answers[2].left_out[0].document}" in answers[2].content
+    assert {one.document for one in answers[0].left_out} == _paths(answers[4])
 
 
 async def test_a_cursor_of_one_document_fetches_its_rest(contracts: DocumentService, caller: Caller) -> None:

@@ -73,13 +73,13 @@ class DocumentCandidate:
         document: The document.
         why: Why it was chosen, in a few words.
         group: What it competes with: its own key if it was named; its repository's, negative, if that was; else 0.
-        first: Whether it has the best passage of its group.
+        gap: Score of its best passage below the best of its group.
     """
 
     document: Document
     why: str
     group: int = 0
-    first: bool = False
+    gap: float = 0.0
 
 
 def mentions(query: str, scored: ScoredChunks) -> Mentions:
@@ -201,7 +201,7 @@ def choose_documents(named: Mentions, scored: ScoredChunks) -> list[DocumentCand
     for place in order.tolist():
         document, score = scored.document(int(keys[place])), float(best[place])
         if words := named.documents.get(document.id):
-            found.append(DocumentCandidate(document, f"named in the question: {', '.join(words)}", document.id, True))
+            found.append(DocumentCandidate(document, f"named in the question: {', '.join(words)}", document.id))
             continue
         group = -document.repository if document.repository in named.compared else 0
         if not group and len(named) > 1:
@@ -210,5 +210,5 @@ def choose_documents(named: Mentions, scored: ScoredChunks) -> list[DocumentCand
         if gap <= MARGIN:
             whose = f"of {scored.heads[document.repository].name}, which the question names: " if group else ""
             why = "fits best" if gap == 0 else "fits nearly as well"
-            found.append(DocumentCandidate(document, whose + why, group, gap == 0))
+            found.append(DocumentCandidate(document, whose + why, group, gap))
     return found

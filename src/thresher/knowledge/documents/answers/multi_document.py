@@ -164,7 +164,7 @@ def values_of(documents: Sequence[_Ranked]) -> list[Floats]:
     tops = defaultdict[int, float](lambda: -np.inf)
     for one in documents:
         tops[one.candidate.group] = max(tops[one.candidate.group], float(one.scores.max()))
-    gains = [FIRST if one.candidate.group >= 0 or one.candidate.first else INSIDE for one in documents]
+    gains = [FIRST if one.candidate.group >= 0 or one.candidate.gap == 0 else INSIDE for one in documents]
     return [
         (one.scores - tops[one.candidate.group] + gain / one.places).astype(np.float32)
         for one, gain in zip(documents, gains, strict=True)
@@ -204,16 +204,17 @@ class _Page:
     budget: int
     drafts: dict[int, AnswerDraft] = field(default_factory=dict[int, AnswerDraft])
 
-    def fit(self, unmet: Sequence[int]) -> tuple[str, int]:
+    def fit(self, covered: Sequence[int], unmet: Sequence[str]) -> tuple[str, int]:
         """Write the answer, and drop the last chunks until it fits; return it and its tokens.
 
         Args:
-            unmet: Candidates that should have a passage, most important first.
+            covered: Candidates that should have a passage, most important first.
+            unmet: Paths of further documents that should.
         """
         for document in {document for document, _ in self.chosen}:
             self._write(document)
         while True:
-            text = "\n".join([*self._segments(), *self._ending(unmet)])
+            text = "\n".join([*self._segments(), *self._ending(covered, unmet)])
             tokens = count_tokens(text)
             if tokens <= self.budget or not self.chosen:
                 return (text, tokens) if tokens <= self.budget and self.chosen else ("", 0)
@@ -222,10 +223,11 @@ class _Page:
     def _segments(self) -> list[str]:
         return [segment for document in sorted(self.drafts) for segment in self.drafts[document].segments]
 
-    def _ending(self, unmet: Sequence[int]) -> list[str]:
+    def _ending(self, covered: Sequence[int], unmet: Sequence[str]) -> list[str]:
         """The line that names documents without room; as many as a small share of the budget allows."""
-        names = [one_line(self.writers[one].document.path, PATH_CHARACTERS) for one in unmet if one not in self.drafts]
-        for count in range(len(names), 0, -1):
+        missing = [self.writers[one].document.path for one in covered if one not in self.drafts]
+        names = [one_line(path, PATH_CHARACTERS) for path in (*missing, *unmet)]
+        for count in range(min(len(names), _LEFT_OUT), 0, -1):
             more = f" and {len(names) - count} more" if count < len(names) else ""
             line = f"[no room for: {', '.join(names[:count])}{more}]"
             if count_tokens(line) <= max(self.budget // outline.SHARE, _PASSAGE_TOKENS):
@@ -317,12 +319,14 @@ class MultiDocumentRetriever:
         scored = passes[-1]
         if not np.isin([*named.documents, *(one.document.id for one in asked)], scored.documents[0]).all():
             raise document_changed()
-        candidates = (asked or choose_documents(named, scored))[: max(question.budget // _PASSAGE_TOKENS, 1)]
+        candidates = asked or choose_documents(named, scored)
+        most = max(question.budget // _PASSAGE_TOKENS, 1)
+        candidates, others = candidates[:most], candidates[most:]
         ranked = await self._ranked(caller, candidates, scored)
         if ranked and scored.dense is not None:
             passes.append(await self._alike(caller, names, question, scored, ranked))
             ranked = await self._ranked(caller, candidates, passes[-1])
-        answer = await self._composed(caller, question, passes[-1], ranked)
+        answer = await self._composed(caller, question, passes[-1], ranked, others)
         reasons = {one.name: one for one in choice.searched}
         return replace(
             answer,
@@ -376,39 +380,39 @@ class MultiDocumentRetriever:
         return replace(scored, scores=scores)
 
     async def _composed(
-        self, caller: Caller, question: DocumentQuestion, scored: ScoredChunks, ranked: Sequence[_Ranked]
+        self,
+        caller: Caller,
+        question: DocumentQuestion,
+        scored: ScoredChunks,
+        ranked: Sequence[_Ranked],
+        others: Sequence[DocumentCandidate],
     ) -> MultiRetrieval:
-        """Fill the budget, and write the answer."""
+        """Fill the budget, and write the answer; the others are candidates that it cannot have room for."""
         values = values_of(ranked)
         chosen = _chosen(ranked, values, question.budget)
         writers = [
             await self._writer(caller, question, scored, one, [ordinal for place, ordinal in chosen if place == at])
             for at, one in enumerate(ranked)
         ]
+        unmet = [one for one in others if one.gap < FIRST / 2 and (one.group >= 0 or one.gap == 0)]
         covered = [place for place, one in enumerate(ranked) if float(values[place][one.best]) > FIRST / 2]
         page = _Page(writers, chosen, question.budget)
-        content, tokens = page.fit(covered)
+        content, tokens = page.fit(covered, [one.document.path for one in unmet])
         given, missing = list[DocumentPassages](), list[DocumentPassages]()
         for place, one in enumerate(ranked):
-            document = one.candidate.document
-            base = DocumentPassages(
-                scored.heads[document.repository].name,
-                document.path,
-                document.title,
-                one.candidate.why,
-                original_token_count=document.tokens,
-            )
+            base = _described(one.candidate, scored, one.candidate.why)
             if (draft := page.drafts.get(place)) is not None:
                 parts = writers[place].finished(draft).parts
-                parts = tuple(scored.explained(part, document.id, one.layout) for part in parts)
+                parts = tuple(scored.explained(part, one.candidate.document.id, one.layout) for part in parts)
                 given.append(replace(base, sources=parts, token_count=draft.tokens, cursor=draft.cursor))
             else:
                 missing.append(replace(base, why=_NO_ROOM if place in covered else "fits less"))
+        missing += [_described(one, scored, _NO_ROOM) for one in unmet]
         return MultiRetrieval(
             content,
             tuple(given),
             tokens,
-            tuple(missing[:_LEFT_OUT]),
+            tuple(sorted(missing, key=lambda one: one.why != _NO_ROOM)[:_LEFT_OUT]),
             len(scored.documents[0]) - len(given),
             hint="" if given else _TOO_LITTLE,
         )
@@ -445,8 +449,14 @@ def _asked_for(scored: ScoredChunks, paths: Collection[str]) -> list[DocumentCan
             near = tuple(name for one in scored.holdings.values() for name in one.near(plain))
             hint = did_you_mean(near) or "list_repositories shows what there is."
             raise NotFound(f"There is no document '{path}' in the repositories that are searched.", hint=hint)
-        found |= {one.id: DocumentCandidate(one, "asked for", one.id, True) for one in held if one is not None}
+        found |= {one.id: DocumentCandidate(one, "asked for", one.id) for one in held if one is not None}
     return list(found.values())
+
+
+def _described(candidate: DocumentCandidate, scored: ScoredChunks, why: str) -> DocumentPassages:
+    document = candidate.document
+    name = scored.heads[document.repository].name
+    return DocumentPassages(name, document.path, document.title, why, original_token_count=document.tokens)
 
 
 def _chosen(documents: Sequence[_Ranked], values: Sequence[Floats], budget: int) -> list[tuple[int, int]]:
