@@ -95,6 +95,19 @@ async def test_passages_and_pages_come_with_their_places(product: Served) -> Non
     assert page["total_lines"] == LEAVE.count("\n")
 
 
+async def test_several_documents_are_answered_from_at_once(product: Served) -> None:
+    """Within one budget, each with the reason for its choice."""
+    found = await post(product, "retrieve_documents", query="paid leave of parents and trains of class 7", budget=300)
+    one = await post(product, "retrieve_documents", query="trains", repositories=["handbook"], documents=["rules.md"])
+    wrong = await product.web.post("/v1/retrieve_documents", json={"query": "leave", "documents": ["leaf.md"]})
+
+    assert found["token_count"] == count_tokens(found["content"]) <= 300
+    assert {document["document"] for document in found["documents"]} == {"leave.md", "rules.md"}
+    assert all(document["why"] and document["sources"][0]["why"] for document in found["documents"])
+    assert [(document["document"], document["why"]) for document in one["documents"]] == [("rules.md", "asked for")]
+    assert_problem(wrong, 404, "not_found")
+
+
 async def test_a_search_says_what_it_has_searched(product: Served) -> None:
     """The repositories that it chose, each with the reason; of each, what it is about and whose vectors it has."""
     chosen = await post(product, "search_documents", query="twelve weeks of leave for parents")

@@ -15,6 +15,7 @@ KEYS = {
     "full_retention", "span_recall", "budget_violations", "fill", "verbatim_rate", "cut_tables", "cut_fences",
     "unsupported_sentences", "p50_ms", "p95_ms", "warm_p50_ms", "warm_p95_ms", "questions", "baselines", "budget",
     "mode", "document_chosen", "index_seconds", "foreign_refused", "answerable_lost",
+    "documents_covered", "comparisons_complete", "covered_by_chunks",
 }  # fmt: skip
 
 

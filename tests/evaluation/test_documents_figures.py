@@ -66,6 +66,14 @@ def test_questions_are_read_with_the_texts_that_they_ask_of(tmp_path: Path) -> N
         ({"document": "a.md", "question": "q", "spans": [{"start": True, "end": 2}]}, "0 to 4"),
         ({"document": "a.md", "question": "q", "spans": ["0-2"]}, "0 to 4"),
         ([], "not a JSON object"),
+        ({"question": "q", "documents": "a.md"}, '"documents" must be a list'),
+        ({"question": "q", "documents": [], "document": "a.md"}, "stand alone"),
+        ({"question": "q", "documents": ["a.md"]}, '"document" must be a path'),
+        ({"question": "q", "documents": [{"document": "a.md"}]}, 'either "spans" or "answers"'),
+        ({"question": "q", "documents": [{"document": "a.md", "answers": ["text"]}]}, "two or more different ones"),
+        ({"question": "q", "documents": [{"document": "a.md", "answers": ["other"]}]}, "does not contain 'other'"),
+        ({"question": "q", "documents": [{"document": "a.md", "answers": [1]}]}, "a list of texts"),
+        ({"question": " ", "documents": [{"document": "a.md", "answers": ["text"]}]}, '"question" must be text'),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, line: object, said: str) -> None:

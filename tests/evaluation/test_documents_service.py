@@ -93,6 +93,37 @@ async def test_an_evaluation_of_documents_measures_and_leaves_nothing(services: 
     assert await tenants(services) == 0
 
 
+async def test_questions_over_several_documents_are_covered_or_not(services: Services, tmp_path: Path) -> None:
+    """By spans, or by one of several texts; a budget for one passage covers at most one of two documents."""
+    texts = {
+        "alderway.md": MANUAL.replace("# Manual", "# Alderway pump"),
+        "korvane.md": MANUAL.replace("# Manual", "# Korvane pump").replace("nine litres", "four litres"),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    gold = "The pump starts when the tank holds less than nine litres."
+    start = texts["alderway.md"].index(gold)
+    needed = [
+        {"document": "alderway.md", "spans": [{"start": start, "end": start + len(gold)}]},
+        {"document": "korvane.md", "answers": ["less than  four litres", "Invoices are kept"]},
+    ]
+    asked = {"question": "When do the Alderway and Korvane pumps start?", "documents": needed}
+    path = tmp_path / "questions.jsonl"
+    path.write_text(json.dumps(asked))
+    questions, read = read_document_questions(tmp_path, path)
+    trial = DocumentTrial(tmp_path, read, questions, (50, 800))
+
+    small, large = await evaluate_documents(
+        services.database, services.encoder, services.documents, trial, lambda *_: None
+    )
+
+    assert set(read) == set(texts)
+    assert (small.documents_covered or 0) < 1.0
+    assert (large.documents_covered, large.comparisons_complete) == (1.0, 1.0)
+    assert large.covered_by_chunks is not None
+    assert (large.figures.questions, large.figures.budget_violations, large.foreign_refused) == (0, 0, None)
+
+
 async def test_a_cancelled_evaluation_of_documents_removes_its_tenant(services: Services, trial: DocumentTrial) -> None:
     """And the next one starts from nothing."""
     asking = asyncio.Event()

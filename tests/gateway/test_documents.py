@@ -24,7 +24,7 @@ from thresher.packs import BUILT_IN
 from thresher.services import Services
 from thresher.store import Database
 
-READING = {"list_repositories", "read_document", "retrieve_document", "search_documents"}
+READING = {"list_repositories", "read_document", "retrieve_document", "retrieve_documents", "search_documents"}
 WRITING = {"index_documents", "refresh_repository", "remove_repository", "upload_document", "remove_upload"}
 LEAVE = """# Leave
 
@@ -238,6 +238,20 @@ async def test_sessions_hear_of_the_first_repository_and_of_the_last(services: S
         after = await names(client)
 
     assert (before, meanwhile, after) == (set(), READING, set())
+
+
+async def test_a_comparison_reads_with_its_reasons(services: Services, handbook: Path) -> None:
+    """The text says why each document was chosen; programs get the record; an empty answer says what to do."""
+    await index(services, handbook)
+    async with Client(build_gateway(services, expose="own")) as client:
+        found = await call(client, "retrieve_documents", query="leave of parents, and trains", budget=2000)
+        nothing = await call(client, "retrieve_documents", query="thank you, that was helpful")
+
+    assert "Parents have twelve weeks of paid leave" in text(found)
+    assert "chosen: " in text(found).rpartition("\n")[2]
+    assert found.structured_content["documents"][0]["sources"]
+    assert nothing.structured_content["found"] is False
+    assert "Small talk needs no documents" in text(nothing)
 
 
 async def test_a_user_s_repository_is_nobody_else_s_business(services: Services, handbook: Path) -> None:

@@ -15,7 +15,7 @@ from thresher.knowledge.documents import (
     RepositoryCandidate,
     Retrieval,
 )
-from thresher.knowledge.documents.models import description_of
+from thresher.knowledge.documents.guides.text import description_of
 from thresher.packs.answers import (
     ONE_LINE,
     page_text,

@@ -29,7 +29,7 @@ _MESSAGE: Final = 4_000
 """Characters of a message that are considered."""
 
 
-_READ_IN_HISTORY: Final = {"retrieve_document", "read_document", *DOCUMENTS}
+_READ_IN_HISTORY: Final = {"retrieve_document", "retrieve_documents", "read_document", *DOCUMENTS}
 """Tools that read documents in a way that would leave their text in the history."""
 
 

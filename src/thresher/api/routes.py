@@ -99,6 +99,7 @@ _ROUTES: Mapping[Kind, Sequence[Route]] = {
     ),
     DOCUMENTS: (
         Route("retrieve_document", "POST", "/v1/retrieve_document"),
+        Route("retrieve_documents", "POST", "/v1/retrieve_documents"),
         Route("search_documents", "POST", "/v1/search_documents"),
         Route("read_document", "POST", "/v1/read_document"),
         Route("list_repositories", "GET", "/v1/repositories"),

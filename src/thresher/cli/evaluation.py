@@ -276,7 +276,9 @@ def evaluate_intents(
 @evaluations.command("documents")
 def evaluate_documents(
     corpus: Annotated[Path, path_option("The folder of the documents.", metavar="PATH")],
-    questions: Annotated[Path, path_option('JSON lines {"document", "question", "spans": [{"start", "end"}]}.')],
+    questions: Annotated[
+        Path, path_option('JSON lines {"document", "question", "spans": [{"start", "end"}]}, or "documents".')
+    ],
     budget: Annotated[int, typer.Option(min=1, help="The most tokens of an answer.")] = 8000,
     mode: Annotated[Literal["extractive", "abstractive"], typer.Option(help="How answers are made.")] = "extractive",
     rerank: Annotated[bool, typer.Option("--rerank", help="Rerank with the cross-encoder.")] = False,

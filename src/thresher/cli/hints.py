@@ -26,6 +26,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "find_relations": "db relations",
     "list_repositories": "docs list",
     "retrieve_document": "docs retrieve",
+    "retrieve_documents": "docs compare",
     "search_documents": "docs search",
     "read_document": "docs read",
     "index_documents": "index docs",

@@ -25,6 +25,9 @@ CHARACTERS_A_TOKEN = 32
 
 _LEAST_SHARE = 0.5
 
+_RANKS = 60
+"""The usual constant of the fusion by reciprocal ranks."""
+
 _BREAKS = ("\n\n", "\n", ". ", " ")
 
 
@@ -54,14 +57,8 @@ def head_and_tail(text: str, budget: int) -> list[TextSpan]:
 
 def best_chunks(text: str, chunks: Sequence[TextSpan], scores: Sequence[float], budget: int) -> list[TextSpan]:
     """The best chunks that fit, in the document's order; one that does not fit is skipped."""
-    room = budget
-    taken: list[TextSpan] = []
-    for place in sorted(range(len(chunks)), key=lambda place: -scores[place]):
-        tokens = count_tokens(text[chunks[place].start : chunks[place].end])
-        if tokens <= room:
-            taken.append(chunks[place])
-            room -= tokens
-    return sorted(taken, key=lambda span: span.start)
+    texts = [text[chunk.start : chunk.end] for chunk in chunks]
+    return sorted((chunks[place] for place in best_fitting(texts, scores, budget)), key=lambda span: span.start)
 
 
 class PlainBM25:
@@ -92,6 +89,27 @@ class PlainBM25:
 def nearest(question: Matrix, chunks: Matrix) -> list[float]:
     """Cosine of a question, (1, dimension), with each chunk, (n, dimension)."""
     return (chunks @ question[0]).tolist()
+
+
+def fused(orders: Sequence[Sequence[float]]) -> list[float]:
+    """Scores of several orders of the same texts as one, by reciprocal ranks (Cormack et al., 2009)."""
+    total = [0.0] * len(orders[0])
+    for scores in orders:
+        for rank, place in enumerate(sorted(range(len(scores)), key=lambda place: -scores[place])):
+            total[place] += 1 / (_RANKS + rank)
+    return total
+
+
+def best_fitting(texts: Sequence[str], scores: Sequence[float], budget: int) -> list[int]:
+    """Places of the best texts that fit, best first; one that does not fit is skipped."""
+    room = budget
+    taken: list[int] = []
+    for place in sorted(range(len(texts)), key=lambda place: -scores[place]):
+        tokens = count_tokens(texts[place])
+        if tokens <= room:
+            taken.append(place)
+            room -= tokens
+    return taken
 
 
 def _break_before(text: str, low: int, high: int) -> int:

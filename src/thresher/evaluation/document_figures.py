@@ -261,6 +261,39 @@ def judge(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class NeededDocument:
+    """A document that a question over several documents needs.
+
+    Attributes:
+        document: Its path.
+        spans: The spans that answer it there, none empty; all are needed.
+        answers: Texts of which one is enough; white space does not count. Empty if there are spans.
+    """
+
+    document: str
+    spans: tuple[TextSpan, ...]
+    answers: tuple[str, ...]
+
+
+def is_covered(text: str, needed: NeededDocument, content: str, chosen: Sequence[TextSpan]) -> bool:
+    """Return whether an answer holds what answers the question in one document.
+
+    Args:
+        text: The document.
+        needed: What answers it.
+        content: The whole answer.
+        chosen: The spans of this document in it, as the answer reports them; what its content does not contain does
+            not count.
+    """
+    real = join([one for one in chosen if text[one.start : one.end].strip() in content])
+    if needed.answers:
+        held = [" ".join(text[one.start : one.end].split()) for one in real]
+        return any(" ".join(answer.split()) in one for answer in needed.answers for one in held)
+    trimmed = [TextSpan(*_trimmed(span, text)) for span in needed.spans]
+    return all(covered(span, real) == span.end - span.start for span in trimmed)
+
+
 def summarise(judged: Sequence[Judgement]) -> DocumentFigures:
     """The figures over all questions."""
     first = [one.first_ms for one in judged]

@@ -9,18 +9,29 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 from thresher.core import Caller, InvalidInput
 from thresher.embedding import Encoder, count_tokens
-from thresher.evaluation.document_baselines import PlainBM25, best_chunks, head, head_and_tail, nearest, plain_chunks
+from thresher.evaluation.document_baselines import (
+    PlainBM25,
+    best_chunks,
+    best_fitting,
+    fused,
+    head,
+    head_and_tail,
+    nearest,
+    plain_chunks,
+)
 from thresher.evaluation.document_figures import (
     DocumentAnswer,
     DocumentFigures,
     Judgement,
+    NeededDocument,
     TextSpan,
+    is_covered,
     judge,
     structure_of,
     summarise,
@@ -34,8 +45,10 @@ from thresher.store import Database
 
 _HINT = (
     'Lines are {"document": path, "question": text, "spans": [{"start": 0, "end": 10}, ...]}, offsets in characters;'
-    ' a question that nothing answers is {"question": text}.'
+    ' a question that nothing answers is {"question": text}; one over several documents is {"question": text,'
+    ' "documents": [{"document": path, "spans": [...]} or {"document": path, "answers": [text, ...]}, ...]}.'
 )
+_LEAST_DOCUMENTS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +58,16 @@ class SpanQuestion:
     Attributes:
         document: Path of the document in the corpus, with `/`; empty if nothing in the corpus answers the question.
         question: The question.
-        spans: The spans that answer it, none empty; without any, nothing answers it.
+        spans: The spans that answer it, none empty; without any, and without `needed`, nothing answers it.
         line: Its line in the file, from 1.
+        needed: The documents that it needs if it is over several; `document` and `spans` are empty then.
     """
 
     document: str
     question: str
     spans: tuple[TextSpan, ...]
     line: int
+    needed: tuple[NeededDocument, ...] = ()
 
 
 def read_document_questions(corpus: Path, path: Path) -> tuple[list[SpanQuestion], Mapping[str, str]]:
@@ -73,13 +88,52 @@ def read_document_questions(corpus: Path, path: Path) -> tuple[list[SpanQuestion
     questions: list[SpanQuestion] = []
     texts: dict[str, str] = {}
     for number, fields in read_objects(path, _HINT):
+        if "documents" in fields:
+            questions.append(_over_several(corpus, path, number, fields, texts))
+            continue
         name = _document(corpus, path, number, fields) if fields.get("spans") or "document" in fields else ""
         if name and name not in texts:
             texts[name] = read_text(corpus / name)
         questions.append(SpanQuestion(name, *_asked(path, number, fields, texts.get(name, "")), number))
-    if not any(question.spans for question in not_empty(questions, path, "questions", _HINT)):
+    if not any(question.spans or question.needed for question in not_empty(questions, path, "questions", _HINT)):
         raise InvalidInput(f"{path} has no question that a document answers.", hint=_HINT)
     return questions, texts
+
+
+def _over_several(
+    corpus: Path, path: Path, number: int, fields: Mapping[str, Any], texts: dict[str, str]
+) -> SpanQuestion:
+    """A question over several documents; the texts of its documents are added."""
+    listed = fields["documents"]
+    if not isinstance(listed, list) or "document" in fields or "spans" in fields:
+        raise wrong(path, number, '"documents" must be a list, and stand alone beside "question"', _HINT)
+    needed: list[NeededDocument] = []
+    for one in cast("list[Any]", listed):
+        entry = cast("Mapping[str, Any]", one) if isinstance(one, Mapping) else dict[str, Any]()
+        name = _document(corpus, path, number, entry)
+        if name not in texts:
+            texts[name] = read_text(corpus / name)
+        _, spans = _asked(path, number, {**entry, "question": fields.get("question")}, texts[name])
+        needed.append(NeededDocument(name, spans, _answers(path, number, entry, texts[name])))
+        if bool(spans) == bool(needed[-1].answers):
+            raise wrong(path, number, f'{name!r} must have either "spans" or "answers"', _HINT)
+    if len({one.document for one in needed}) < max(len(needed), _LEAST_DOCUMENTS):
+        raise wrong(path, number, '"documents" must be two or more different ones', _HINT)
+    question, _ = _asked(path, number, fields, "")
+    return SpanQuestion("", question, (), number, tuple(needed))
+
+
+def _answers(path: Path, number: int, fields: Mapping[str, Any], text: str) -> tuple[str, ...]:
+    answers = fields.get("answers", [])
+    if not isinstance(answers, list) or not all(
+        isinstance(one, str) and one.strip() for one in cast("list[Any]", answers)
+    ):
+        raise wrong(path, number, '"answers" must be a list of texts', _HINT)
+    found = tuple(cast("list[str]", answers))
+    plain = " ".join(text.split())
+    if missing := [one for one in found if " ".join(one.split()) not in plain]:
+        raise wrong(path, number, f"the document does not contain {missing[0]!r}", _HINT)
+    return found
 
 
 def _document(corpus: Path, path: Path, number: int, fields: Mapping[str, Any]) -> str:
@@ -146,6 +200,10 @@ class DocumentResult:
         figures: The product's figures.
         baselines: The figures of plain rules under the same budget, by name; empty for abstracts.
         document_chosen: Share of questions whose document the product finds in the corpus by itself.
+        documents_covered: Share of the documents that questions over several need whose answer is in the answer, mean
+            over these questions; None without such questions.
+        comparisons_complete: Share of these questions of which every document is covered.
+        covered_by_chunks: `documents_covered` of plain chunks of all documents, by words and vectors.
         foreign_refused: Share of questions without an answer for which it finds nothing; None without such questions.
         answerable_lost: Share of the others for which it finds nothing if the document is not named.
         index_seconds: The time to index the corpus.
@@ -155,6 +213,9 @@ class DocumentResult:
     figures: DocumentFigures
     baselines: Mapping[str, DocumentFigures]
     document_chosen: float
+    documents_covered: float | None
+    comparisons_complete: float | None
+    covered_by_chunks: float | None
     foreign_refused: float | None
     answerable_lost: float | None
     index_seconds: float
@@ -192,7 +253,8 @@ class _Run:
         self._trial, self._caller, self._tell = trial, caller, progress
         self._structures = {name: structure_of(text) for name, text in trial.texts.items()}
         self._answerable = [question for question in trial.questions if question.spans]
-        self._foreign = [question for question in trial.questions if not question.spans]
+        self._compared = [question for question in trial.questions if question.needed]
+        self._foreign = [question for question in trial.questions if not question.spans and not question.needed]
 
     async def run(self) -> list[DocumentResult]:
         """Index, ask, compare."""
@@ -203,6 +265,7 @@ class _Run:
         )
         seconds = time.perf_counter() - started
         rules = await self._rules() if self._trial.mode == "extractive" else {}
+        plain = await self._plain_chunks() if self._compared else None
         results: list[DocumentResult] = []
         for budget in self._trial.budgets:
             judged, alone = await self._asked(budget)
@@ -210,8 +273,22 @@ class _Run:
             refused = [not (await self._timed(one, budget, None))[0].found for one in self._foreign]
             lost = mean(not answer.found for answer in alone)
             others = {name: summarise(self._ruled(rule, budget)) for name, rule in rules.items()}
+            shares, violations = await self._comparisons(budget)
+            by_chunks = [] if plain is None else [plain.covered(one, budget, self._covered) for one in self._compared]
+            figures = summarise(judged)
             results.append(
-                DocumentResult(budget, summarise(judged), others, chosen or 0.0, mean(refused), lost, seconds)
+                DocumentResult(
+                    budget,
+                    replace(figures, budget_violations=figures.budget_violations + violations),
+                    others,
+                    chosen or 0.0,
+                    mean(shares),
+                    mean(share == 1 for share in shares),
+                    mean(by_chunks),
+                    mean(refused),
+                    lost,
+                    seconds,
+                )
             )
         return results
 
@@ -230,6 +307,22 @@ class _Run:
             await asyncio.sleep(PAUSE_SECONDS)
         return judged, unnamed
 
+    async def _comparisons(self, budget: int) -> tuple[list[float], int]:
+        """Of each question over several documents the share that is covered, and how many answers are too long."""
+        shares: list[float] = []
+        violations = 0
+        for place, question in enumerate(self._compared):
+            answer = await self._documents.retrieve_documents(
+                self._caller, question.question, [REPOSITORY], budget=budget
+            )
+            violations += count_tokens(answer.content) > budget
+            parts = [part for one in answer.documents for part in one.sources]
+            spans = [(part.path, TextSpan(part.start, part.end)) for part in parts]
+            shares.append(self._covered(question, answer.content, spans))
+            self._tell(f"Comparing at {budget:,}", place + 1, len(self._compared))
+            await asyncio.sleep(PAUSE_SECONDS)
+        return shares, violations
+
     async def _timed(self, question: SpanQuestion, budget: int, document: str | None) -> tuple[Retrieval, float]:
         started = time.perf_counter()
         answer = await self._documents.retrieve_document(
@@ -242,6 +335,15 @@ class _Run:
             mode=self._trial.mode,
         )
         return answer, (time.perf_counter() - started) * 1000
+
+    def _covered(self, question: SpanQuestion, content: str, spans: Sequence[tuple[str, TextSpan]]) -> float:
+        """The share of a question's documents whose answer stands in an answer."""
+        return sum(
+            is_covered(
+                self._trial.texts[one.document], one, content, [span for name, span in spans if name == one.document]
+            )
+            for one in question.needed
+        ) / len(question.needed)
 
     def _judged(self, question: SpanQuestion, budget: int, given: DocumentAnswer) -> Judgement:
         name = question.document
@@ -274,6 +376,18 @@ class _Run:
             "vector_chunks": ranked(dense),
         }
 
+    async def _plain_chunks(self) -> _PlainChunks:
+        """Plain chunks of all documents, scored for the questions over several."""
+        chunks = [(name, span) for name, text in self._trial.texts.items() for span in plain_chunks(text)]
+        pieces = [self._trial.texts[name][span.start : span.end] for name, span in chunks]
+        vectors = (await text_vectors(self._database, self._caller.tenant, self._encoder, pieces)).vectors
+        words = PlainBM25(pieces)
+        scores: dict[int, list[float]] = {}
+        for one in self._compared:
+            question = await self._encoder.embed_queries([one.question], prefixed=True)
+            scores[one.line] = fused([words.scores(one.question), nearest(question, vectors)])
+        return _PlainChunks(chunks, pieces, scores)
+
     async def _nearest(self, pieces: Mapping[str, Sequence[str]]) -> dict[int, list[float]]:
         """Cosine of each question with each plain chunk of its document."""
         vectors = {
@@ -285,6 +399,32 @@ class _Run:
             question = await self._encoder.embed_queries([one.question], prefixed=True)
             found[one.line] = nearest(question, vectors[one.document])
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainChunks:
+    """Plain chunks of all documents.
+
+    Attributes:
+        chunks: Document and span of each.
+        texts: Their texts.
+        scores: The score of each for each question, by its line.
+    """
+
+    chunks: Sequence[tuple[str, TextSpan]]
+    texts: Sequence[str]
+    scores: Mapping[int, Sequence[float]]
+
+    def covered(
+        self,
+        question: SpanQuestion,
+        budget: int,
+        share: Callable[[SpanQuestion, str, list[tuple[str, TextSpan]]], float],
+    ) -> float:
+        """What the best of them cover of a question, within a budget."""
+        taken = best_fitting(self.texts, self.scores[question.line], budget)
+        content = "\n".join(self.texts[place] for place in taken)
+        return share(question, content, [self.chunks[place] for place in taken])
 
 
 Rule = Callable[[SpanQuestion, int], list[TextSpan]]

@@ -11,7 +11,15 @@ from typing import Final
 
 from thresher.core import border_of, named, one_line, shortened, visible_json
 from thresher.embedding import count_tokens
-from thresher.knowledge.documents import DocumentPage, DocumentPart, Passages, Repository, Retrieval
+from thresher.knowledge.documents import (
+    DocumentPage,
+    DocumentPart,
+    DocumentPassages,
+    MultiRetrieval,
+    Passages,
+    Repository,
+    Retrieval,
+)
 from thresher.packs.rows import LINE
 
 BORDERS: Final = 48
@@ -44,6 +52,18 @@ def retrieval_text(answer: Retrieval, budget: int) -> str:
             return text
         lines = lines[: len(lines) * 3 // 4]
     return answer.hint if count_tokens(answer.hint) <= budget else answer.content
+
+
+def multi_retrieval_text(answer: MultiRetrieval, budget: int) -> str:
+    """Return passages of several documents, then why each was chosen or left out, if there is room for it."""
+    chosen = _choices("chosen", answer.documents) + _choices("left out", answer.left_out)
+    full = answer.degraded, answer.hint or "; ".join(chosen)
+    return _fitting(budget, answer.content, full, (answer.degraded, answer.hint), ("", ""))
+
+
+def _choices(what: str, documents: Sequence[DocumentPassages]) -> list[str]:
+    named = "; ".join(f"{one_line(one.document)} ({one_line(one.why)})" for one in documents)
+    return [f"{what}: {named}"] if named else []
 
 
 def _fitting(budget: int, content: str, *notes: tuple[str, str]) -> str:

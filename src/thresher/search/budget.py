@@ -22,7 +22,7 @@ FULL: Final = 0.95
 _KEPT: Final = 5
 _GIVEN_UP: Final = 2
 _TRIED: Final = 64
-"""The first `_KEPT` units are never exchanged, the last `_GIVEN_UP` may be; `_TRIED` others are tried for each."""
+"""The first `_KEPT` units are not exchanged, the last `_GIVEN_UP` may be; `_TRIED` others are tried for each."""
 _POOL: Final = 4
 """Times the units that fill a budget on average: this many of the best are sorted first."""
 _LEAST_POOL: Final = 512
@@ -51,7 +51,7 @@ class Units:
         return len(self.costs)
 
 
-def select(units: Units, scores: Floats, budget: int, taken: Bools | None = None) -> Ids:
+def select(units: Units, scores: Floats, budget: int, taken: Bools | None = None, kept: int = _KEPT) -> Ids:
     """Choose what fits.
 
     Args:
@@ -59,6 +59,7 @@ def select(units: Units, scores: Floats, budget: int, taken: Bools | None = None
         scores: float32 (n,), higher is better; a unit with -inf is taken only if nothing else is left.
         budget: The maximum number of tokens.
         taken: bool (n,), units that must not be chosen because they were returned before.
+        kept: How many of the first are never exchanged.
 
     Returns:
         int64, the chosen units in the order in which they were chosen: the last is the first to give up.
@@ -77,8 +78,8 @@ def select(units: Units, scores: Floats, budget: int, taken: Bools | None = None
             break
     for unit in twins:
         selection.take(unit)
-    if len(selection.chosen) > _KEPT and selection.room > (1 - FULL) * budget:
-        _exchange(selection, passed, int((1 - FULL) * budget))
+    if len(selection.chosen) > kept and selection.room > (1 - FULL) * budget:
+        _exchange(selection, passed, int((1 - FULL) * budget), kept)
     return np.array(selection.chosen, np.int64)
 
 
@@ -134,9 +135,9 @@ class _BudgetSelection:
         self.room += self.price(unit)
 
 
-def _exchange(selection: _BudgetSelection, passed: list[int], slack: int) -> None:
+def _exchange(selection: _BudgetSelection, passed: list[int], slack: int, kept: int) -> None:
     """Exchange one of the last units for the best one that fills the room; if none does, everything stays."""
-    for unit in selection.chosen[: max(-_GIVEN_UP, _KEPT - len(selection.chosen)) - 1 : -1]:
+    for unit in selection.chosen[: max(-_GIVEN_UP, kept - len(selection.chosen)) - 1 : -1]:
         selection.give_up(unit)
         for other in passed[:_TRIED]:
             if 0 <= selection.room - selection.price(other) <= slack:

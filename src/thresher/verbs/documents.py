@@ -10,7 +10,16 @@ from typing_extensions import Doc
 from thresher.verbs.declaration import Kind
 
 if TYPE_CHECKING:
-    from thresher.knowledge.documents import DocumentPage, Passages, Repository, Retrieval, Skipped, Upload, Webhook
+    from thresher.knowledge.documents import (
+        DocumentPage,
+        MultiRetrieval,
+        Passages,
+        Repository,
+        Retrieval,
+        Skipped,
+        Upload,
+        Webhook,
+    )
     from thresher.verbs.request import Request
 
 DOCUMENTS = Kind("documents", "thresher.knowledge.documents")
@@ -52,6 +61,26 @@ async def retrieve_document(
         document=document or None,
         mode=mode,
         chat=request.chat,
+    )
+
+
+@DOCUMENTS.verb("read")
+async def retrieve_documents(
+    request: Request,
+    query: Annotated[str, Doc("The question; names in it choose what is compared")],
+    repositories: Annotated[tuple[str, ...], Doc("Else those that the query means")] = (),
+    documents: Annotated[tuple[str, ...], Doc("Paths; else those that the query names, or that answer")] = (),
+    budget: Budget = 8000,
+    search_type: SearchType = "hybrid",
+) -> MultiRetrieval:
+    """Passages of several documents in one token budget, for comparisons: each document's best before any second one.
+
+    Raises:
+        InvalidInput: An argument is out of bounds.
+        NotFound: There is no such repository or document.
+    """
+    return await request.services.documents.retrieve_documents(
+        request.caller, query, repositories, documents, budget=budget, search_type=search_type
     )
 
 

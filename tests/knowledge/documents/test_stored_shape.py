@@ -12,6 +12,7 @@ from thresher.core import NotFound
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.answers.pages import within
 from thresher.knowledge.documents.cache import chunks_of_documents, keep
+from thresher.knowledge.documents.guides.text import cut_to_budget
 from thresher.knowledge.documents.indexing.preparation import (
     BATCH_BYTES,
     BATCH_FILES,
@@ -21,7 +22,7 @@ from thresher.knowledge.documents.indexing.preparation import (
     lines_in,
     prepare,
 )
-from thresher.knowledge.documents.models import Block, SourceFile, chunk_id, cut_to_budget, key_of
+from thresher.knowledge.documents.models import Block, SourceFile, chunk_id, key_of
 from thresher.knowledge.documents.queries import RefusedFile, StoredVersion
 from thresher.knowledge.documents.sections import CharacterRange, section_of, sections_of
 

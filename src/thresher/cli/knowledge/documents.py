@@ -79,9 +79,23 @@ def retrieved(answer: Row) -> RenderableType:
     if answer["hint"]:
         parts.insert(0, Text(for_command_line(answer["hint"]), "yellow"))
     of = f" of {answer['original_token_count']:,}" if answer["was_compressed"] else ""
-    where = f" of {answer['document']}" if answer["document"] else ""
+    why = f" ({answer['why']})" if answer["why"] else ""
+    where = f" of {answer['document']}{why}" if answer["document"] else ""
     summary = f"({answer['token_count']:,}{of} tokens{where}; {answer['timings'].get('total', 0):,.0f} ms)"
     parts += [Text(f"({answer['degraded']})", "yellow")] if answer["degraded"] else []
+    return Group(*parts, Text(summary, "dim"))
+
+
+def compared(answer: Row) -> RenderableType:
+    """The text that a model would read, then why each document was chosen or left out."""
+    parts = [Text(for_command_line(answer["hint"]), "yellow")] if answer["hint"] else []
+    parts += [Text(answer["content"])] if answer["content"] else []
+    parts += [Text(f"({answer['degraded']})", "yellow")] if answer["degraded"] else []
+    for what, documents in (("chosen", answer["documents"]), ("left out", answer["left_out"])):
+        parts += [Text(f"{what}: {one['repository']}/{one['document']} ({one['why']})", "dim") for one in documents]
+    more = answer["left_out_count"] - len(answer["left_out"])
+    parts += [Text(f"and {more:,} more documents", "dim")] if more > 0 else []
+    summary = f"({answer['token_count']:,} tokens; {answer['timings'].get('total', 0):,.0f} ms)"
     return Group(*parts, Text(summary, "dim"))
 
 
@@ -367,6 +381,20 @@ add_command(
     retrieved,
     arguments=_NAME | {"query": "QUERY"},
     flags={"budget": "-b", "search_type": _SEARCH_TYPE, "mode": "--mode: How the answer is made"},
+)
+
+add_command(
+    docs,
+    "compare",
+    DOCUMENTS["retrieve_documents"],
+    compared,
+    arguments={"query": "QUERY"},
+    flags={
+        "repositories": "--repository -r: Only this repository; repeatable",
+        "documents": "--document: Only the document of this path; repeatable",
+        "budget": "-b",
+        "search_type": _SEARCH_TYPE,
+    },
 )
 
 add_command(

@@ -5,6 +5,7 @@ Invariant: returned text is verbatim from a document, at the lines that the answ
 Uses: core, embedding, jobs, search, store.
 """
 
+from thresher.knowledge.documents.answers.multi_document import DocumentPassages, MultiRetrieval
 from thresher.knowledge.documents.answers.retrieval import GUIDE
 from thresher.knowledge.documents.answers.search import MOST_PASSAGES, PASSAGES
 from thresher.knowledge.documents.entries import KIND
@@ -40,9 +41,11 @@ __all__ = [
     "Document",
     "DocumentPage",
     "DocumentPart",
+    "DocumentPassages",
     "DocumentService",
     "IndexTask",
     "Mode",
+    "MultiRetrieval",
     "Omitted",
     "Origin",
     "Passage",

@@ -6,15 +6,10 @@ document's text was written by others: it is data, never instruction.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
 from typing import Final, Literal, TypeAlias
-
-from thresher.core import shortened
-from thresher.embedding import count_tokens
 
 SourceKind: TypeAlias = Literal["folder", "git", "file", "upload"]
 BlockKind: TypeAlias = Literal["heading", "paragraph", "item", "quote", "table", "fence", "code", "matter"]
@@ -294,6 +289,7 @@ class DocumentPart:
         start: First character.
         end: Character after the last.
         tokens: Tokens of its text alone.
+        why: Why it was chosen, in a few words; empty where nothing chose it.
     """
 
     path: str
@@ -303,6 +299,7 @@ class DocumentPart:
     start: int
     end: int
     tokens: int
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,6 +334,7 @@ class Retrieval:
         left_out: What is missing, in document order.
         cursor: Fetches what is missing, best first; empty if nothing is missing, or none of it fits the budget.
         document: Path of the document; empty if nothing was found.
+        why: Why this document was chosen, in a few words.
         repository: Its repository.
         found: Whether anything fits the question; if not, `content` is the repository's guide.
         hint: What to try instead, if nothing fits the question or the budget.
@@ -366,6 +364,7 @@ class Retrieval:
     degraded: str = ""
     timings: Mapping[str, float] = field(default_factory=dict[str, float])
     trace_id: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,32 +455,3 @@ class DocumentPage:
     token_count: int
     total_lines: int
     cursor: str = ""
-
-
-_SIZE: Final = re.compile(r"[\d,]+ documents?, [\d,]+ tokens\.")
-_DESCRIPTION: Final = 300
-"""Characters of a description."""
-
-
-@lru_cache(maxsize=1_024)
-def description_of(guide: str) -> str:
-    """The first informative line of a guide: not a heading or a mark, and its size only if there is no other."""
-    lines = (line.strip().lstrip(">*-|").strip() for line in guide.splitlines() if not line.lstrip().startswith("#"))
-    candidates = [line for line in lines if any(sign.isalpha() for sign in line)]
-    found = next((line for line in candidates if not _SIZE.fullmatch(line)), next(iter(candidates), ""))
-    return shortened(" ".join(found.split()), _DESCRIPTION)
-
-
-def cut_to_budget(guide: str, budget: int) -> str:
-    """The first lines of a guide within a token budget."""
-    if count_tokens(guide) <= budget:
-        return guide
-    lines = guide.splitlines(keepends=True)
-    low, high = 0, len(lines)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if count_tokens("".join(lines[:middle])) <= budget:
-            low = middle
-        else:
-            high = middle - 1
-    return "".join(lines[:low])

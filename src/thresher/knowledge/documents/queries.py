@@ -19,7 +19,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import BigInteger
 
 from thresher.core import Caller, Tenant
-from thresher.knowledge.documents.models import Document, Origin, Repository, description_of
+from thresher.knowledge.documents.guides.text import description_of
+from thresher.knowledge.documents.models import Document, Origin, Repository
 from thresher.knowledge.documents.sections import Section
 from thresher.store import Database, driver, prepared
 from thresher.store.tables import document, repository

@@ -13,6 +13,7 @@ from thresher.core import Caller, NotAllowed, Settings
 from thresher.embedding import CrossEncoder
 from thresher.jobs import Jobs
 from thresher.knowledge.documents.answers.abstracts import Condenser
+from thresher.knowledge.documents.answers.multi_document import MultiDocumentRetriever, MultiRetrieval
 from thresher.knowledge.documents.answers.pages import Pager
 from thresher.knowledge.documents.answers.retrieval import Retriever
 from thresher.knowledge.documents.answers.scoring import Scorer
@@ -69,6 +70,7 @@ class DocumentService:
         self._repositories = Repositories(database, index, jobs, cache, settings, chat)
         self._follower = Follower(database, settings, self._repositories.read_again)
         self._retriever = Retriever(scorer, cache, crossing, Condenser(chat, settings.llm_seconds))
+        self._multi = MultiDocumentRetriever(scorer, cache)
         self._searcher = PassageSearcher(scorer, cache)
         self._pager = Pager(scorer, cache)
 
@@ -322,6 +324,36 @@ class DocumentService:
             chat=chat,
         )
         return await self._retriever.retrieve(caller, repository, question)
+
+    async def retrieve_documents(
+        self,
+        caller: Caller,
+        query: str,
+        repositories: Sequence[str] = (),
+        documents: Sequence[str] = (),
+        *,
+        budget: int = 8000,
+        search_type: str = "hybrid",
+    ) -> MultiRetrieval:
+        """Passages of several documents in one budget, each under its document.
+
+        Each document that the question is about gets its best passage before any gets a second.
+
+        Args:
+            caller: The tenant and user whose repositories are searched.
+            query: The question, in any words; documents and repositories that it names are chosen.
+            repositories: Names of the only repositories to use.
+            documents: Paths of the only documents to use.
+            budget: Most tokens.
+            search_type: `hybrid`, `text` or `semantic`.
+
+        Raises:
+            InvalidInput: An argument is out of bounds.
+            NotFound: There is no such repository or document.
+            StoreUnavailable: The database cannot be reached.
+        """
+        question = checked_question(query, search_type=search_type, budget=budget)
+        return await self._multi.retrieve(caller, repositories, documents, question)
 
     async def search_documents(
         self,

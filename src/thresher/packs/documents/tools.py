@@ -15,6 +15,7 @@ from thresher.packs import current
 from thresher.packs.answers import (
     BORDERS,
     PAGE_MARK,
+    multi_retrieval_text,
     page_text,
     passages_text,
     repositories_line,
@@ -27,7 +28,7 @@ from thresher.verbs import DOCUMENTS
 
 PREFIX = False
 LISTED = (
-    *("retrieve_document", "search_documents", "read_document", "list_repositories"),
+    *("retrieve_document", "retrieve_documents", "search_documents", "read_document", "list_repositories"),
     *("index_documents", "refresh_repository", "remove_repository", "upload_document", "remove_upload"),
 )
 
@@ -65,6 +66,7 @@ def _upload_text(upload: Upload) -> str:
 
 
 retrieve_document = tool_of(DOCUMENTS["retrieve_document"], retrieval_text, adjust=_room_for(BORDERS))
+retrieve_documents = tool_of(DOCUMENTS["retrieve_documents"], multi_retrieval_text, adjust=_room_for(BORDERS))
 search_documents = tool_of(DOCUMENTS["search_documents"], passages_text)
 read_document = tool_of(DOCUMENTS["read_document"], page_text, adjust=_room_for(PAGE_MARK))
 list_repositories = tool_of(DOCUMENTS["list_repositories"], repositories_text)

@@ -48,6 +48,8 @@ _KNOWN: Final = {"thresher-small-en-1": THRESHER_SMALL, "bge-small-en-v1.5": BGE
 
 CONTEXT: Final = 0.3
 """Share of the conversation's context in the score."""
+ALIKE: Final = 0.3
+"""Share of the nearness to the best passages of other documents; see docs/decisions/0079-several-documents.md."""
 BEST_CHUNKS: Final = 3
 """Best chunks that count for their document, each with half the weight of the one before."""
 NEIGHBOUR: Final = 0.25
@@ -130,6 +132,23 @@ def with_context(scores: Floats, context: Floats) -> Floats:
     return (scores + CONTEXT * context).astype(np.float32)
 
 
+def alike(scores: Floats, nearness: Floats | None, model: str = "") -> Floats:
+    """Scores of chunks that are also compared with the best passages of several documents.
+
+    What answers a question in one document is said alike in another, in words that the question may lack.
+
+    Args:
+        scores: float32 (n,), as from `fuse`.
+        nearness: float32 (n,), inner product with those passages; NaN for a chunk without a vector, which counts as the
+            median; None leaves the scores as they are.
+        model: The model of the vectors.
+    """
+    if nearness is None or np.isnan(nearness).all():
+        return scores
+    known = np.where(np.isnan(nearness), np.nanmedian(nearness), nearness)
+    return (scores + ALIKE * constants_for(model).dense * known).astype(np.float32)
+
+
 def among_neighbours(scores: Floats, headings: Column) -> Floats:
     """Scores of a document's chunks, smoothed over their neighbours.
 
@@ -164,22 +183,23 @@ def among_neighbours(scores: Floats, headings: Column) -> Floats:
     return np.where(known, lent, -np.inf).astype(np.float32)
 
 
-def with_nearest(scores: Floats, nearness: Floats | None) -> Floats:
-    """One order of two: a chunk's place is the better of its place by score and `NEAREST` times that by nearness.
+def with_nearest(scores: Floats, nearness: Floats | None, every: int = NEAREST) -> Floats:
+    """One order of two: a chunk's place is the better of its place by score and `every` times that by nearness.
 
     A question in other words than the document's shares few words with the chunk that answers and some with many
-    others; whatever its words, the nearest chunks take every fourth place.
+    others; whatever its words, the nearest chunks take one of `every` places.
 
     Args:
         scores: float32 (n,), of a document's chunks, smoothed; -inf for a chunk that must not be chosen.
         nearness: float32 (n,), inner product with the question; NaN for a chunk without a vector; None for no order.
+        every: The nearest chunks take one of so many places.
 
     Returns:
         float32 (n,), higher is better.
     """
     if nearness is None or np.isnan(nearness).all():
         return scores
-    near = NEAREST * _places(np.where(np.isnan(nearness) | np.isneginf(scores), -np.inf, nearness))
+    near = every * _places(np.where(np.isnan(nearness) | np.isneginf(scores), -np.inf, nearness))
     merged = -np.minimum(_places(scores), near).astype(np.float32)
     return np.where(np.isneginf(scores), -np.inf, merged).astype(np.float32)
 

@@ -178,6 +178,8 @@ class AnswerWriter:
         question: The words that identify the question, for the cursor.
         table: Tokens that the table of what is left out may take.
         large: The best chunk if it is too large; -1 for none.
+        repository: Name of the repository, if the answer names it; else empty.
+        ends: Whether the answer ends with a line about what is left out.
         written_before: Stretches of earlier drafts.
     """
 
@@ -188,6 +190,8 @@ class AnswerWriter:
     question: Sequence[str]
     table: int
     large: int = -1
+    repository: str = ""
+    ends: bool = True
     written_before: dict[tuple[int, int], WrittenStretch] = field(default_factory=dict[tuple[int, int], WrittenStretch])
 
     def written(self, chosen: Sequence[int]) -> AnswerDraft:
@@ -288,12 +292,13 @@ class AnswerWriter:
 
     def _mark(self, parts: Sequence[WrittenStretch], path: tuple[str, ...], *, first: bool) -> str:
         lines = ", ".join(f"{part.first_line}-{part.last_line}" for part in parts)
-        where = f"{one_line(self.document.path, PATH_CHARACTERS)}, lines {lines}" if first else lines
+        whose = f"{one_line(self.repository)}: " if self.repository else ""
+        where = f"{whose}{one_line(self.document.path, PATH_CHARACTERS)}, lines {lines}" if first else lines
         return f"[{where} | {path_label(path)}]" if path else f"[{where}]"
 
     def _rest(self, missing: Bools, cursor: str) -> str:
         """The line about what is left out, and its table; empty if nothing is left out."""
-        if not missing.any():
+        if not self.ends or not missing.any():
             return ""
         notes = [f"left out: {self.layout.tokens[missing].sum()} tokens"]
         if self.large >= 0:

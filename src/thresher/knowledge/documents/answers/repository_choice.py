@@ -20,8 +20,9 @@ import numpy as np
 
 from thresher.knowledge.documents.answers import ranking
 from thresher.knowledge.documents.answers.scoring import ScoredChunks
+from thresher.knowledge.documents.guides.text import description_of
 from thresher.knowledge.documents.layout import Column
-from thresher.knowledge.documents.models import RepositoryCandidate, description_of
+from thresher.knowledge.documents.models import RepositoryCandidate
 from thresher.knowledge.documents.queries import RepositoryHead
 from thresher.search import query_terms, terms
 

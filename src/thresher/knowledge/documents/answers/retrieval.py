@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from thresher.core import Caller, CallerText, EncoderError, InvalidCursor, NotFound, event, traced
+from thresher.core import Caller, CallerText, EncoderError, InvalidCursor, NotFound, event, one_line, traced
 from thresher.embedding import CrossEncoder, count_tokens
 from thresher.knowledge.documents.answers import compression, cursors, ranking, rendering
 from thresher.knowledge.documents.answers.abstracts import Condenser, Excerpt, chunks_of, excerpts_of
@@ -22,8 +22,9 @@ from thresher.knowledge.documents.answers.cursors import DeliveredChunks
 from thresher.knowledge.documents.answers.rendering import RenderedAnswer
 from thresher.knowledge.documents.answers.scoring import ScoredChunks, Scorer
 from thresher.knowledge.documents.cache import DocumentCache, Holdings, document_changed
+from thresher.knowledge.documents.guides.text import cut_to_budget
 from thresher.knowledge.documents.layout import DocumentLayout
-from thresher.knowledge.documents.models import Document, DocumentPart, Retrieval, cut_to_budget, key_of
+from thresher.knowledge.documents.models import Document, DocumentPart, Retrieval, chunk_id, key_of
 from thresher.knowledge.documents.queries import RepositoryHead
 from thresher.knowledge.documents.question import SMALL_TALK, DocumentQuestion, is_small_talk
 
@@ -82,7 +83,7 @@ class Retriever:
     ) -> Retrieval:
         if is_small_talk(question):
             return await self._nothing(caller, repository, await self._scorer.head(caller, repository), question)
-        scored = plain = await self._scorer.score(caller, repository, question)
+        scored = plain = await self._scorer.score(caller, [repository], question)
         ready = time.perf_counter()
         holdings = next(iter(scored.holdings.values()))
         named = holdings.document(question.document) if question.document else None
@@ -97,7 +98,7 @@ class Retriever:
         else:
             document = scored.document(key)
             if document.tokens > question.budget:
-                inside = await self._scorer.without_names(caller, repository, question, plain, key)
+                inside = await self._scorer.without_names(caller, [repository], question, plain, plain.names(key))
                 scored = replace(inside, scores=inside.scores + (scored.scores - plain.scores))
             layout = await self._cache.layout(caller.tenant, key)
             source = _AnswerSource(document, layout, delivered)
@@ -106,6 +107,8 @@ class Retriever:
             if question.mode == "abstractive" and answer.was_compressed:
                 answer, note = await self._condensed(caller, repository, question, scored, source, answer)
                 notes.append(note)
+            sources = tuple(scored.explained(part, key, layout) for part in answer.sources)
+            answer = replace(answer, sources=sources, why=_why(plain, key, named, delivered))
         timings = {
             "embedding": round(scored.scoring.embedding_ms, 2),
             "search": round(scored.scoring.search_ms, 2),
@@ -213,6 +216,17 @@ def _key(
     if named is not None:
         return named.id
     return next(iter(scored.best_documents(1)), None) if scored.fits else None
+
+
+def _why(scored: ScoredChunks, key: int, named: Document | None, delivered: DeliveredChunks | None) -> str:
+    """Why a document was chosen."""
+    if named is not None:
+        return "asked for"
+    if delivered is not None:
+        return "continues an answer from it"
+    others = [scored.document(one).path for one in scored.best_documents(2) if one != key]
+    best = f"fits best; {scored.why(chunk_id(key, 0), chunk_id(key + 1, 0))}"
+    return f"{best}; next: {one_line(others[0])}" if others else best
 
 
 def _retrieval(document: Document, content: RenderedAnswer, *, compressed: bool) -> Retrieval:

@@ -18,8 +18,8 @@ from thresher.core import Caller, NotFound, Tenant, did_you_mean, nearest
 from thresher.knowledge.documents.answers import ranking
 from thresher.knowledge.documents.cache import DocumentCache, Holdings, chunks_of_documents
 from thresher.knowledge.documents.entries import KIND, facets_of
-from thresher.knowledge.documents.layout import Column
-from thresher.knowledge.documents.models import CHUNK_BITS, Document, chunk_id, key_of
+from thresher.knowledge.documents.layout import Column, DocumentLayout
+from thresher.knowledge.documents.models import CHUNK_BITS, Document, DocumentPart, chunk_id, key_of
 from thresher.knowledge.documents.queries import RepositoryHead
 from thresher.knowledge.documents.question import DocumentQuestion
 from thresher.search import Filter, Floats, Scoring, SearchIndex, query_terms, without_terms
@@ -33,8 +33,10 @@ _NAMED: Final = 10
 """Repositories that an error names."""
 EVERYWHERE: Final = 0.3
 """A word in this share of a document's chunks, headings included, is a name there: it says which document is meant."""
-_LEAST_CHUNKS: Final = 50
+LEAST_CHUNKS: Final = 50
 """Chunks from which a document is long enough to say what stands everywhere in it."""
+_WORDS: Final = 5
+"""Most words that explain a passage."""
 _MANY: Final = 4_096
 """Above this number of chunks, documents are chosen by the best of all chunks only."""
 
@@ -52,6 +54,7 @@ class ScoredChunks:
         scoring: The index's own result.
         dense: float32 (n,), inner product of each with the question; None if the dense arm did not run.
         coverage: float32 (n,), the share of the question's words in each chunk; at most `NEARLY_ALL` of a sentence.
+        context: float32 (n,), inner product of each with the question's context; None if there is none.
     """
 
     heads: Mapping[int, RepositoryHead]
@@ -62,6 +65,7 @@ class ScoredChunks:
     scoring: Scoring
     dense: Floats | None
     coverage: Floats
+    context: Floats | None = None
 
     @property
     def owners(self) -> Column:
@@ -71,6 +75,12 @@ class ScoredChunks:
         owners = np.repeat([one.repository for one in holdings], [len(one.ids) for one in holdings])
         order = np.argsort(documents)
         return owners[order][np.searchsorted(documents[order], self.ids >> CHUNK_BITS)]
+
+    @property
+    def documents(self) -> tuple[Column, Column]:
+        """Keys of the documents, sorted, and the index of the first chunk of each; both int64 (m,)."""
+        keys, firsts = np.unique(self.ids >> CHUNK_BITS, return_index=True)
+        return keys, firsts
 
     def among(self, repositories: Collection[int]) -> ScoredChunks:
         """The chunks of some repositories; `fits` stays that of all."""
@@ -83,6 +93,7 @@ class ScoredChunks:
             scores=self.scores[places],
             dense=None if self.dense is None else self.dense[places],
             coverage=self.coverage[places],
+            context=None if self.context is None else self.context[places],
         )
 
     def document(self, key: int) -> Document:
@@ -107,7 +118,7 @@ class ScoredChunks:
         """The question's words that stand everywhere in a document; none if it is short."""
         bounds = [document << CHUNK_BITS, document + 1 << CHUNK_BITS]
         first, end = np.searchsorted(self.ids, bounds)
-        if end - first < _LEAST_CHUNKS:
+        if end - first < LEAST_CHUNKS:
             return frozenset()
         counts = {term: np.diff(np.searchsorted(ids, bounds))[0] for term, (ids, _) in self.scoring.holders.items()}
         return frozenset(
@@ -115,6 +126,26 @@ class ScoredChunks:
             for term, count in counts.items()
             if count >= EVERYWHERE * (end - first) and not term.isdecimal() and term in self.scoring.terms
         )
+
+    def why(self, chunk: int, after: int) -> str:
+        """Why the best of some adjacent chunks was chosen: the question's words in it, or its meaning.
+
+        Args:
+            chunk: Index id of the first.
+            after: Index id after the last.
+        """
+        first, end = np.searchsorted(self.ids, [chunk, after]).tolist()
+        words: tuple[str, ...] = ()
+        if first < end:
+            best = first + int(np.argmax(self.scores[first:end]))
+            words = self.scoring.matched(int(self.ids[best]))[:_WORDS]
+        return f"words: {', '.join(words)}" if words else "meaning"
+
+    def explained(self, part: DocumentPart, document: int, layout: DocumentLayout) -> DocumentPart:
+        """A part of a document with the reason why it was chosen."""
+        first = int(np.searchsorted(layout.starts, part.start, "right")) - 1
+        end = int(np.searchsorted(layout.starts, part.end, "left"))
+        return replace(part, why=self.why(chunk_id(document, first), chunk_id(document, end)))
 
     def best(self, limit: int) -> Column:
         """Indexes of the best chunks, best first, int64; a larger limit only appends to them."""
@@ -158,23 +189,23 @@ class Scorer:
         self._index = index
         self._cache = cache
 
-    async def score(self, caller: Caller, name: str | None, question: DocumentQuestion) -> ScoredChunks:
-        """Score the chunks of one repository, or of all.
+    async def score(self, caller: Caller, names: Sequence[str], question: DocumentQuestion) -> ScoredChunks:
+        """Score the chunks of some repositories; of all that the caller sees without names.
 
         Raises:
-            NotFound: The caller sees no repository of this name.
+            NotFound: The caller sees no repository of one of these names.
             StoreUnavailable: The database cannot be reached.
         """
-        heads = chosen(self._cache.known(caller), name) or await self._ready(caller, name)
+        heads = chosen(self._cache.known(caller), names) or await self._ready(caller, names)
         found = NOTHING
         for _ in range(_ATTEMPTS):
             directory, scoring = await asyncio.gather(
                 self._cache.directory(caller), self._scoring(caller, heads, question)
             )
             scored_keys = {head.id for head in heads}
-            heads = chosen(directory, name)
+            heads = chosen(directory, names)
             if not any(head.documents for head in heads):
-                heads = await self._ready(caller, name)
+                heads = await self._ready(caller, names)
             found = await self._scored(caller, heads, question, scoring)
             # Documents that became current meanwhile are in the index but were not scored.
             if scored_keys == set(found.heads) and len(found.ids) >= sum(one.chunks for one in found.holdings.values()):
@@ -182,25 +213,29 @@ class Scorer:
         return found
 
     async def without_names(
-        self, caller: Caller, name: str | None, question: DocumentQuestion, scored: ScoredChunks, document: int
+        self,
+        caller: Caller,
+        names: Sequence[str],
+        question: DocumentQuestion,
+        scored: ScoredChunks,
+        named: Collection[str],
     ) -> ScoredChunks:
-        """The same chunks, inside documents in the order of the question without the names of one of them.
+        """The same chunks, inside documents in the order of the question without the names that it holds.
 
         A name, such as that of a party or a product, chooses the document and is no question to it: beside chunks that
         repeat it, the one that answers would be neither near nor rare in its words.
 
         Args:
             caller: The caller of the question.
-            name: The repository of the question; None for all.
+            names: The repositories of the question; empty for all.
             question: The question.
             scored: Its scores.
-            document: The document whose names are left out.
+            named: The terms that are left out, such as `scored.names(document)`.
         """
-        names = scored.names(document)
-        rest = without_terms(question.query, names) if names and question.search_type != "text" else ""
+        rest = without_terms(question.query, named) if named and question.search_type != "text" else ""
         if not query_terms(rest):
             return scored
-        narrowed = await self.score(caller, name, replace(question, query=rest))
+        narrowed = await self.score(caller, names, replace(question, query=rest))
         if not np.array_equal(narrowed.ids, scored.ids):
             return scored  # a document was replaced meanwhile
         scoring = replace(
@@ -222,16 +257,16 @@ class Scorer:
             raise unknown_repository(name, directory)
         return found
 
-    async def _ready(self, caller: Caller, name: str | None) -> list[RepositoryHead]:
+    async def _ready(self, caller: Caller, names: Sequence[str]) -> list[RepositoryHead]:
         """The repositories; waits, up to a limit, until a named one has its first document."""
         loop = asyncio.get_running_loop()
         until = loop.time() + _PATIENCE_SECONDS
         while True:
             directory = await self._cache.directory(caller)
-            if name is not None and name not in directory:
-                raise unknown_repository(name, directory)
-            heads = chosen(directory, name)
-            coming = name is not None and any(head.state in ("waiting", "indexing") for head in heads)
+            if unknown := [name for name in names if name not in directory]:
+                raise unknown_repository(unknown[0], directory)
+            heads = chosen(directory, names)
+            coming = bool(names) and any(head.state in ("waiting", "indexing") for head in heads)
             if any(head.documents for head in heads) or not coming or loop.time() >= until:
                 return heads
             await asyncio.sleep(_LOOK_SECONDS)
@@ -264,6 +299,7 @@ class Scorer:
         ranked = _ArmScores(scoring.dense, scoring.by_words).at(places) if scoring.search_type == "text" else own
         ids = scoring.ids if places is None else scoring.ids[places]
         scores = ranking.fuse(ranked.dense, ranked.lexical, scoring.model) if len(ids) else np.empty(0, np.float32)
+        context = None
         if scoring.context_lexical is not None and len(ids):
             context = _ArmScores(scoring.context_dense, scoring.context_lexical).at(places)
             scores = ranking.with_context(scores, ranking.fuse(context.dense, context.lexical, scoring.model))
@@ -271,8 +307,9 @@ class Scorer:
         if own.dense is not None and len(question.query.split()) > len(scoring.terms):
             coverage = np.minimum(coverage, ranking.NEARLY_ALL)  # some chunk contains all the words of a sentence
         fits = bool(len(ids)) and not ranking.nothing_fits(own.dense, coverage, scoring.model)
+        near = None if context is None else context.dense
         return ScoredChunks(
-            {head.id: head for head in heads}, holdings, ids, scores, fits, scoring, own.dense, coverage
+            {head.id: head for head in heads}, holdings, ids, scores, fits, scoring, own.dense, coverage, near
         )
 
 
@@ -291,13 +328,11 @@ NOTHING: Final = ScoredChunks(
 """The result if there is no repository."""
 
 
-def chosen(directory: Mapping[str, RepositoryHead] | None, name: str | None) -> list[RepositoryHead]:
-    """The repositories that are searched."""
-    if directory is None:
+def chosen(directory: Mapping[str, RepositoryHead] | None, names: Sequence[str]) -> list[RepositoryHead]:
+    """The repositories that are searched; none if one of the names is unknown."""
+    if directory is None or any(name not in directory for name in names):
         return []
-    if name is None:
-        return list(directory.values())
-    return [directory[name]] if name in directory else []
+    return [directory[name] for name in dict.fromkeys(names)] if names else list(directory.values())
 
 
 def unknown_repository(name: str, directory: Collection[str]) -> NotFound:

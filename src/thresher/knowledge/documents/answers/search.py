@@ -20,7 +20,7 @@ from thresher.knowledge.documents.answers.repository_choice import RepositoryCho
 from thresher.knowledge.documents.answers.scoring import ScoredChunks, Scorer
 from thresher.knowledge.documents.cache import DocumentCache
 from thresher.knowledge.documents.layout import DocumentLayout
-from thresher.knowledge.documents.models import Document, DocumentPart, Passage, Passages, key_of
+from thresher.knowledge.documents.models import Document, DocumentPart, Passage, Passages, chunk_id, key_of
 from thresher.knowledge.documents.question import SMALL_TALK, DocumentQuestion, is_small_talk
 
 _logger = logging.getLogger("thresher.knowledge")
@@ -29,7 +29,6 @@ PASSAGES: Final = 8
 MOST_PASSAGES: Final = 50
 _DEEPEST: Final = 10_000
 _CURSOR: Final[CursorCodec[int]] = CursorCodec("search_documents", int)
-_TERMS: Final = 5
 
 
 class PassageSearcher:
@@ -62,12 +61,13 @@ class PassageSearcher:
                 return _chat(question, (time.perf_counter() - started) * 1000, trace)
             words = question.words(repository or "")
             (first,) = _CURSOR.decode(question.cursor, words) if question.cursor else (0,)
-            whole = await self._scorer.score(caller, repository, question)
+            names = [] if repository is None else [repository]
+            whole = await self._scorer.score(caller, names, question)
             choice = choosing.requested(whole) if repository else choosing.choose(question.query, whole)
             scored = whole.among(choice.keys)
             relevance = round(ranking.relevance(scored.dense, scored.coverage, scored.scoring.model), 4)
             if choice.fits and (best := scored.best_documents(1)):
-                whole = await self._scorer.without_names(caller, repository, question, whole, best[0])
+                whole = await self._scorer.without_names(caller, names, question, whole, whole.names(best[0]))
                 scored = whole.among(choice.keys)
             places = scored.best(first + limit + 1) if choice.fits else np.empty(0, np.int64)
             if scored.scoring.search_type == "text":
@@ -84,7 +84,7 @@ class PassageSearcher:
                 left_out_count=choice.left_out_count,
                 relevance=relevance,
                 cursor=_CURSOR.encode(first + limit, question=words) if more else "",
-                hint="" if passages else _advice(repository, whole, choice),
+                hint="" if passages else advice(names, whole, choice),
                 search_type=scored.scoring.search_type,
                 degraded=scored.scoring.degraded,
                 timings={
@@ -106,7 +106,6 @@ class PassageSearcher:
             if key in layouts and (key, ordinal) in texts:
                 document = scored.document(key)
                 part = part_of(document, layouts[key], ordinal)
-                terms = scored.scoring.matched(int(scored.ids[place]))[:_TERMS]
                 found.append(
                     Passage(
                         scored.heads[document.repository].name,
@@ -114,7 +113,7 @@ class PassageSearcher:
                         document.title,
                         texts[key, ordinal],
                         round(float(scored.scores[place]), 4),
-                        f"words: {', '.join(terms)}" if terms else "meaning",
+                        scored.why(chunk_id(key, ordinal), chunk_id(key, ordinal + 1)),
                     )
                 )
         return tuple(found)
@@ -139,14 +138,15 @@ def _chat(question: DocumentQuestion, total: float, trace: str) -> Passages:
     return Passages((), 0, 0, hint=SMALL_TALK, search_type=question.search_type, timings=timings, trace_id=trace)
 
 
-def _advice(repository: str | None, scored: ScoredChunks, choice: RepositoryChoice) -> str:
+def advice(repositories: Sequence[str], scored: ScoredChunks, choice: RepositoryChoice) -> str:
+    """What to try if nothing fits in some repositories; in any without names."""
     if not scored.heads:
         return "No repository is indexed yet."
     named = choice.named or tuple(scored.heads.values())
     if not any(head.documents for head in named):
         whose = f" of {_listed([head.name for head in choice.named])}" if choice.named else ""
         return f"Nothing{whose} is indexed yet; list_repositories shows the progress."
-    names = [repository] if repository else [head.name for head in choice.named]
+    names = repositories or [head.name for head in choice.named]
     where = _listed(names) if names else "any repository"
     return f"Nothing in {where} fits. Try other words; list_repositories shows what each repository contains."
 

@@ -16,8 +16,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from thresher.core import ModelError, Tenant, border_of, event
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents import queries
+from thresher.knowledge.documents.guides.text import cut_to_budget
 from thresher.knowledge.documents.instructions import fill_template
-from thresher.knowledge.documents.models import Repository, cut_to_budget
+from thresher.knowledge.documents.models import Repository
 from thresher.llm import Chat, ChatRequest, Message
 from thresher.store import Database, clean, run_retrying
 
