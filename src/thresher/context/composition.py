@@ -74,6 +74,9 @@ LISTED_SHARE = 8
 SLACK = 8
 """Tokens by which two answers to one question may differ: trace ids and times vary in length."""
 
+NAMED_BUDGET = 300
+"""The least budget of an answer that only names what it has no room for."""
+
 Measure = Callable[[Sequence[Piece], Listing], int]
 """Exact tokens of an answer with these pieces and this list of what is left out."""
 
@@ -111,6 +114,9 @@ def fill(candidates: Sequence[Piece], budget: int, measure: Measure, cursors: Ca
         filling = _filled(candidates, budget, measure, listing)
         if filling is not None and (filling.taken or not candidates):
             return _in_full(filling, budget, measure)
+    # A single piece that is larger than a usual budget, such as long rules, is named with the way to it.
+    if budget >= NAMED_BUDGET and candidates and measure((), in_full(candidates)) <= budget:
+        return BudgetFill((), in_full(candidates))
     raise InvalidInput(
         f"A budget of {budget} tokens is too small for anything.",
         hint=f"A budget of {least(candidates, measure)} gives something.",

@@ -59,11 +59,13 @@ class MessageTools:
         tools: Best first; tools that a pack names and the search did not return come last.
         servers: Connected servers of the packs.
         notes: What is missing, held back or degraded.
+        probabilities: The probability, 0 to 1, that the best of those that the search returned fits each task.
     """
 
     tools: tuple[FoundTool, ...] = ()
     servers: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
+    probabilities: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

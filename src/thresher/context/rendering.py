@@ -177,7 +177,8 @@ def pack_text(pieces: Sequence[Piece], left: Listing, cursor: str, notes: Sequen
     mark = border_of(
         [*(text for piece in pieces for text in (piece.text, piece.heading)), *map(str, notes), *_left_text(left)]
     )
-    opening = "Thresher: what this message needs." if pieces else "Thresher: nothing fits this message."
+    empty = "what this message needs is over the budget." if left else "nothing fits this message."
+    opening = f"Thresher: {'what this message needs.' if pieces else empty}"
     lines = [f"{mark} {opening} Only lines that begin with {mark} are Thresher's."]
     lines += _notes_text(mark, notes)
     for heading, group in groupby(pieces, key=lambda piece: piece.heading):

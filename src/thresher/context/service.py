@@ -13,9 +13,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from thresher.context.allocation import allocate, delivered
 from thresher.context.composition import ComposedContext, compose
 from thresher.context.cursors import Cursors, pack_of, rules_cursor
 from thresher.context.offers import ToolOffers
+from thresher.context.probabilities import TOOLS, probabilities
 from thresher.context.readiness import Readiness
 from thresher.context.records import (
     DEFAULT_BUDGET,
@@ -33,7 +35,6 @@ from thresher.context.rendering import intents_data, prompt_text
 from thresher.context.rulebooks import Rulebooks
 from thresher.context.sources import (
     RULES,
-    TOOLS,
     PieceSource,
     RuleSource,
     SourcePieces,
@@ -41,8 +42,10 @@ from thresher.context.sources import (
     ToolSource,
     rule_piece,
 )
+from thresher.context.tasks import MAX_TASKS, tasks_of
 from thresher.context.variables import Situation, Variables
 from thresher.core import Caller, ContextPack, InvalidCursor, NotFound, ThresherError, event, traced
+from thresher.knowledge.documents import chats
 from thresher.knowledge.intents import Decision, IntentService, Pack
 from thresher.knowledge.tools import ToolService
 from thresher.search import Prefetch
@@ -226,8 +229,14 @@ class ContextService:
             if pack_of(cursor):
                 found, cursor = await self._in_full(caller, request, cursor), ""
             else:
-                query = SourceQuery(caller, request, decision, packs)
-                found = await asyncio.gather(*(source.gather(query) for source in self._sources))
+                query = SourceQuery(
+                    caller, request, decision, packs, request.queries[:MAX_TASKS] or tasks_of(request.message)
+                )
+                # Small talk gets the rules that always apply, and no search.
+                chat = chats(request.message) and not request.queries and not request.history
+                sources = self._sources[:1] if chat else self._sources
+                found = await asyncio.gather(*(source.gather(query) for source in sources))
+                found += [SourcePieces()] * (len(self._sources) - len(sources))
             timings = _timings(decision, started, routed, time.perf_counter())
             notes = [*_notes(decision), *missing, *(note for part in found for note in part.notes)]
             pack = self._composed(request, decision, found, notes, timings, cursor, budget, trace)
@@ -245,8 +254,7 @@ class ContextService:
             raise InvalidCursor
         book = await self._rulebooks.of(caller, [pack], request.files, in_full=True)
         pieces = tuple(rule_piece(rule, 1.0, "cursor") for rule in book.rules)
-        others = (SourcePieces((), present=source.kind == TOOLS) for source in self._sources[1:])
-        return [SourcePieces(pieces, book.notes), *others]
+        return [SourcePieces(attached=pieces, notes=book.notes), *(SourcePieces() for _ in self._sources[1:])]
 
     async def rules_of(self, caller: Caller, packs: Sequence[Pack], *, in_full: bool = False) -> Rulebook:
         """Return the rules of some packs, variables filled; `rulebook_text` formats them.
@@ -266,9 +274,12 @@ class ContextService:
         budget: int,
         trace: str,
     ) -> ContextPack:
-        cursors = Cursors.of(request.words, [piece for part in found for piece in part.pieces])
+        offered = [(source.kind, part) for source, part in zip(self._sources, found, strict=True)]
+        evidence = {kind: part.evidence for kind, part in offered if part.evidence}
+        worth = allocate(offered, probabilities(evidence, {one.intent: one.score for one in decision.matched}))
+        cursors = Cursors.of(request.words, worth.pieces)
         about = _about(decision, notes, timings, trace)
-        kinds = [source.kind for source, part in zip(self._sources, found, strict=True) if part.present]
+        kinds = list(dict.fromkeys((RULES, TOOLS, *(piece.kind for piece in worth.pieces))))
         answer: ComposedContext = compose(cursors, cursor, budget, notes=notes, about=about, kinds=kinds)
         return ContextPack(
             message=request.message,
@@ -285,6 +296,7 @@ class ContextService:
             degraded=decision.degraded,
             timings=timings,
             trace_id=trace,
+            shares=delivered(worth.shares, answer.pieces, [left.kind for left in answer.left_out]),
         )
 
     async def within_reach(self, caller: Caller, packs: Sequence[Pack]) -> tuple[Pack, ...]:
