@@ -14,7 +14,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, Final
 
-from sqlglot import exp, parse_one
+from sqlglot import parse_one
 
 from benchmarks import apis, data, everyday
 from benchmarks.documents import CORPORA, MANUAL
@@ -69,21 +69,20 @@ async def _add_databases(services: Services, caller: Caller, place: Path) -> Non
         await services.databases.refresh_schema(caller, name)
         await services.databases.settle()
         connection = await services.databases.connection(caller, name)
-        while await services.databases.embedded_tables(caller, name) < connection.tables:
+        while await services.databases.embedded_tables(caller, name) < connection.tables:  # noqa: ASYNC110 - a worker's work
             await asyncio.sleep(_WAITED)
 
 
 def _made(script: Path, file: Path) -> Path:
     """A SQLite file with the tables and keys of a script, and without rows."""
-    tables: dict[str, exp.Expression] = {}
+    tables: dict[str, str] = {}
     keys: defaultdict[str, list[str]] = defaultdict(list)
     for verb, table, text in _STATEMENT.findall(_ORACLE.sub("", script.read_text(encoding="utf-8"))):
         if verb == "ALTER":
             keys[table] += _KEY.findall(text)
         else:
-            tables[table] = parse_one(f"CREATE TABLE {table} {text}", read="postgres")
+            tables[table] = parse_one(f"CREATE TABLE {table} {text}", read="postgres").sql("sqlite")
     with sqlite3.connect(file) as link:
-        for name, tree in tables.items():
-            body = tree.sql("sqlite").rstrip().removesuffix(")")
-            link.execute(", ".join([body, *keys[name]]) + ")")
+        for name, statement in tables.items():
+            link.execute(", ".join([statement.rstrip().removesuffix(")"), *keys[name]]) + ")")
     return file

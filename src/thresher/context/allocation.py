@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from thresher.context.probabilities import ENDPOINTS, PASSAGES, SCHEMAS, TOOLS
-from thresher.context.sources import SourcePieces
+from thresher.context.sources import RULES, SourcePieces
 from thresher.core import KindShare, Piece
 
-PRICE: Final = 0.0005
+PRICE: Final = 0.0003
 """Probability that a token must bring."""
-LEAST: Final[Mapping[str, float]] = {TOOLS: 0.12, PASSAGES: 0.2, ENDPOINTS: 0.3, SCHEMAS: 0.2}
-"""The least probability with which a kind is needed that gets anything."""
+LEAST: Final[Mapping[str, float]] = {RULES: 0.4, TOOLS: 0.16, PASSAGES: 0.25, ENDPOINTS: 0.35, SCHEMAS: 0.12}
+"""The least probability with which a kind is needed that gets anything. For one of several tasks half of it is enough:
+a message that has several is hardly small talk."""
 _REPEATED: Final = 0.8
 """The share of a passage's words in a row that stand in rules from which it repeats them."""
 _ROW: Final = 4
@@ -41,29 +42,36 @@ class Allocation:
     shares: tuple[KindShare, ...]
 
 
-def allocate(kinds: Sequence[tuple[str, SourcePieces]], probabilities: Mapping[str, float]) -> Allocation:
+def allocate(kinds: Sequence[tuple[str, SourcePieces]], probabilities: Mapping[str, Sequence[float]]) -> Allocation:
     """Choose the pieces that are worth their tokens.
 
     Args:
         kinds: What each kind offers, in the order in which a model reads it; the value of a piece is the probability
             that it is needed if its kind is.
-        probabilities: The probability that each kind is needed; kinds without one are offered only what is needed.
+        probabilities: The probability that each task needs each kind; the values of a kind without one are
+            probabilities already.
     """
     kept: list[Piece] = []
     shares: list[KindShare] = []
     said = _Said()
     for kind, found in kinds:
-        probability = probabilities.get(kind, max((piece.value for piece in found.pieces), default=0.0))
-        factor = probability if kind in probabilities else 1.0
         offered = (*found.pieces, *found.attached)
         if not offered:
             continue
-        valued = [replace(piece, value=min(piece.value * factor, 1.0)) for piece in found.pieces]
-        if probability < LEAST.get(kind, 0.0):
-            valued, why = [], f"needed too improbably, {probability:.2f} of at least {LEAST[kind]:.2f}"
+        chances = probabilities.get(kind) or (1.0,)
+        tasks = found.tasks or (0,) * len(found.pieces)
+        least = LEAST[kind] / min(len(chances), 2)
+        valued = [
+            replace(piece, value=piece.value * chances[task])
+            for piece, task in zip(found.pieces, tasks, strict=True)
+            if kind not in probabilities or chances[task] >= least
+        ]
+        probability = max(chances) if kind in probabilities else max(piece.value for piece in offered)
+        if probability < least:
+            valued, why = [], f"needed too improbably, {probability:.2f} of at least {least:.2f}"
         else:
             why = "worth their tokens" if probability else "named by rules"
-        worth = [piece for piece in (*valued, *found.attached) if piece.value >= PRICE * piece.tokens]
+        worth = [piece for piece in (*valued, *found.attached) if _is_worth(piece)]
         own = [piece for piece in worth if not said.already(piece)]
         if len(own) < len(worth):
             why = f"{why}; {len(worth) - len(own)} said by another kind"
@@ -74,6 +82,11 @@ def allocate(kinds: Sequence[tuple[str, SourcePieces]], probabilities: Mapping[s
         kept += own
         shares.append(KindShare(kind, len(offered), 0, round(probability, 3), 0, why))
     return Allocation(tuple(kept), tuple(shares))
+
+
+def _is_worth(piece: Piece) -> bool:
+    """Return whether a piece is worth its tokens; rules that are needed at all have no price."""
+    return piece.value >= (LEAST[RULES] if piece.kind == RULES else PRICE * piece.tokens)
 
 
 def delivered(shares: Sequence[KindShare], pieces: Sequence[Piece], left: Sequence[str]) -> tuple[KindShare, ...]:
@@ -103,7 +116,7 @@ class _Said:
         """Note a piece that is taken."""
         if piece.kind == TOOLS:
             self._calls.add(_call(piece.name))
-        elif piece.kind == "rules":
+        elif piece.kind == RULES:
             self._rows |= _rows(piece.text)
 
     def already(self, piece: Piece) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Collection, Sequence
+from collections.abc import Awaitable, Collection
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Final
@@ -35,14 +35,14 @@ _PLACES: Final = 1.35
 """How fast that falls with the place of a passage: 0.31 for the second, 0.07 for the sixth (276 questions)."""
 _OTHER_DOCUMENT: Final = 0.5
 """What that of a passage counts that is not of the best one's document."""
+_FURTHEST: Final = 5.0
+"""Points behind the best passage at which one of another document is not needed."""
 _LOCATION_CHARACTERS: Final = 600
 _PASSAGE_HEADING: Final = "passages of documents, word for word (more: retrieve_document, read_document)"
 
 MAX_ENDPOINTS: Final = 5
 _ENDPOINT_PLACES: Final = (0.65, 0.15, 0.08, 0.05, 0.04)
 """The probability that the operation at each place is the one that is needed."""
-_TASK: Final = 0.3
-"""Operations are given for a task that needs one this probably, as a share of the likeliest task's probability."""
 _CALL_CHARACTERS: Final = 600
 _SUMMARY_CHARACTERS: Final = 300
 _ENDPOINT_HEADING: Final = (
@@ -78,7 +78,7 @@ class DocumentSource:
             return SourcePieces()
         found = await fetch_passages(self._documents, query)
         notes = (Note("passages found with less than all means", found.degraded),) if found.degraded else ()
-        return SourcePieces(_passage_pieces(found.passages), notes, tuple(map(Evidence, found.fits)))
+        return SourcePieces(_passage_pieces(found), found.tasks, notes, tuple(map(Evidence, found.fits)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +86,14 @@ class FetchedPassages:
     """Passages for a message.
 
     Attributes:
-        passages: Best first.
+        passages: Best first; those for several tasks come in turn.
+        tasks: The number of the task that each was found for.
         fits: The probability, 0 to 1, that they answer each task of the message; 0 if none does.
         degraded: How they are weaker than they could be, in words.
     """
 
     passages: tuple[Passage, ...]
+    tasks: tuple[int, ...]
     fits: tuple[float, ...]
     degraded: str
 
@@ -102,12 +104,15 @@ async def fetch_passages(documents: DocumentService, query: SourceQuery) -> Fetc
     answers = await asyncio.gather(
         *(documents.search_documents(query.caller, text, limit=MAX_PASSAGES) for text in texts)
     )
-    best = sorted((one for one in answers if one.passages), key=lambda one: -one.relevance)
-    turns = zip_longest(*(one.passages for one in best))
-    places = {(one.repository, one.part.path, one.part.start): one for turn in turns for one in turn if one is not None}
+    found: dict[tuple[str, str, int], tuple[Passage, int]] = {}
+    for turn in zip_longest(*(one.passages for one in answers)):
+        for task, one in enumerate(turn):
+            if one is not None:
+                found.setdefault((one.repository, one.part.path, one.part.start), (one, task))
+    taken = list(found.values())[: MAX_PASSAGES * len(texts)]
     degraded = next((one.degraded for one in answers if one.degraded), "")
     fits = tuple(one.relevance if one.passages else 0.0 for one in answers)
-    return FetchedPassages(tuple(places.values())[:MAX_PASSAGES], fits, degraded)
+    return FetchedPassages(tuple(one for one, _ in taken), tuple(task for _, task in taken), fits, degraded)
 
 
 class EndpointSource:
@@ -136,16 +141,13 @@ class EndpointSource:
             Evidence(max((endpoint.relevance for endpoint in one.endpoints), default=0.0), own)
             for one, own in zip(answers, named, strict=True)
         )
-        pieces: dict[str, Piece] = {}
+        pieces: dict[str, tuple[Piece, int]] = {}
         for rank, turn in enumerate(zip_longest(*(one.endpoints for one in answers))):
-            for endpoint, own in zip(turn, evidence, strict=True):
-                if endpoint is not None and _chance(own) >= _TASK * max(map(_chance, evidence)):
-                    pieces.setdefault(endpoint.id, _endpoint_piece(endpoint, rank))
-        return SourcePieces(tuple(pieces.values()), notes, evidence)
-
-
-def _chance(evidence: Evidence) -> float:
-    return probabilities({ENDPOINTS: [evidence]}, {})[ENDPOINTS]
+            for task, endpoint in enumerate(turn):
+                if endpoint is not None:
+                    pieces.setdefault(endpoint.id, (_endpoint_piece(endpoint, rank), task))
+        found, tasks = zip(*pieces.values(), strict=True) if pieces else ((), ())
+        return SourcePieces(tuple(found), tuple(tasks), notes, evidence)
 
 
 class SchemaSource:
@@ -181,12 +183,14 @@ class SchemaSource:
             for one, names in zip(found, named, strict=True)
         )
         near = [table.connection for table in tables if table.score >= _NEAR_TABLE * tables[0].score]
-        meant = dict.fromkeys([*(name for names in named for name in names), *near])
+        meant = dict.fromkeys([name for names in named for name in names] or near)
         # Describing a slice costs more than finding its tables, so it is done for what may get something.
         rules = {score.intent: score.score for score in query.decision.matched}
-        if probabilities({SCHEMAS: evidence}, rules)[SCHEMAS] < _SLICED:
+        chances = probabilities({SCHEMAS: evidence}, rules)[SCHEMAS]
+        likeliest = max(range(len(chances)), key=chances.__getitem__)
+        if chances[likeliest] < _SLICED:
             return SourcePieces(evidence=evidence)
-        question = shortened(query.request.message, QUERY_CHARACTERS)
+        question = shortened(query.tasks[likeliest], QUERY_CHARACTERS)
         answers = await asyncio.gather(
             *(
                 self._databases.query_database_schema(query.caller, name, question=question, budget=SLICE_TOKENS)
@@ -195,7 +199,7 @@ class SchemaSource:
         )
         pieces = tuple(_schema_piece(*pair) for pair in zip(answers, _SLICES, strict=False))
         notes = tuple(Note(f"schema of {answer.connection}", note) for answer in answers for note in answer.notes)
-        return SourcePieces(pieces, notes, evidence)
+        return SourcePieces(pieces, (likeliest,) * len(pieces), notes, evidence)
 
 
 def _named(text: str, connections: Collection[str]) -> list[str]:
@@ -215,12 +219,16 @@ async def _in_time(kind: str, search: Awaitable[SourcePieces]) -> SourcePieces:
         return SourcePieces(notes=(Note(f"{kind} not searched", str(error)),))
 
 
-def _passage_pieces(passages: Sequence[Passage]) -> tuple[Piece, ...]:
+def _passage_pieces(found: FetchedPassages) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
-    for place, passage in enumerate(passages):
-        first = passages[0]
-        same = (passage.repository, passage.part.path) == (first.repository, first.part.path)
-        value = _BEST_PASSAGE / (1 + place) ** _PLACES * (1.0 if same else _OTHER_DOCUMENT)
+    before: dict[int, list[Passage]] = {}
+    for passage, task in zip(found.passages, found.tasks, strict=True):
+        own = before.setdefault(task, [])
+        own.append(passage)
+        value = _BEST_PASSAGE / len(own) ** _PLACES
+        if (passage.repository, passage.part.path) != (own[0].repository, own[0].part.path):
+            near = own[0].score - passage.score <= _FURTHEST
+            value *= _OTHER_DOCUMENT if near else 0.0
         pieces.append(_passage_piece(passage, value))
     return tuple(pieces)
 

@@ -100,7 +100,8 @@ class ToolOffers:
             arguments = _SearchArguments(queries=tasks, message=request.message, history=())
         found = await self._tools.find_tools(caller, **arguments, include_core_tools=False)
         offers = await self._offers(caller, found, packs, (), [])
-        return replace(offers, probabilities=_probabilities(found, tasks))
+        places = _places(found, tasks)
+        return replace(offers, probabilities=_probabilities(found, tasks, places), places=places)
 
     async def of_anything(
         self, caller: Caller, request: EnrichmentRequest, limit: int, prefetched: Prefetch | None
@@ -140,16 +141,23 @@ class ToolOffers:
             return Descriptions(())
 
 
-def _probabilities(found: FindResult, tasks: Sequence[str]) -> tuple[float, ...]:
+def _places(found: FindResult, tasks: Sequence[str]) -> tuple[int, ...]:
+    """For each text that was searched the task that it is; -1 for the whole message."""
+    return tuple(tasks.index(text) if text in tasks else -1 for text in found.clauses)
+
+
+def _probabilities(found: FindResult, tasks: Sequence[str], places: Sequence[int]) -> tuple[float, ...]:
     """For each task the probability that its best tool fits; a tool for the whole message counts for each."""
-    if found.fallback or len(tasks) == 1:
-        return (found.probability if found.tools and not found.fallback else 0.0,) * len(tasks)
-    places = {text: place for place, text in enumerate(found.clauses)}
-    whole = -1 if len(places) == len(tasks) else 0
-    best = dict.fromkeys(range(-1, len(places)), 0.0)
+    if found.fallback or not found.tools:
+        return (0.0,) * len(tasks)
+    if len(tasks) == 1:
+        return (found.probability,)
+    best = [0.0] * len(tasks)
     for tool in found.tools:
-        best[tool.why.query] = max(best.get(tool.why.query, 0.0), tool.score)
-    return tuple(max(best[places.get(task, whole)], best[whole]) for task in tasks)
+        place = places[tool.why.query] if tool.why.query < len(places) else -1
+        for task in range(len(tasks)) if place < 0 else (place,):
+            best[task] = max(best[task], tool.score)
+    return tuple(best)
 
 
 class _SearchArguments(TypedDict):

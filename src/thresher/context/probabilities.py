@@ -34,10 +34,40 @@ class Evidence:
 
 
 HEADS: Final[Mapping[str, Mapping[str, float]]] = {
-    TOOLS: {"": -1.37, TOOLS: 1.09, PASSAGES: -0.17, "endpoints named": -1.47, "rules": -0.98, "apis": -1.34},
-    PASSAGES: {"": -0.44, PASSAGES: 1.51, TOOLS: -0.41, "endpoints named": -0.38},
-    ENDPOINTS: {"": -1.84, ENDPOINTS: 1.78, "endpoints named": 2.71, "apis": 4.05, TOOLS: -0.12, SCHEMAS: -0.14},
-    SCHEMAS: {"": -2.83, SCHEMAS: 1.24, "schemas named": 2.0, "databases": 3.91, TOOLS: -0.8, PASSAGES: -0.19},
+    TOOLS: {
+        "": -1.48,
+        TOOLS: 0.93,
+        PASSAGES: -0.19,
+        "endpoints named": -2.16,
+        "schemas named": -0.89,
+        "rules": -1.35,
+        "apis": -3.27,
+        "databases": -1.64,
+    },
+    PASSAGES: {
+        "": -0.43,
+        PASSAGES: 1.43,
+        TOOLS: -0.23,
+        "endpoints named": -0.63,
+        "schemas named": -1.04,
+        "rules": -0.87,
+    },
+    ENDPOINTS: {
+        "": -1.53,
+        ENDPOINTS: 1.73,
+        "endpoints named": 2.75,
+        "apis": 3.81,
+        SCHEMAS: -0.18,
+        "rules": -1.43,
+    },
+    SCHEMAS: {
+        "": -2.5,
+        SCHEMAS: 1.18,
+        "schemas named": 3.5,
+        "databases": 3.77,
+        TOOLS: -0.57,
+        "endpoints named": -0.67,
+    },
 }
 """Weights of the constant and of each feature (`features`), by kind: logistic regression, `benchmarks.fits context`."""
 
@@ -63,27 +93,26 @@ def features(evidence: Mapping[str, Evidence], rules: Mapping[str, float]) -> di
     return values
 
 
-def probabilities(evidence: Mapping[str, Sequence[Evidence]], rules: Mapping[str, float]) -> dict[str, float]:
-    """Return the probability, 0 to 1, that a message needs each kind that was searched.
+def probabilities(
+    evidence: Mapping[str, Sequence[Evidence]], rules: Mapping[str, float]
+) -> dict[str, tuple[float, ...]]:
+    """Return the probability, 0 to 1, that each task of a message needs each kind that was searched.
 
     Args:
         evidence: Of each kind that was searched, for each task of the message.
-        rules: The score of each pack whose rules the message gets.
-
-    Returns:
-        That of the task for which it is greatest. Which of several tasks rules belong to is not known, so only those
-        of a kind count then, and for that kind.
+        rules: The score of each pack whose rules the message gets. Which of several tasks they belong to is not known,
+            so then they say nothing against a kind.
     """
-    tasks = max(map(len, evidence.values()), default=0)
-    found = dict.fromkeys(evidence, 0.0)
-    for place in range(tasks):
+    found: dict[str, list[float]] = {kind: [] for kind in evidence}
+    for place in range(max(map(len, evidence.values()), default=0)):
         here = {kind: one[place] for kind, one in evidence.items() if place < len(one)}
         for kind, own in here.items():
-            counted = rules if tasks == 1 else {pack: rules[pack] for pack in rules if pack == RULED.get(kind)}
-            values = features(here, counted)
+            values = features(here, rules)
+            if len(evidence[kind]) > 1:
+                values |= {name: 0.0 for name in (*RULED.values(), "rules") if name != RULED.get(kind)}
             total = sum(weight * values[name] for name, weight in HEADS[kind].items())
-            found[kind] = max(found[kind], 1.0 / (1.0 + math.exp(-total)) if own.fits > 0 else 0.0)
-    return found
+            found[kind].append(1.0 / (1.0 + math.exp(-total)) if own.fits > 0 else 0.0)
+    return {kind: tuple(chances) for kind, chances in found.items()}
 
 
 def _log_odds(probability: float) -> float:

@@ -17,7 +17,7 @@ from thresher.context.allocation import allocate, delivered
 from thresher.context.composition import ComposedContext, compose
 from thresher.context.cursors import Cursors, pack_of, rules_cursor
 from thresher.context.offers import ToolOffers
-from thresher.context.probabilities import TOOLS, probabilities
+from thresher.context.probabilities import TOOLS, Evidence, probabilities
 from thresher.context.readiness import Readiness
 from thresher.context.records import (
     DEFAULT_BUDGET,
@@ -229,20 +229,30 @@ class ContextService:
             if pack_of(cursor):
                 found, cursor = await self._in_full(caller, request, cursor), ""
             else:
-                query = SourceQuery(
-                    caller, request, decision, packs, request.queries[:MAX_TASKS] or tasks_of(request.message)
-                )
-                # Small talk gets the rules that always apply, and no search.
-                chat = chats(request.message) and not request.queries and not request.history
-                sources = self._sources[:1] if chat else self._sources
-                found = await asyncio.gather(*(source.gather(query) for source in sources))
-                found += [SourcePieces()] * (len(self._sources) - len(sources))
+                query = _query(caller, request, decision, packs)
+                found = await self._gathered(query)
             timings = _timings(decision, started, routed, time.perf_counter())
             notes = [*_notes(decision), *missing, *(note for part in found for note in part.notes)]
             pack = self._composed(request, decision, found, notes, timings, cursor, budget, trace)
             given = [piece.name for piece in pack.pieces if piece.kind == RULES] if delivers else []
             self._note(caller, "get_context", given, timings)
         return pack
+
+    async def evidence(self, caller: Caller, message: str) -> tuple[Mapping[str, Sequence[Evidence]], dict[str, float]]:
+        """Return what each kind's search says of a message, and the scores of the rules it gets: to fit the heads."""
+        request = context_request(message)
+        decision, packs, _ = await self._decide(caller, request)
+        found = await self._gathered(_query(caller, request, decision, packs))
+        evidence = {source.kind: part.evidence for source, part in zip(self._sources, found, strict=True)}
+        return {kind: one for kind, one in evidence.items() if one}, _rule_scores(decision)
+
+    async def _gathered(self, query: SourceQuery) -> list[SourcePieces]:
+        """What each source has for a message. Small talk gets the rules that always apply, and is not searched for."""
+        request = query.request
+        chat = chats(request.message) and not request.queries and not request.history
+        sources = self._sources[:1] if chat else self._sources
+        found = await asyncio.gather(*(source.gather(query) for source in sources))
+        return [*found, *(SourcePieces() for _ in self._sources[len(sources) :])]
 
     async def _in_full(self, caller: Caller, request: EnrichmentRequest, cursor: str) -> list[SourcePieces]:
         """The full rules of the pack that a cursor names, and nothing of any other kind."""
@@ -276,7 +286,7 @@ class ContextService:
     ) -> ContextPack:
         offered = [(source.kind, part) for source, part in zip(self._sources, found, strict=True)]
         evidence = {kind: part.evidence for kind, part in offered if part.evidence}
-        worth = allocate(offered, probabilities(evidence, {one.intent: one.score for one in decision.matched}))
+        worth = allocate(offered, probabilities(evidence, _rule_scores(decision)))
         cursors = Cursors.of(request.words, worth.pieces)
         about = _about(decision, notes, timings, trace)
         kinds = list(dict.fromkeys((RULES, TOOLS, *(piece.kind for piece in worth.pieces))))
@@ -353,6 +363,14 @@ class ContextService:
     def _note(self, caller: Caller, verb: str, given: Sequence[str], timings: Mapping[str, float]) -> None:
         self._intents.mark_given(caller, given)
         event(logger, verb, tenant=caller.tenant.id, user=caller.user, given=given, ms=dict(timings))
+
+
+def _query(caller: Caller, request: EnrichmentRequest, decision: Decision, packs: tuple[Pack, ...]) -> SourceQuery:
+    return SourceQuery(caller, request, decision, packs, request.queries[:MAX_TASKS] or tasks_of(request.message))
+
+
+def _rule_scores(decision: Decision) -> dict[str, float]:
+    return {score.intent: score.score for score in decision.matched}
 
 
 async def _nothing() -> Needs:

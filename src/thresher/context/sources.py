@@ -52,6 +52,7 @@ class SourcePieces:
     Attributes:
         pieces: In the order in which a model reads them; the value of each is the probability that it is needed if its
             kind is.
+        tasks: For each piece, the number of the task that it was found for; empty if all are for the first.
         notes: What must be known about them.
         evidence: What the search says of each task of the message; empty if the pieces' values are probabilities
             already.
@@ -59,6 +60,7 @@ class SourcePieces:
     """
 
     pieces: tuple[Piece, ...] = ()
+    tasks: tuple[int, ...] = ()
     notes: tuple[Note, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     attached: tuple[Piece, ...] = ()
@@ -88,7 +90,7 @@ class RuleSource:
     async def gather(self, query: SourceQuery) -> SourcePieces:
         """See `PieceSource.gather`."""
         book = await self._rulebooks.of(query.caller, query.packs, query.request.files, outlined=True)
-        return SourcePieces(tuple(_rule_piece(rule, query.decision) for rule in book.rules), book.notes)
+        return SourcePieces(tuple(_rule_piece(rule, query.decision) for rule in book.rules), notes=book.notes)
 
 
 class ToolSource:
@@ -102,11 +104,14 @@ class ToolSource:
     async def gather(self, query: SourceQuery) -> SourcePieces:
         """See `PieceSource.gather`."""
         offers = await self._offers.of_message(query.caller, query.request, query.packs, query.tasks)
-        pieces = tuple(_tool_piece(tool, tool.need) for tool in offers.tools if tool.why.source != "pack")
+        found = [tool for tool in offers.tools if tool.why.source != "pack"]
+        pieces = tuple(_tool_piece(tool, tool.need) for tool in found)
+        evidence = tuple(map(Evidence, offers.probabilities))
+        tasks = tuple(offers.task_of(tool) for tool in found)
         scores = [score.score for score in query.decision.matched]
         value = _NAMED_TOOL * max(scores, default=0.0)
         attached = tuple(_tool_piece(tool, value) for tool in offers.tools if tool.why.source == "pack")
-        return SourcePieces(pieces, offers.notes, tuple(map(Evidence, offers.probabilities)), attached)
+        return SourcePieces(pieces, tasks, offers.notes, evidence, attached)
 
 
 def _rule_piece(rule: Rule, decision: Decision) -> Piece:
@@ -126,7 +131,7 @@ def rule_piece(rule: Rule, score: float, why: str) -> Piece:
 
 def _tool_piece(tool: FoundTool, value: float) -> Piece:
     why = why_text(tool.why)
-    piece = piece_of(TOOLS, tool.name, found_line(tool), tools_heading(), tool_data(tool), value, why)
+    piece = piece_of(TOOLS, tool.name, found_line(tool), tools_heading(), tool_data(tool, explained=False), value, why)
     return replace(piece, content=tool.line)
 
 

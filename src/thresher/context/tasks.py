@@ -25,10 +25,10 @@ _JOINT: Final = re.compile(
 )
 _ORDERS: Final = frozenset(
     """add append archive assign attach block book build calculate cancel check close comment commit compare convert
-    copy create cut delete deploy download draft draw email enter escalate export extract file fill find forward get give
-    list look mail make mark merge move mute note open paste plot post print pull push put read record remember remind
-    remove rename reply report run save say schedule search send set show store sum summarise summarize tell translate
-    turn update upload use what when where which who write""".split()  # noqa: SIM905 - a text is easier to read
+    copy create cut delete deploy download draft draw email enter escalate export extract file fill find forward
+    get give list look mail make mark merge move mute note open paste plot post print pull push put read record
+    remember remind remove rename reply report run save say schedule search send set show store sum summarise
+    summarize tell translate turn update upload use what when where which who write""".split()  # noqa: SIM905 - a text is easier to read
 )
 _WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 

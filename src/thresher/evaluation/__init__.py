@@ -39,6 +39,14 @@ from thresher.evaluation.chat_figures import (
     visible_tools,
 )
 from thresher.evaluation.chat_judge import AnswerQuality, judge_answers, open_judge
+from thresher.evaluation.context import (
+    ContextCase,
+    ContextFigures,
+    ContextObservation,
+    evaluate_context,
+    figures_of_context,
+    read_context_cases,
+)
 from thresher.evaluation.documents import (
     DocumentResult,
     DocumentTrial,
@@ -80,6 +88,9 @@ __all__ = [
     "ChatRun",
     "ChatTrial",
     "ChatTurn",
+    "ContextCase",
+    "ContextFigures",
+    "ContextObservation",
     "DocumentResult",
     "DocumentTrial",
     "EvaluatedSchema",
@@ -106,12 +117,14 @@ __all__ = [
     "dialect_of",
     "evaluate_apis",
     "evaluate_chat",
+    "evaluate_context",
     "evaluate_documents",
     "evaluate_intents",
     "evaluate_tools",
     "figures_of",
     "figures_of_apis",
     "figures_of_chat",
+    "figures_of_context",
     "improve_tools",
     "judge_answers",
     "judge_statements",
@@ -119,6 +132,7 @@ __all__ = [
     "open_trial",
     "provider_of",
     "read_api_questions",
+    "read_context_cases",
     "read_database",
     "read_document_questions",
     "read_pool",

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any, Final, cast
 
-from thresher.context import ContextService
-from thresher.core import Caller, ContextPack, Piece, dumps
+from thresher.core import Caller, ContextPack, InvalidInput, NotFound, Piece, dumps
 from thresher.embedding import count_tokens
 from thresher.evaluation.files import not_empty, read_objects, wrong
 from thresher.evaluation.metrics import mean, wilson
 from thresher.evaluation.runs import PAUSE_SECONDS, Progress
-from thresher.knowledge.tools import ToolService
+from thresher.services import Services
 
 PARTS: Final = {
     "tools": "tools",
@@ -159,19 +159,13 @@ def _texts(path: Path, number: int, name: str, value: object) -> tuple[str, ...]
 
 
 async def evaluate_context(
-    caller: Caller,
-    context: ContextService,
-    tools: ToolService,
-    cases: Sequence[ContextCase],
-    budget: int,
-    progress: Progress,
-) -> list[ContextObservation]:
+    services: Services, caller: Caller, cases: Sequence[ContextCase], budget: int, progress: Progress
+) -> tuple[ContextFigures, tuple[ContextObservation, ...]]:
     """Ask every message, one after the other with a short pause.
 
     Args:
+        services: The services under evaluation.
         caller: Whose tools, rules, documents, APIs and databases are asked.
-        context: The service under evaluation.
-        tools: Knows the servers of tools.
         cases: The messages.
         budget: Tokens of each answer at most.
         progress: Called with the progress.
@@ -179,15 +173,80 @@ async def evaluate_context(
     Raises:
         InvalidInput: The budget is out of bounds.
     """
-    servers = {tool.name: f"{tool.tool.server}:{tool.tool.name}" for tool in await tools.list_tools(caller)}
+    servers = await _servers(services, caller)
+    unknown = await unknown_needs(services, caller, cases)
     observed: list[ContextObservation] = []
     for done, case in enumerate(cases):
         progress("Asking", done, len(cases))
         await asyncio.sleep(PAUSE_SECONDS)
         started = time.perf_counter()
-        pack = await context.get_context(caller, case.message, budget=budget, delivers=False)
+        pack = await services.context.get_context(caller, case.message, budget=budget, delivers=False)
         observed.append(observation(case, pack, servers, (time.perf_counter() - started) * 1000))
-    return observed
+    return figures_of_context(observed, budget, unknown), tuple(observed)
+
+
+async def _servers(services: Services, caller: Caller) -> dict[str, str]:
+    """`server:name` of each tool by the name that a model calls."""
+    return {tool.name: f"{tool.tool.server}:{tool.tool.name}" for tool in await services.tools.list_tools(caller)}
+
+
+async def unknown_needs(services: Services, caller: Caller, cases: Sequence[ContextCase]) -> list[str]:
+    """Return the needs that nothing of the caller's meets, as `line N: kind: name`: they are never found."""
+    servers = await _servers(services, caller)
+    names = {
+        "tools": {*servers, *servers.values(), *(full.partition(":")[2] for full in servers.values())},
+        "intents": {pack.name for pack in (await services.intents.packs(caller)).active},
+        "tables": {name async for name in _tables(services, caller)},
+    }
+    known = {kind: {name.lower() for name in found} for kind, found in names.items()}
+    repositories = [repository.name for repository in await services.documents.list_repositories(caller)]
+    unknown: list[str] = []
+    for case in cases:
+        for kind, needed in case.needs.items():
+            for name in needed:
+                if kind == "documents":
+                    there = await _has_document(services, caller, repositories, name)
+                elif kind == "endpoints":
+                    there = await _has_endpoint(services, caller, name)
+                else:
+                    there = " ".join(name.lower().split()) in known[kind]
+                if not there:
+                    unknown.append(f"line {case.line}: {kind}: {name}")
+    return unknown
+
+
+async def _tables(services: Services, caller: Caller) -> AsyncIterator[str]:
+    for connection in await services.databases.list_connections(caller):
+        if connection.tables:
+            listed = await services.databases.list_tables(caller, connection.name, limit=_TABLES)
+            for table in listed.tables:
+                qualified = f"{table.schema}.{table.name}" if table.schema else table.name
+                for name in (table.name, qualified):
+                    yield name
+                    yield f"{connection.name}.{name}"
+
+
+async def _has_document(services: Services, caller: Caller, repositories: Sequence[str], name: str) -> bool:
+    first, _, rest = name.partition("/")
+    tried = [(first, rest)] if first in repositories and rest else []
+    for repository, path in [*tried, *((one, name) for one in repositories)]:
+        with suppress(NotFound):
+            await services.documents.read_document(caller, repository, path, lines=(1, 1))
+            return True
+    return False
+
+
+async def _has_endpoint(services: Services, caller: Caller, name: str) -> bool:
+    provider, colon, call = name.partition(": ")
+    call, providers = (call, [provider]) if colon else (name, [])
+    with suppress(NotFound, InvalidInput):
+        found = await services.apis.search(caller, call, providers=providers, limit=_OPERATIONS, noted=False)
+        return any(f"{one.method} {one.path}".lower() == " ".join(call.lower().split()) for one in found.endpoints)
+    return False
+
+
+_TABLES: Final = 1_000
+_OPERATIONS: Final = 50
 
 
 def observation(
