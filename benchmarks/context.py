@@ -2,8 +2,8 @@
 
     python -m benchmarks context [--cases FILE]
 
-asks the messages of `questions/context.jsonl`, or of a file in the format of `thresher eval context`, of everyday tools,
-skills, documents, API descriptions and databases (`context_system`). The messages of `questions/context.jsonl` were
+asks the messages of `questions/context.jsonl`, or of a file in the format of `thresher eval context`, of everyday
+tools, skills, documents, API descriptions and databases (`context_system`). The messages of `questions/context.jsonl` were
 written for development: of each two the first is in the fit of the probabilities, the second is not.
 
 `python -m benchmarks context_speed` asks one of 10,000 tools, 100,000 passages and 3,000 operations, whose vectors are
@@ -13,6 +13,7 @@ noised copies of real ones.
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import shutil
 import sys
@@ -53,7 +54,7 @@ async def run() -> dict[str, Any]:
     given = sys.argv[sys.argv.index("--cases") + 1] if "--cases" in sys.argv else ""
     cases = read_context_cases(Path(given or MIXED))
     with tempfile.TemporaryDirectory(prefix="thresher-context-") as place:
-        Path(place).chmod(0o755)
+        os.chmod(place, 0o755)  # noqa: PTH101 - a worker reads the databases there
         async with product.running(**settings()) as services:
             await fill(services, services.caller, Path(place))
             figures, asked = await evaluate_context(services, services.caller, cases, BUDGET, lambda *_: None)

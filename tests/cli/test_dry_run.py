@@ -52,7 +52,16 @@ LOOKING = {
 """Commands that change nothing."""
 RUNNING = {
     *("ask", "chat", "demo", "hook", "serve", "stdio", "stop"),
-    *("eval apis", "eval chat", "eval documents", "eval intents", "eval relations", "eval sql", "eval tools"),
+    *(
+        "eval apis",
+        "eval chat",
+        "eval context",
+        "eval documents",
+        "eval intents",
+        "eval relations",
+        "eval sql",
+        "eval tools",
+    ),
     "tools improve",
 }
 """Commands that start or end a process, converse or measure: nobody could say what they would do without doing it."""

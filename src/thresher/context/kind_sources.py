@@ -254,7 +254,7 @@ def _passage_piece(passage: Passage, value: float) -> Piece:
 
 def _endpoint_piece(found: FoundEndpoint, rank: int) -> Piece:
     """An operation on one line, which is text of others."""
-    summary = [found.title, *(["deprecated"] if found.deprecated else []), *found.tips[:3]]
+    summary = [found.title, *(["deprecated"] if found.deprecated else [])]
     call = f"{found.method} {found.path} ({found.provider} {found.version}, {found.id})"
     text = f"{one_line(call, _CALL_CHARACTERS)}: {one_line('; '.join(summary), _SUMMARY_CHARACTERS)}"
     data: dict[str, Any] = {
@@ -264,8 +264,7 @@ def _endpoint_piece(found: FoundEndpoint, rank: int) -> Piece:
         "method": found.method,
         "path": found.path,
         "title": found.title,
-        "deprecated": found.deprecated,
-        "tips": list(found.tips[:3]),
+        **({"deprecated": True} if found.deprecated else {}),
         "relevance": round(found.relevance, 3),
     }
     value, why = _ENDPOINT_PLACES[rank], f"place {rank + 1}"

@@ -30,6 +30,8 @@ PARTS: Final = {
     "tables": "schemas",
 }
 """The kinds of needs, and the kind of piece that meets each."""
+_RULED: Final = {"documents": "documents", "endpoints": "apis", "tables": "databases"}
+"""The built-in packs whose rules say how to use what is needed of a kind."""
 _HINT: Final = (
     'Lines are {"message": text, "needs": {"tools": [], "intents": [], "documents": [], "endpoints": [], "tables": []},'
     ' "answers"?: [text]}.'
@@ -270,10 +272,12 @@ def observation(
     text = " ".join(pack.text.split())
     missing += [f"answers: {answer}" for answer in case.answers if " ".join(answer.split()) not in text]
     tokens = [count_tokens(piece.text) for piece, _ in found]
+    # Rules that say how to use what a message needs are no waste either.
+    ruled = {"intents": tuple(pack for kind, pack in _RULED.items() if kind in case.needs)}
     useful = [
         any(
             PARTS[kind] == piece.kind and _meets(name, own)
-            for wanted in (case.needs, case.acceptable)
+            for wanted in (case.needs, case.acceptable, ruled)
             for kind, names in wanted.items()
             for name in names
         )
