@@ -151,7 +151,10 @@ def _filled(
     def spent(taken: Sequence[Piece]) -> int:
         return measure(_in_order(candidates, taken), brief(_rest(candidates, taken)))
 
-    taken: list[Piece] = []
+    taken = list(candidates)
+    if sum(piece.tokens for piece in taken) <= budget and spent(taken) <= budget:
+        return BudgetFill(tuple(taken), ())  # counting an answer takes a millisecond; mostly all of it fits
+    taken = []
     room = budget - spent(())
     for piece in ordered(candidates):
         if piece.tokens <= room:

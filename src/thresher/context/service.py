@@ -49,6 +49,7 @@ from thresher.knowledge.documents import chats
 from thresher.knowledge.intents import Decision, IntentService, Pack
 from thresher.knowledge.tools import ToolService
 from thresher.search import Prefetch
+from thresher.store import shared_reads
 
 logger = logging.getLogger("thresher.context")
 
@@ -222,7 +223,7 @@ class ContextService:
         request, budget = context_request(message, history, queries, files), checked_budget(budget)
         cursor = checked_cursor(cursor)
         started = time.perf_counter()
-        with traced() as trace:
+        with traced() as trace, shared_reads():
             await self._tools.ready(caller)
             decision, packs, missing = await self._decide(caller, request)
             routed = time.perf_counter()
