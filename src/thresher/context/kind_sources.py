@@ -69,6 +69,10 @@ class DocumentSource:
     def __init__(self, documents: DocumentService) -> None:
         self._documents = documents
 
+    async def prepare(self, caller: Caller) -> None:
+        """See `PieceSource.prepare`."""
+        await self._documents.sees_any(caller)
+
     async def gather(self, query: SourceQuery) -> SourcePieces:
         """See `PieceSource.gather`."""
         return await _in_time("documents", self._gather(query))
@@ -123,6 +127,10 @@ class EndpointSource:
     def __init__(self, apis: ApiService) -> None:
         self._apis = apis
 
+    async def prepare(self, caller: Caller) -> None:
+        """See `PieceSource.prepare`."""
+        await self._apis.sees_any(caller)
+
     async def gather(self, query: SourceQuery) -> SourcePieces:
         """See `PieceSource.gather`."""
         return await _in_time("APIs", self._gather(query))
@@ -157,6 +165,10 @@ class SchemaSource:
 
     def __init__(self, databases: DatabaseService) -> None:
         self._databases = databases
+
+    async def prepare(self, caller: Caller) -> None:
+        """See `PieceSource.prepare`."""
+        await self._databases.sees_any(caller)
 
     async def gather(self, query: SourceQuery) -> SourcePieces:
         """See `PieceSource.gather`."""

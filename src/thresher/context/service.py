@@ -225,7 +225,10 @@ class ContextService:
         started = time.perf_counter()
         with traced() as trace, shared_reads():
             await self._tools.ready(caller)
+            # While the encoder works on the message, what the searches share is read.
+            ahead = asyncio.gather(*(source.prepare(caller) for source in self._sources), return_exceptions=True)
             decision, packs, missing = await self._decide(caller, request)
+            await ahead
             routed = time.perf_counter()
             if pack_of(cursor):
                 found, cursor = await self._in_full(caller, request, cursor), ""

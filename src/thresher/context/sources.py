@@ -74,6 +74,10 @@ class PieceSource(Protocol):
         """The kind's name, in the plural; the pieces' `kind`."""
         ...
 
+    async def prepare(self, caller: Caller) -> None:
+        """Read what the search needs whatever the message is; the searches of one answer share it."""
+        ...
+
     async def gather(self, query: SourceQuery) -> SourcePieces:
         """Return the candidates for one message. The same query gives the same ones while nothing changes."""
         ...
@@ -86,6 +90,9 @@ class RuleSource:
 
     def __init__(self, rulebooks: Rulebooks) -> None:
         self._rulebooks = rulebooks
+
+    async def prepare(self, caller: Caller) -> None:
+        """The decision has read it."""
 
     async def gather(self, query: SourceQuery) -> SourcePieces:
         """See `PieceSource.gather`."""
@@ -100,6 +107,9 @@ class ToolSource:
 
     def __init__(self, offers: ToolOffers) -> None:
         self._offers = offers
+
+    async def prepare(self, caller: Caller) -> None:
+        """The catalogue is at hand."""
 
     async def gather(self, query: SourceQuery) -> SourcePieces:
         """See `PieceSource.gather`."""
