@@ -3,8 +3,8 @@
     python -m benchmarks context [--cases FILE]
 
 asks the messages of `questions/context.jsonl`, or of a file in the format of `thresher eval context`, of everyday
-tools, skills, documents, API descriptions and databases (`context_system`). The messages of `questions/context.jsonl` were
-written for development: of each two the first is in the fit of the probabilities, the second is not.
+tools, skills, documents, API descriptions and databases (`context_system`). The messages of `questions/context.jsonl`
+were written for development: of each two the first is in the fit of the probabilities, the second is not.
 
 `python -m benchmarks context_speed` asks one of 10,000 tools, 100,000 passages and 3,000 operations, whose vectors are
 noised copies of real ones.

@@ -16,7 +16,7 @@ from typing import Any, Final
 from thresher.context.probabilities import ENDPOINTS, PASSAGES, SCHEMAS, Evidence, probabilities
 from thresher.context.records import Note
 from thresher.context.sources import SourcePieces, SourceQuery, piece_of
-from thresher.core import Piece, ThresherError, one_line, shortened
+from thresher.core import Caller, Piece, ThresherError, one_line, shortened
 from thresher.knowledge.apis import ApiService, FoundEndpoint
 from thresher.knowledge.databases import DatabaseService, SchemaAnswer
 from thresher.knowledge.documents import DocumentService, Passage
