@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from tests.cli.conftest import Command
 
@@ -12,7 +13,7 @@ KEYS = {
     *("nothing_given", "nothing_given_interval", "answerable_lost", "tokens_mean", "budget_violations", "p50_ms"),
     *("p50_without_embedding_ms", "unknown", "wrong"),
 }
-CASES = [
+CASES: list[dict[str, Any]] = [
     {"message": "show the commit log of this repository", "needs": {"tools": ["nobody:has_this"], "tables": ["gone"]}},
     {"message": "thank you, that was helpful!", "needs": {}},
 ]

@@ -154,7 +154,7 @@ def _filled(
     taken = list(candidates)
     if sum(piece.tokens for piece in taken) <= budget and spent(taken) <= budget:
         return BudgetFill(tuple(taken), ())  # counting an answer takes a millisecond; mostly all of it fits
-    taken = []
+    taken.clear()
     room = budget - spent(())
     for piece in ordered(candidates):
         if piece.tokens <= room:
