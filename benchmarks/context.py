@@ -57,7 +57,7 @@ async def run() -> dict[str, Any]:
         os.chmod(place, 0o755)  # noqa: PTH101 - a worker reads the databases there
         async with product.running(**settings()) as services:
             await fill(services, services.caller, Path(place))
-            figures, asked = await evaluate_context(services, services.caller, cases, BUDGET, lambda *_: None)
+            figures, asked = await evaluate_context(services, services.caller, cases, BUDGET, _quietly)
     for one in asked:
         if one.missing or (not one.case.needs and one.pieces):
             print(f"line {one.case.line}: {one.case.message} | missing {one.missing} | got {one.pieces}")
@@ -67,6 +67,10 @@ async def run() -> dict[str, Any]:
     print(found, flush=True)
     machine.save("context_cases" if given else "context", found)
     return found
+
+
+def _quietly(_stage: str, _done: int, _total: int) -> None:
+    """Progress that nobody watches."""
 
 
 def _half(asked: Sequence[ContextObservation]) -> dict[str, Any]:

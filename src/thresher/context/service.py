@@ -229,6 +229,9 @@ class ContextService:
             ahead = asyncio.gather(*(source.prepare(caller) for source in self._sources), return_exceptions=True)
             decision, packs, missing = await self._decide(caller, request)
             await ahead
+            if _is_chat(request):
+                decision = _without(decision, [one.intent for one in decision.matched if one.why not in _APPLIED])
+                packs = tuple(pack for pack in packs if pack.name in _rule_scores(decision))
             routed = time.perf_counter()
             if pack_of(cursor):
                 found, cursor = await self._in_full(caller, request, cursor), ""
@@ -252,9 +255,7 @@ class ContextService:
 
     async def _gathered(self, query: SourceQuery) -> list[SourcePieces]:
         """What each source has for a message. Small talk gets the rules that always apply, and is not searched for."""
-        request = query.request
-        chat = chats(request.message) and not request.queries and not request.history
-        sources = self._sources[:1] if chat else self._sources
+        sources = self._sources[:1] if _is_chat(query.request) else self._sources
         found = await asyncio.gather(*(source.gather(query) for source in sources))
         return [*found, *(SourcePieces() for _ in self._sources[len(sources) :])]
 
@@ -367,6 +368,14 @@ class ContextService:
     def _note(self, caller: Caller, verb: str, given: Sequence[str], timings: Mapping[str, float]) -> None:
         self._intents.mark_given(caller, given)
         event(logger, verb, tenant=caller.tenant.id, user=caller.user, given=given, ms=dict(timings))
+
+
+def _is_chat(request: EnrichmentRequest) -> bool:
+    return chats(request.message) and not request.queries and not request.history
+
+
+_APPLIED = frozenset({"always", "file"})
+"""Reasons of rules that apply whatever a message says."""
 
 
 def _query(caller: Caller, request: EnrichmentRequest, decision: Decision, packs: tuple[Pack, ...]) -> SourceQuery:
