@@ -19,6 +19,7 @@ from benchmarks import (
     chat_tools,
     chunks,
     conformance,
+    context,
     document_speed,
     documents,
     encoder,
@@ -85,6 +86,8 @@ BENCHMARKS = {
     "relations": relations.run,
     "schema": schema.run,
     "conformance": conformance.run,
+    "context": context.run,
+    "context_speed": context.run_speed,
     "api_reading": api_reading.run,
     "api_endpoints": api_endpoints.run,
     "api_rules": api_rules.run,
@@ -103,6 +106,9 @@ BENCHMARKS = {
 
 def main(names: list[str]) -> int:
     """Run what was asked for; returns the exit code."""
+    if "--cases" in names:  # read by `context`
+        place = names.index("--cases")
+        names = names[:place] + names[place + 2 :]
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
         print(f"Unknown: {', '.join(unknown)}. Known: {', '.join(BENCHMARKS)}.", file=sys.stderr)

@@ -15,13 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks import api_ranking, background, cut_weights, tool_fit
+from benchmarks import api_ranking, background, context_fit, cut_weights, tool_fit
 
 FITS: Final = {
     "words": "how common words are in tools: search/lexical/tool_words.txt",
     "tools": "fusion, cut, floor, calibration, forms: search/ranking.py, knowledge/tools/composition.py",
     "router": "where a message is cut: knowledge/intents/router/cues.py, segmentation.py",
     "operations": "the features of operations: knowledge/apis/search/ranking.py",
+    "context": "how probably a message needs each kind: context/probabilities.py",
 }
 """What each fits, in the order in which they build on each other, and where its constants stand."""
 
@@ -44,6 +45,7 @@ def main() -> None:
         "tools": partial(tool_fit.run, given.model, given.package),
         "router": cut_weights.run,
         "operations": api_ranking.run,
+        "context": context_fit.run,
     }
     for name in given.names or FITS:
         print(f"{name}: {FITS[name]}", flush=True)

@@ -73,15 +73,19 @@ async def test_nothing_that_fits_passes_through(product: Served) -> None:
 
 
 async def test_a_context_stays_inside_its_budget_and_its_cursor_brings_the_rest(product: Served) -> None:
-    """Text and data each; what is left out comes with the cursor."""
+    """Text and data each; what is left out comes with the cursor, and each kind's share says why."""
     told = await post(product, "context", {"message": SHOW, "budget": 500})
-    data = {name: value for name, value in told.items() if name not in ("text", "budget")}
+    data = {name: value for name, value in told.items() if name not in ("text", "budget", "why")}
     rest = await post(product, "context", {"message": SHOW, "budget": 20_000, "cursor": told["next"]})
 
     assert told["spent"] == max(count_tokens(dumps(data)), count_tokens(told["text"])) <= 500
     assert [entry["name"] for entry in told["left_out"]] == [rules["pack"] for rules in rest["rules"]] == ["history"]
     assert (rest["left_out"], rest["tools"]) == ([], [])
     assert "next" not in rest
+    shares = {share["kind"]: share for share in told["why"]}
+    assert (shares["rules"]["offered"], shares["rules"]["taken"]) == (1, 0)
+    assert "1 over the budget" in shares["rules"]["why"]
+    assert shares["tools"]["taken"] == len(told["tools"]) > 0
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from tests.cli.conftest import Command
@@ -45,15 +43,17 @@ def test_a_prompt_gets_rules_or_passes_through(command: Command) -> None:
 
 
 def test_a_context_keeps_its_budget(command: Command) -> None:
-    """Rules that do not fit are refused with a budget that takes them; that budget takes them."""
+    """Rules that do not fit are named with the cursor that brings them; `--why` says what became of them."""
     fitted(command)
     small = command("context", ASK, "--budget", "400", "--json")
-    least = re.findall(r"\d+", small.json["error"]["hint"])[0]
-    enough = command("context", ASK, "--budget", least, "--json")
+    enough = command("context", ASK, "--budget", "2000", "--cursor", small.json["next"], "--json")
+    shares = command("context", ASK, "--budget", "400", "--why")
 
-    assert (small.code, enough.code) == (2, 0)
-    assert enough.json["spent"] <= int(least)
+    assert (small.code, enough.code, shares.code) == (0, 0, 0)
+    assert small.json["spent"] <= 400
+    assert "tools" in [left["name"] for left in small.json["left_out"] if left["kind"] == "rules"]
     assert [rules["pack"] for rules in enough.json["rules"]] == ["tools"]
+    assert "1 over the budget" in shares.out
     assert "rules of tools (built-in)" in command("context", ASK).out
 
 

@@ -84,6 +84,7 @@ RUNNING = {
     *(
         "eval apis",
         "eval chat",
+        "eval context",
         "eval documents",
         "eval intents",
         "eval relations",

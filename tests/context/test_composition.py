@@ -184,3 +184,26 @@ def test_a_short_form_is_given_before_none() -> None:
     assert short in answer.pieces
     assert answer.left_out
     assert {one.kind for one in rest.pieces} == {"tools"}
+
+
+def test_a_single_piece_that_is_larger_than_the_budget_is_named() -> None:
+    """Long rules are no error: the answer says what they cost and how to get them."""
+    rules = piece("rules", "deploy", words(3_000), 0.9)
+
+    answer = composed([rules], 1_500)
+    whole = composed([rules], 8_000, cursor=answer.next)
+
+    assert (answer.pieces, [entry.name for entry in answer.left_out]) == ((), ["deploy"])
+    assert "is over the budget" in answer.text
+    assert [one.name for one in whole.pieces] == ["deploy"]
+
+
+def test_a_large_piece_is_not_kept_out_by_the_names_of_many_small_ones() -> None:
+    """What is left out is counted while the budget is filled."""
+    rules = piece("rules", "deploy", words(700), 0.9)
+    tools = [piece("tools", f"a_tool_with_a_long_name_{number}", words(12), 0.1) for number in range(60)]
+
+    answer = composed([rules, *tools], 1_200)
+
+    assert answer.pieces[0].name == "deploy"
+    assert answer.spent <= 1_200

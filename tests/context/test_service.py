@@ -300,3 +300,27 @@ async def test_long_rules_are_given_in_short_with_the_way_to_the_whole(
         await context.get_context(caller, SHOW, cursor=rules_cursor("history", "0123456789"))
     with pytest.raises(InvalidInput, match="content has changed"):
         await context.get_context(caller, SHOW, cursor=rules_cursor("nobody", "0123456789"))
+
+
+@pytest.mark.parametrize("message", ["thank you, that was helpful!", "hello there", "good night"])
+async def test_small_talk_gets_nothing(context: ContextService, caller: Caller, message: str) -> None:
+    """No kind is even searched; the answer is a short sentence."""
+    pack = await context.get_context(caller, message)
+
+    assert (pack.pieces, pack.left_out, pack.shares) == ((), (), ())
+    assert "nothing fits this message" in pack.text
+    assert count_tokens(pack.text) < 60
+
+
+async def test_each_share_is_explained(context: ContextService, caller: Caller) -> None:
+    """What was offered and taken, how probably it is needed, what it costs, and why."""
+    pack = await context.get_context(caller, SHOW)
+
+    shares = {share.kind: share for share in pack.shares}
+    for kind, share in shares.items():
+        own = [piece for piece in pack.pieces if piece.kind == kind]
+        assert (share.taken, share.tokens) == (len(own), sum(piece.tokens for piece in own))
+        assert share.offered >= share.taken
+        assert 0 <= share.probability <= 1
+        assert share.why
+    assert shares["rules"].taken > 0

@@ -153,7 +153,7 @@ OWN: Final = frozenset(
         *("demo", "serve", "stdio", "hook", "stop", "migrate", "chat", "purge"),
         *("keys add", "models add", "audit prune", "audit restart", "packs new", "packs lint", "packs export"),
         *("packs install", "eval tools", "eval intents", "eval documents", "eval sql", "eval relations", "eval apis"),
-        *("eval chat", "eval results"),
+        *("eval chat", "eval context", "eval results"),
     }
 )
 """Commands that show nothing of what is installed, or files of the user's own, or need more than a daemon."""

@@ -5,6 +5,7 @@ Invariant: `/v1/openapi.json` describes what is sent.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -180,14 +181,27 @@ class PromptResponse(BaseModel):
     timings: dict[str, float] = Field({}, description="Milliseconds of each part.")
 
 
+class GivenShare(BaseModel):
+    """The share of a kind in a context."""
+
+    kind: str = Field(description="`rules`, `tools`, `passages`, `schemas` or `endpoints`.")
+    offered: int = Field(description="Pieces that its search offered.")
+    taken: int = Field(description="Pieces that were delivered.")
+    probability: float = Field(description="Probability that the message needs the kind.")
+    tokens: int = Field(description="What the delivered pieces cost about.")
+    why: str = Field(description="Why it got as much.")
+
+
 class ContextResponse(BaseModel):
     """The answer to `get_context`: a context pack."""
 
     text: str = Field(description="What to put before the model.")
     rules: list[GivenRules]
     tools: list[OfferedTool]
-    passages: list[GivenPassage] = Field([], description="Of documents; absent if no repository is indexed.")
-    schemas: list[GivenSchema] = Field([], description="Of databases; absent if their rules were not chosen.")
+    passages: list[GivenPassage] = Field([], description="Of documents.")
+    schemas: list[GivenSchema] = Field([], description="Of databases.")
+    endpoints: list[dict[str, Any]] = Field([], description="Operations of APIs.")
+    why: list[GivenShare] = Field(description="What each kind that was searched got, and why.")
     left_out: list[_LeftOut] = Field(description="One thing each, or, if names cost too much, a count.")
     next: str = Field("", description="The cursor that returns what was left out; absent if nothing was.")
     intents: dict[str, float] = Field(description="The intents of the message, with their probabilities.")
@@ -298,4 +312,4 @@ async def prompt_answer(_: Request, prompt: Prompt) -> dict[str, Any]:
 
 async def context_answer(_: Request, pack: ContextPack) -> dict[str, Any]:
     """The answer to `get_context`: what is empty is absent."""
-    return {**pack.data, "text": pack.text, "budget": pack.budget}
+    return {**pack.data, "text": pack.text, "budget": pack.budget, "why": [asdict(share) for share in pack.shares]}

@@ -44,7 +44,9 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
         "context:prompt",
         "Print the rules for a message, with the tools of their packs, or PASS_THROUGH if none fit.",
     ),
-    "context": CommandEntry("context:context", "Print the rules and tools for a message, within a token budget."),
+    "context": CommandEntry(
+        "context:context", "Print what a message needs of everything that is indexed, within a token budget."
+    ),
     "ask": CommandEntry(
         "context:ask_assistant", "Answer a question from APIs, documents, databases and tools, without a model."
     ),

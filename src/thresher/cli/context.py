@@ -224,11 +224,22 @@ def context(
     query: Queries = None,
     file: Files = None,
     cursor: Annotated[str | None, typer.Option(help="The cursor of the last answer, to get what it left out.")] = None,
+    why: Annotated[bool, typer.Option("--why", help="Print what each kind got, and why, instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the rules and tools for a message, within a token budget."""
+    """Print what a message needs of everything that is indexed, within a token budget."""
     arguments = {"message": message, "budget": budget, "history": history, "queries": query, "files": file}
-    show(ask("get_context", without_none({**arguments, "cursor": cursor})), as_json, plain_text)
+    answer = ask("get_context", without_none({**arguments, "cursor": cursor}))
+    show(answer, as_json, shares_table if why else plain_text)
+
+
+def shares_table(answer: Row) -> RenderableType:
+    """The share of each kind in a context."""
+    table = plain_table("kind", "probability", "offered", "taken", "tokens", "why")
+    for share in answer["why"]:
+        counts = (f"{share[name]:,}" for name in ("offered", "taken", "tokens"))
+        table.add_row(share["kind"], f"{share['probability']:.2f}", *counts, share["why"])
+    return table if answer["why"] else Text("Nothing was offered for this message.")
 
 
 FAILED = 1

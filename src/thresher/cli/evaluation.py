@@ -101,6 +101,34 @@ def _failed_question(question: Row) -> Text:
     return shown
 
 
+def context_figures(answer: Row) -> RenderableType:
+    """The figures with their intervals, then the messages that got too little, or something although they need nothing.
+
+    Needs that nobody has come last.
+    """
+    table = plain_table("figure", "value")
+    for name, value in answer.items():
+        low, high = answer.get(f"{name}_interval") or (None, None)
+        if name == "complete_by_kind":
+            table.add_row(name, ", ".join(f"{kind}: {_value(share, 3)}" for kind, share in value.items()) or "-")
+        elif not name.endswith("_interval") and name not in ("wrong", "unknown"):
+            interval = f" ({_value(low, 3)} to {_value(high, 3)})" if low is not None else ""
+            table.add_row(name, _value(value, 3) + interval)
+    shown = _with_list(table, answer["wrong"], "{} messages were served wrongly:", _wrong_context, _SHOWN)
+    unknown = [Text(f"Nothing indexed is {need}", style="yellow") for need in answer["unknown"]]
+    return Group(shown, *unknown) if unknown else shown
+
+
+def _wrong_context(line: Row) -> Text:
+    shown = Text(f"line {line['line']} ", style="dim")
+    shown.append(shortened(line["message"], _LINE_WIDTH), style="bold")
+    if line["missing"]:
+        shown.append(f"\n  missing {shortened('; '.join(line['missing']), _SQL_WIDTH)}")
+    got = shortened("; ".join(line["given"]), _SQL_WIDTH) or "nothing"
+    shown.append(f"\n  got {got} ({line['tokens']} tokens, {line['wasted']} of them not needed)", style="dim")
+    return shown
+
+
 def document_figures(answer: Row) -> RenderableType:
     """The figures of the product and of plain rules."""
     baselines: Row = answer["baselines"]
@@ -351,6 +379,19 @@ def evaluate_apis(
     """
     given = {"specs": [str(path.absolute()) for path in spec], "queries": str(queries.absolute())}
     _evaluate("evaluate_apis", given, api_figures, as_json)
+
+
+@evaluations.command("context")
+def evaluate_context(
+    cases: Annotated[Path, path_option('JSON lines {"message", "needs": {"tools": [...], ...}}; {} needs nothing.')],
+    budget: Annotated[int, typer.Option("--budget", "-b", min=1, help="The most tokens of an answer.")] = 1_500,
+    as_json: AsJson = False,
+) -> None:
+    """Ask what is indexed for the context of every message, and print the figures and what is missing or too much.
+
+    Nothing is changed, and no rules count as given; docs/reference/evaluation.md defines each figure.
+    """
+    _evaluate("evaluate_context", {"cases": str(cases.absolute()), "budget": budget}, context_figures, as_json)
 
 
 @evaluations.command("chat")

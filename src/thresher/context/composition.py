@@ -74,6 +74,9 @@ LISTED_SHARE = 8
 SLACK = 8
 """Tokens by which two answers to one question may differ: trace ids and times vary in length."""
 
+NAMED_BUDGET = 300
+"""The least budget of an answer that only names what it has no room for."""
+
 Measure = Callable[[Sequence[Piece], Listing], int]
 """Exact tokens of an answer with these pieces and this list of what is left out."""
 
@@ -107,10 +110,12 @@ def fill(candidates: Sequence[Piece], budget: int, measure: Measure, cursors: Ca
     def in_full(left: Sequence[Piece]) -> Listing:
         return listed(left, cursors)
 
-    for listing in (in_full, brief):
-        filling = _filled(candidates, budget, measure, listing)
-        if filling is not None and (filling.taken or not candidates):
-            return _in_full(filling, budget, measure)
+    filling = _filled(candidates, budget, measure, in_full)
+    if filling is not None and (filling.taken or not candidates):
+        return _in_full(filling, budget, measure)
+    # A single piece that is larger than a usual budget, such as long rules, is named with the way to it.
+    if budget >= NAMED_BUDGET and candidates and measure((), in_full(candidates)) <= budget:
+        return BudgetFill((), in_full(candidates))
     raise InvalidInput(
         f"A budget of {budget} tokens is too small for anything.",
         hint=f"A budget of {least(candidates, measure)} gives something.",
@@ -139,14 +144,17 @@ def cheapest(candidates: Sequence[Piece]) -> list[Piece]:
 
 
 def _filled(
-    candidates: Sequence[Piece], budget: int, measure: Measure, listing: Callable[[Sequence[Piece]], Listing]
+    candidates: Sequence[Piece], budget: int, measure: Measure, in_full: Callable[[Sequence[Piece]], Listing]
 ) -> BudgetFill | None:
-    """The best filling with one form of list; None if that form takes too much."""
+    """The best filling; None if nothing fits. What is left out is counted first, and named where there is room."""
 
     def spent(taken: Sequence[Piece]) -> int:
-        return measure(_in_order(candidates, taken), listing(_rest(candidates, taken)))
+        return measure(_in_order(candidates, taken), brief(_rest(candidates, taken)))
 
-    taken: list[Piece] = []
+    taken = list(candidates)
+    if sum(piece.tokens for piece in taken) <= budget and spent(taken) <= budget:
+        return BudgetFill(tuple(taken), ())  # counting an answer takes a millisecond; mostly all of it fits
+    taken.clear()
     room = budget - spent(())
     for piece in ordered(candidates):
         if piece.tokens <= room:
@@ -159,10 +167,10 @@ def _filled(
     else:
         taken = [piece for piece in cheapest(candidates) if spent([piece]) <= budget][:1]
     rest, kept = _rest(candidates, taken), _in_order(candidates, taken)
-    names_cost = measure(kept, listing(rest)) - measure(kept, brief(rest))
-    if spent(taken) > budget or names_cost > budget // LISTED_SHARE:
+    if (counted := spent(taken)) > budget:
         return None
-    return BudgetFill(kept, listing(rest))
+    named = measure(kept, in_full(rest))
+    return BudgetFill(kept, in_full(rest) if named <= min(budget, counted + budget // LISTED_SHARE) else brief(rest))
 
 
 def _in_full(filling: BudgetFill, budget: int, measure: Measure) -> BudgetFill:

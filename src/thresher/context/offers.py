@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TypedDict
 
 from thresher.context.records import EnrichmentRequest, MessageTools, Needs, Note
@@ -14,7 +15,7 @@ from thresher.context.variables import joined
 from thresher.core import Caller, HeldBack, NotFound, Scored, Tool, Why
 from thresher.knowledge.intents import Pack
 from thresher.knowledge.tools import Definition, Descriptions, FindResult, FoundTool, ToolService, line
-from thresher.search import Prefetch
+from thresher.search import Prefetch, clauses
 
 EVERY_SERVER = "*"
 """What a pack names as its server if its tools are those of all servers."""
@@ -82,9 +83,25 @@ class ToolOffers:
         servers = sorted(known)[:SHOWN_SERVERS] if everywhere else there
         return await self._offers(caller, found, packs, tuple(servers), missing)
 
-    async def of_message(self, caller: Caller, request: EnrichmentRequest, packs: Sequence[Pack]) -> MessageTools:
-        """Return the tools that fit the message, on any server, and those that these packs name."""
-        return await self._offers(caller, await self._find(caller, request, None, None), packs, (), [])
+    async def of_message(
+        self, caller: Caller, request: EnrichmentRequest, packs: Sequence[Pack], tasks: Sequence[str]
+    ) -> MessageTools:
+        """Return the tools that fit the message, on any server, and those that these packs name.
+
+        Args:
+            caller: The tenant and user.
+            request: The message.
+            packs: The packs whose rules it gets.
+            tasks: Its tasks. Where the search for tools cuts the message itself, it is left to it.
+        """
+        own = bool(request.queries) or len(tasks) == 1 or len(clauses(request.message)) > 1
+        arguments = _search_arguments(request)
+        if not own:
+            arguments = _SearchArguments(queries=tasks, message=request.message, history=())
+        found = await self._tools.find_tools(caller, **arguments, include_core_tools=False)
+        offers = await self._offers(caller, found, packs, (), [])
+        places = _places(found, tasks)
+        return replace(offers, probabilities=_probabilities(found, tasks, places), places=places)
 
     async def of_anything(
         self, caller: Caller, request: EnrichmentRequest, limit: int, prefetched: Prefetch | None
@@ -122,6 +139,25 @@ class ToolOffers:
             return await self._tools.describe_tools(caller, names) if names else Descriptions(())
         except (NotFound, HeldBack):  # none of them exists, or may be used
             return Descriptions(())
+
+
+def _places(found: FindResult, tasks: Sequence[str]) -> tuple[int, ...]:
+    """For each text that was searched the task that it is; -1 for the whole message."""
+    return tuple(tasks.index(text) if text in tasks else -1 for text in found.clauses)
+
+
+def _probabilities(found: FindResult, tasks: Sequence[str], places: Sequence[int]) -> tuple[float, ...]:
+    """For each task the probability that its best tool fits; a tool for the whole message counts for each."""
+    if found.fallback or not found.tools:
+        return (0.0,) * len(tasks)
+    if len(tasks) == 1:
+        return (found.probability,)
+    best = [0.0] * len(tasks)
+    for tool in found.tools:
+        place = places[tool.why.query] if tool.why.query < len(places) else -1
+        for task in range(len(tasks)) if place < 0 else (place,):
+            best[task] = max(best[task], tool.score)
+    return tuple(best)
 
 
 class _SearchArguments(TypedDict):

@@ -59,11 +59,20 @@ class MessageTools:
         tools: Best first; tools that a pack names and the search did not return come last.
         servers: Connected servers of the packs.
         notes: What is missing, held back or degraded.
+        probabilities: The probability, 0 to 1, that the best of those that the search returned fits each task.
+        places: The task that each text was searched for that the search names in its reasons; -1 for the whole message.
     """
 
     tools: tuple[FoundTool, ...] = ()
     servers: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
+    probabilities: tuple[float, ...] = ()
+    places: tuple[int, ...] = ()
+
+    def task_of(self, tool: FoundTool) -> int:
+        """Return the task that a tool was found for; of the whole message, the one that some tool fits best."""
+        place = self.places[tool.why.query] if tool.why.query < len(self.places) else -1
+        return place if place >= 0 else max(range(len(self.probabilities)), key=self.probabilities.__getitem__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,13 +154,19 @@ def rule_data(rule: Rule) -> dict[str, Any]:
     return {**data, "in_full": {"tokens": rule.whole.tokens, "cursor": rule.cursor}}
 
 
-def tool_data(tool: FoundTool) -> dict[str, Any]:
-    """Return a tool as data."""
+def tool_data(tool: FoundTool, *, explained: bool = True) -> dict[str, Any]:
+    """Return a tool as data.
+
+    Args:
+        tool: The tool.
+        explained: Whether one in full has its score and the reasons; `find_tools` has them too.
+    """
     data: dict[str, Any] = {"name": tool.name}
     if tool.form == "full":
         data["signature"] = tool.line.removeprefix(tool.name)
+    if tool.form == "full" and explained:
         data |= {"score": round(tool.score, 2), "why": why_text(tool.why)}
-    elif tool.gist:
+    if tool.form != "full" and tool.gist:
         data["gist"] = tool.gist
     return {**data, "write": True} if tool.write else data
 
@@ -177,7 +183,8 @@ def pack_text(pieces: Sequence[Piece], left: Listing, cursor: str, notes: Sequen
     mark = border_of(
         [*(text for piece in pieces for text in (piece.text, piece.heading)), *map(str, notes), *_left_text(left)]
     )
-    opening = "Thresher: what this message needs." if pieces else "Thresher: nothing fits this message."
+    empty = "what this message needs is over the budget." if left else "nothing fits this message."
+    opening = f"Thresher: {'what this message needs.' if pieces else empty}"
     lines = [f"{mark} {opening} Only lines that begin with {mark} are Thresher's."]
     lines += _notes_text(mark, notes)
     for heading, group in groupby(pieces, key=lambda piece: piece.heading):

@@ -16,7 +16,7 @@ from thresher.context.records import Note, Rulebook
 from thresher.context.variables import FilledText, Situation, Variables, filled, names_in
 from thresher.core import Caller, Rule
 from thresher.embedding import count_tokens
-from thresher.knowledge.intents import Pack, short_form
+from thresher.knowledge.intents import Pack, outline, short_form
 
 
 class Rulebooks:
@@ -37,6 +37,7 @@ class Rulebooks:
         *,
         most: int | None = None,
         in_full: bool = False,
+        outlined: bool = False,
     ) -> Rulebook:
         """Return the rules of these packs, in this order.
 
@@ -48,9 +49,12 @@ class Rulebooks:
                 The first
                 ones are always given.
             in_full: Whether packs with a short form give the full one at once.
+            outlined: Whether long rules without a short form also give their outline, since a budget may not hold them.
         """
         situation = Situation(caller, files)
-        pairs = await asyncio.gather(*(self._filled(situation, pack, in_full=in_full) for pack in packs))
+        pairs = await asyncio.gather(
+            *(self._filled(situation, pack, "" if in_full else _short(pack, outlined=outlined)) for pack in packs)
+        )
         texts = [text for text, _ in pairs]
         rules = [_rule(pack, *pair) for pack, pair in zip(packs, pairs, strict=True) if pair[0].text.strip()]
         kept: list[Rule] = []
@@ -76,21 +80,22 @@ class Rulebooks:
         ]
         return Rulebook(tuple(kept), without_value, unknown, tuple(notes))
 
-    async def _filled(self, situation: Situation, pack: Pack, *, in_full: bool) -> tuple[FilledText, FilledText]:
-        """The rules and their short form, empty if the full one is wanted; each variable is requested once."""
-        rules, short = pack.rules, "" if in_full else _short(pack)
+    async def _filled(self, situation: Situation, pack: Pack, short: str) -> tuple[FilledText, FilledText]:
+        """The rules and their short form; each variable is requested once."""
+        rules = pack.rules
         if not pack.fills_variables or not (names := {*names_in(rules), *names_in(short)}):
             return FilledText(rules), FilledText(short)
         values = await self._variables.values(situation, names, pack=pack.digest)
         return filled(rules, values), filled(short, values)
 
 
-def _short(pack: Pack) -> str:
-    """The pack's short form: its author's, else one made from its sections; empty if there is none."""
-    return pack.short or _short_of_rules(pack.rules)
+def _short(pack: Pack, *, outlined: bool) -> str:
+    """The pack's short form: its author's, else one made from its sections, else an outline; empty if there is none."""
+    return pack.short or _short_of_rules(pack.rules) or (_outline_of_rules(pack.rules) if outlined else "")
 
 
 _short_of_rules = lru_cache(maxsize=512)(short_form)
+_outline_of_rules = lru_cache(maxsize=512)(outline)
 
 
 def _rule(pack: Pack, text: FilledText, short: FilledText) -> Rule:

@@ -13,9 +13,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from thresher.context.allocation import allocate, delivered
 from thresher.context.composition import ComposedContext, compose
 from thresher.context.cursors import Cursors, pack_of, rules_cursor
 from thresher.context.offers import ToolOffers
+from thresher.context.probabilities import TOOLS, Evidence, probabilities
 from thresher.context.readiness import Readiness
 from thresher.context.records import (
     DEFAULT_BUDGET,
@@ -33,7 +35,6 @@ from thresher.context.rendering import intents_data, prompt_text
 from thresher.context.rulebooks import Rulebooks
 from thresher.context.sources import (
     RULES,
-    TOOLS,
     PieceSource,
     RuleSource,
     SourcePieces,
@@ -41,11 +42,14 @@ from thresher.context.sources import (
     ToolSource,
     rule_piece,
 )
+from thresher.context.tasks import MAX_TASKS, tasks_of
 from thresher.context.variables import Situation, Variables
 from thresher.core import Caller, ContextPack, InvalidCursor, NotFound, ThresherError, event, traced
+from thresher.knowledge.documents import chats
 from thresher.knowledge.intents import Decision, IntentService, Pack
 from thresher.knowledge.tools import ToolService
 from thresher.search import Prefetch
+from thresher.store import shared_reads
 
 logger = logging.getLogger("thresher.context")
 
@@ -219,21 +223,41 @@ class ContextService:
         request, budget = context_request(message, history, queries, files), checked_budget(budget)
         cursor = checked_cursor(cursor)
         started = time.perf_counter()
-        with traced() as trace:
+        with traced() as trace, shared_reads():
             await self._tools.ready(caller)
+            # While the encoder works on the message, what the searches share is read.
+            ahead = asyncio.gather(*(source.prepare(caller) for source in self._sources), return_exceptions=True)
             decision, packs, missing = await self._decide(caller, request)
+            await ahead
+            if _is_chat(request):
+                decision = _without(decision, [one.intent for one in decision.matched if one.why not in _APPLIED])
+                packs = tuple(pack for pack in packs if pack.name in _rule_scores(decision))
             routed = time.perf_counter()
             if pack_of(cursor):
                 found, cursor = await self._in_full(caller, request, cursor), ""
             else:
-                query = SourceQuery(caller, request, decision, packs)
-                found = await asyncio.gather(*(source.gather(query) for source in self._sources))
+                query = _query(caller, request, decision, packs)
+                found = await self._gathered(query)
             timings = _timings(decision, started, routed, time.perf_counter())
             notes = [*_notes(decision), *missing, *(note for part in found for note in part.notes)]
             pack = self._composed(request, decision, found, notes, timings, cursor, budget, trace)
             given = [piece.name for piece in pack.pieces if piece.kind == RULES] if delivers else []
             self._note(caller, "get_context", given, timings)
         return pack
+
+    async def evidence(self, caller: Caller, message: str) -> tuple[Mapping[str, Sequence[Evidence]], dict[str, float]]:
+        """Return what each kind's search says of a message, and the scores of the rules it gets: to fit the heads."""
+        request = context_request(message)
+        decision, packs, _ = await self._decide(caller, request)
+        found = await self._gathered(_query(caller, request, decision, packs))
+        evidence = {source.kind: part.evidence for source, part in zip(self._sources, found, strict=True)}
+        return {kind: one for kind, one in evidence.items() if one}, _rule_scores(decision)
+
+    async def _gathered(self, query: SourceQuery) -> list[SourcePieces]:
+        """What each source has for a message. Small talk gets the rules that always apply, and is not searched for."""
+        sources = self._sources[:1] if _is_chat(query.request) else self._sources
+        found = await asyncio.gather(*(source.gather(query) for source in sources))
+        return [*found, *(SourcePieces() for _ in self._sources[len(sources) :])]
 
     async def _in_full(self, caller: Caller, request: EnrichmentRequest, cursor: str) -> list[SourcePieces]:
         """The full rules of the pack that a cursor names, and nothing of any other kind."""
@@ -245,8 +269,7 @@ class ContextService:
             raise InvalidCursor
         book = await self._rulebooks.of(caller, [pack], request.files, in_full=True)
         pieces = tuple(rule_piece(rule, 1.0, "cursor") for rule in book.rules)
-        others = (SourcePieces((), present=source.kind == TOOLS) for source in self._sources[1:])
-        return [SourcePieces(pieces, book.notes), *others]
+        return [SourcePieces(attached=pieces, notes=book.notes), *(SourcePieces() for _ in self._sources[1:])]
 
     async def rules_of(self, caller: Caller, packs: Sequence[Pack], *, in_full: bool = False) -> Rulebook:
         """Return the rules of some packs, variables filled; `rulebook_text` formats them.
@@ -266,9 +289,12 @@ class ContextService:
         budget: int,
         trace: str,
     ) -> ContextPack:
-        cursors = Cursors.of(request.words, [piece for part in found for piece in part.pieces])
+        offered = [(source.kind, part) for source, part in zip(self._sources, found, strict=True)]
+        evidence = {kind: part.evidence for kind, part in offered if part.evidence}
+        worth = allocate(offered, probabilities(evidence, _rule_scores(decision)))
+        cursors = Cursors.of(request.words, worth.pieces)
         about = _about(decision, notes, timings, trace)
-        kinds = [source.kind for source, part in zip(self._sources, found, strict=True) if part.present]
+        kinds = list(dict.fromkeys((RULES, TOOLS, *(piece.kind for piece in worth.pieces))))
         answer: ComposedContext = compose(cursors, cursor, budget, notes=notes, about=about, kinds=kinds)
         return ContextPack(
             message=request.message,
@@ -285,6 +311,7 @@ class ContextService:
             degraded=decision.degraded,
             timings=timings,
             trace_id=trace,
+            shares=delivered(worth.shares, answer.pieces, [left.kind for left in answer.left_out]),
         )
 
     async def within_reach(self, caller: Caller, packs: Sequence[Pack]) -> tuple[Pack, ...]:
@@ -341,6 +368,22 @@ class ContextService:
     def _note(self, caller: Caller, verb: str, given: Sequence[str], timings: Mapping[str, float]) -> None:
         self._intents.mark_given(caller, given)
         event(logger, verb, tenant=caller.tenant.id, user=caller.user, given=given, ms=dict(timings))
+
+
+def _is_chat(request: EnrichmentRequest) -> bool:
+    return chats(request.message) and not request.queries and not request.history
+
+
+_APPLIED = frozenset({"always", "file"})
+"""Reasons of rules that apply whatever a message says."""
+
+
+def _query(caller: Caller, request: EnrichmentRequest, decision: Decision, packs: tuple[Pack, ...]) -> SourceQuery:
+    return SourceQuery(caller, request, decision, packs, request.queries[:MAX_TASKS] or tasks_of(request.message))
+
+
+def _rule_scores(decision: Decision) -> dict[str, float]:
+    return {score.intent: score.score for score in decision.matched}
 
 
 async def _nothing() -> Needs:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from thresher.context.offers import ToolOffers
+from thresher.context.probabilities import TOOLS, Evidence
 from thresher.context.records import EnrichmentRequest, Note
 from thresher.context.rendering import reason, rule_data, rule_heading, tool_data, tools_heading
 from thresher.context.rulebooks import Rulebooks
@@ -20,7 +21,9 @@ from thresher.embedding import count_tokens
 from thresher.knowledge.intents import Decision, Pack
 from thresher.knowledge.tools import FoundTool, found_line, why_text
 
-RULES, TOOLS = "rules", "tools"
+RULES: Final = "rules"
+_NAMED_TOOL: Final = 0.3
+"""The probability that a tool is needed that the rules name which a message needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +35,14 @@ class SourceQuery:
         request: The message.
         decision: Which rules it needs.
         packs: The packs of these rules, best first.
+        tasks: The message as texts to search for, one for each of its tasks; the message alone if it has one.
     """
 
     caller: Caller
     request: EnrichmentRequest
     decision: Decision
     packs: tuple[Pack, ...]
+    tasks: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +50,20 @@ class SourcePieces:
     """What a source has for a message.
 
     Attributes:
-        pieces: In the order in which a model reads them.
+        pieces: In the order in which a model reads them; the value of each is the probability that it is needed if its
+            kind is.
+        tasks: For each piece, the number of the task that it was found for; empty if all are for the first.
         notes: What must be known about them.
-        present: Whether there is anything of this kind at all; otherwise the answer does not name it.
+        evidence: What the search says of each task of the message; empty if the pieces' values are probabilities
+            already.
+        attached: Pieces that rules name, behind the others; their values are probabilities already.
     """
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Piece, ...] = ()
+    tasks: tuple[int, ...] = ()
     notes: tuple[Note, ...] = ()
-    present: bool = True
+    evidence: tuple[Evidence, ...] = ()
+    attached: tuple[Piece, ...] = ()
 
 
 class PieceSource(Protocol):
@@ -61,6 +72,10 @@ class PieceSource(Protocol):
     @property
     def kind(self) -> str:
         """The kind's name, in the plural; the pieces' `kind`."""
+        ...
+
+    async def prepare(self, caller: Caller) -> None:
+        """Read what the search needs whatever the message is; the searches of one answer share it."""
         ...
 
     async def gather(self, query: SourceQuery) -> SourcePieces:
@@ -76,10 +91,13 @@ class RuleSource:
     def __init__(self, rulebooks: Rulebooks) -> None:
         self._rulebooks = rulebooks
 
+    async def prepare(self, caller: Caller) -> None:
+        """The decision has read it."""
+
     async def gather(self, query: SourceQuery) -> SourcePieces:
         """See `PieceSource.gather`."""
-        book = await self._rulebooks.of(query.caller, query.packs, query.request.files)
-        return SourcePieces(tuple(_rule_piece(rule, query.decision) for rule in book.rules), book.notes)
+        book = await self._rulebooks.of(query.caller, query.packs, query.request.files, outlined=True)
+        return SourcePieces(tuple(_rule_piece(rule, query.decision) for rule in book.rules), notes=book.notes)
 
 
 class ToolSource:
@@ -90,10 +108,20 @@ class ToolSource:
     def __init__(self, offers: ToolOffers) -> None:
         self._offers = offers
 
+    async def prepare(self, caller: Caller) -> None:
+        """The catalogue is at hand."""
+
     async def gather(self, query: SourceQuery) -> SourcePieces:
         """See `PieceSource.gather`."""
-        offers = await self._offers.of_message(query.caller, query.request, query.packs)
-        return SourcePieces(tuple(_tool_piece(offer) for offer in offers.tools), offers.notes)
+        offers = await self._offers.of_message(query.caller, query.request, query.packs, query.tasks)
+        found = [tool for tool in offers.tools if tool.why.source != "pack"]
+        pieces = tuple(_tool_piece(tool, tool.need) for tool in found)
+        evidence = tuple(map(Evidence, offers.probabilities))
+        tasks = tuple(offers.task_of(tool) for tool in found)
+        scores = [score.score for score in query.decision.matched]
+        value = _NAMED_TOOL * max(scores, default=0.0)
+        attached = tuple(_tool_piece(tool, value) for tool in offers.tools if tool.why.source == "pack")
+        return SourcePieces(pieces, tasks, offers.notes, evidence, attached)
 
 
 def _rule_piece(rule: Rule, decision: Decision) -> Piece:
@@ -111,9 +139,9 @@ def rule_piece(rule: Rule, score: float, why: str) -> Piece:
     return piece_of(RULES, rule.intent, rule.text, rule_heading(rule), data, score, why)
 
 
-def _tool_piece(tool: FoundTool) -> Piece:
+def _tool_piece(tool: FoundTool, value: float) -> Piece:
     why = why_text(tool.why)
-    piece = piece_of(TOOLS, tool.name, found_line(tool), tools_heading(), tool_data(tool), tool.score, why)
+    piece = piece_of(TOOLS, tool.name, found_line(tool), tools_heading(), tool_data(tool, explained=False), value, why)
     return replace(piece, content=tool.line)
 
 

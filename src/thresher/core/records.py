@@ -220,6 +220,27 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class KindShare:
+    """A kind's share of a context, and the reason for it.
+
+    Attributes:
+        kind: As of a `Piece`.
+        offered: How many pieces its search offered.
+        taken: How many were delivered.
+        probability: The probability, 0 to 1, that the message needs the kind.
+        tokens: What the delivered ones cost about.
+        why: Why it got as much, in a few words.
+    """
+
+    kind: str
+    offered: int
+    taken: int
+    probability: float
+    tokens: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class ContextPack:
     """What a message needs of everything that is known, inside one token budget.
 
@@ -238,6 +259,7 @@ class ContextPack:
         degraded: Why the answer is weaker than it could be; empty when it is not.
         timings: Milliseconds of each part.
         trace_id: Names the answer in the logs.
+        shares: What each kind that was searched got, and why.
     """
 
     message: str
@@ -254,3 +276,4 @@ class ContextPack:
     degraded: str = ""
     timings: Mapping[str, float] = field(default_factory=dict[str, float])
     trace_id: str = ""
+    shares: tuple[KindShare, ...] = ()

@@ -3,7 +3,8 @@
 Invariant: the standard library only on this side; the daemon itself is `thresher.daemon.server`. A name is imported
 when it is asked for: a prompt hook, whose time a person waits for, needs few of them.
 
-Uses: agent, app, context, core, embedding, evaluation, knowledge, llm, peers, sqlguard, store, upstream, verbs.
+Uses: agent, app, context, core, embedding, evaluation, knowledge, llm, peers, services, sqlguard, store, upstream,
+verbs.
 """
 
 from importlib import import_module

@@ -39,6 +39,14 @@ from thresher.evaluation.chat_figures import (
     visible_tools,
 )
 from thresher.evaluation.chat_judge import AnswerQuality, judge_answers, open_judge
+from thresher.evaluation.context import (
+    ContextCase,
+    ContextFigures,
+    ContextObservation,
+    evaluate_context,
+    figures_of_context,
+    read_context_cases,
+)
 from thresher.evaluation.documents import (
     DocumentResult,
     DocumentTrial,
@@ -87,6 +95,9 @@ __all__ = [
     "ChatRun",
     "ChatTrial",
     "ChatTurn",
+    "ContextCase",
+    "ContextFigures",
+    "ContextObservation",
     "DocumentResult",
     "DocumentTrial",
     "EvaluatedSchema",
@@ -115,6 +126,7 @@ __all__ = [
     "dialect_of",
     "evaluate_apis",
     "evaluate_chat",
+    "evaluate_context",
     "evaluate_documents",
     "evaluate_intents",
     "evaluate_results",
@@ -122,6 +134,7 @@ __all__ = [
     "figures_of",
     "figures_of_apis",
     "figures_of_chat",
+    "figures_of_context",
     "improve_tools",
     "judge_answers",
     "judge_statements",
@@ -129,6 +142,7 @@ __all__ = [
     "open_trial",
     "provider_of",
     "read_api_questions",
+    "read_context_cases",
     "read_database",
     "read_document_questions",
     "read_pool",

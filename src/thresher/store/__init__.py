@@ -13,6 +13,7 @@ from thresher.store.log_queue import LogQueue, age_limit, period, period_start, 
 from thresher.store.private import make_private
 from thresher.store.schema import migrate, migrate_external
 from thresher.store.secrets import SecretBox, clean, clean_json, message_of
+from thresher.store.shared_reads import shared, shared_reads
 
 __all__ = [
     "Database",
@@ -38,5 +39,7 @@ __all__ = [
     "prepared",
     "purge_rows",
     "run_retrying",
+    "shared",
+    "shared_reads",
     "without_placeholder",
 ]

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from thresher.embedding import Encoder, open_encoder
 from thresher.evaluation import (
     ApiObservation,
     ChatAnswer,
+    ContextObservation,
     DocumentResult,
     DocumentTrial,
     EvaluatedSchema,
@@ -26,6 +28,7 @@ from thresher.evaluation import (
     RelationTrial,
     evaluate_apis,
     evaluate_chat,
+    evaluate_context,
     evaluate_documents,
     evaluate_intents,
     figures_of,
@@ -34,6 +37,7 @@ from thresher.evaluation import (
     open_judge,
     open_trial,
     read_api_questions,
+    read_context_cases,
     read_database,
     read_document_questions,
     read_schemas,
@@ -43,6 +47,7 @@ from thresher.evaluation import (
     try_relations,
     wrong_relations,
 )
+from thresher.services import Services
 
 
 def measuring_chat_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
@@ -131,10 +136,36 @@ def measuring_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
         return asdict(figures) | {"failed": [_failed(one) for one in asked if not _among_first(one)]}
 
     return {
+        "evaluate_context": partial(_context, services, caller),
         "evaluate_intents": evaluate,
         "evaluate_documents": documents,
         "evaluate_relations": _relations,
         "evaluate_apis": apis,
+    }
+
+
+async def _context(services: Services, caller: Caller, arguments: Mapping[str, Any], tell: Progress) -> Any:
+    cases = read_context_cases(Path(arguments["cases"]))
+
+    def follow(stage: str, done: int, total: int) -> None:
+        tell({"stage": stage, "done": done, "total": total})
+
+    figures, asked = await evaluate_context(services, caller, cases, int(arguments["budget"]), follow)
+    return asdict(figures) | {"wrong": [_wrong(one) for one in asked if _is_wrong(one)]}
+
+
+def _is_wrong(asked: ContextObservation) -> bool:
+    return bool(asked.missing) or (not asked.case.needs and bool(asked.pieces)) or asked.over_budget
+
+
+def _wrong(asked: ContextObservation) -> Mapping[str, Any]:
+    return {
+        "line": asked.case.line,
+        "message": asked.case.message,
+        "missing": list(asked.missing),
+        "given": list(asked.pieces),
+        "tokens": asked.tokens,
+        "wasted": asked.wasted,
     }
 
 

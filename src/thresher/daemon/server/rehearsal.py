@@ -100,7 +100,14 @@ WRITES: Final[Mapping[str, Shown | None]] = {
 OTHERS: Final = frozenset(
     {
         *("ask", "chat", "finish_login", "create_thread", "change_thread"),
-        *("evaluate_tools", "evaluate_apis", "evaluate_chat", "evaluate_documents", "evaluate_intents"),
+        *(
+            "evaluate_tools",
+            "evaluate_apis",
+            "evaluate_chat",
+            "evaluate_context",
+            "evaluate_documents",
+            "evaluate_intents",
+        ),
         *("evaluate_relations", "evaluate_results", "evaluate_sql", "improve_tools"),
     }
 )

@@ -97,7 +97,10 @@ def build_verbs(
 
 _VIEWS: Mapping[str, Callable[[Any], Any]] = {
     "process_prompt": lambda prompt: {**prompt_data(prompt), "text": prompt.text},
-    "get_context": lambda pack: {**pack.data, "text": pack.text, "budget": pack.budget},
+    "get_context": lambda pack: {
+        **{**pack.data, "text": pack.text, "budget": pack.budget},
+        "why": [asdict(share) for share in pack.shares],
+    },
 }
 """How answers that are more than their record are shown to commands."""
 

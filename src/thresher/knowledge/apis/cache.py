@@ -19,7 +19,7 @@ from thresher.core import Caller, NotFound, Tenant
 from thresher.knowledge.apis import queries
 from thresher.knowledge.apis.heads import Brief, Operations, ProviderHead, VersionHead, operations_of
 from thresher.openapi import Description, read_description
-from thresher.store import Database
+from thresher.store import Database, shared
 
 _MOST_OPERATIONS: Final = 50_000
 """About 60 MB. The operations of a single version are kept whatever their number."""
@@ -56,7 +56,7 @@ class DescriptionCache:
 
     async def directory(self, caller: Caller) -> tuple[ProviderHead, ...]:
         """Return the providers that the caller sees, active or not, by name; one round trip."""
-        return await queries.heads(self._database, caller)
+        return await shared(("apis", caller.tenant.id, caller.user), lambda: queries.heads(self._database, caller))
 
     async def operations(self, tenant: Tenant, version: VersionHead) -> Operations:
         """Return the operations of a version at the edition of `version`, or at a newer one."""

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import Caller, Tenant
 from thresher.knowledge.databases.models import Connection
-from thresher.store import Database, prepared
+from thresher.store import Database, prepared, shared
 from thresher.store.tables import connection, schema_snapshot
 
 REMOVING: Final = "removing"
@@ -96,7 +96,9 @@ async def held(database: Database, caller: Caller) -> dict[str, StoredConnection
 
     A user's own hides the tenant's, and one that a user added hides what a workspace provides.
     """
-    rows = await database.once(caller.tenant, prepared(_HELD, tenant=caller.tenant.id, user=caller.user))
+    key = "databases", caller.tenant.id, caller.user
+    statement = prepared(_HELD, tenant=caller.tenant.id, user=caller.user)
+    rows = await shared(key, lambda: database.once(caller.tenant, statement))
     return {one.connection.name: one for one in map(_held, rows)}
 
 

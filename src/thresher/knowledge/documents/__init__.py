@@ -28,6 +28,7 @@ from thresher.knowledge.documents.models import (
     Upload,
     Webhook,
 )
+from thresher.knowledge.documents.question import chats
 from thresher.knowledge.documents.service import DocumentService
 from thresher.knowledge.documents.sources import origin_of
 from thresher.knowledge.documents.uploads.archives import bytes_of
@@ -59,5 +60,6 @@ __all__ = [
     "Upload",
     "Webhook",
     "bytes_of",
+    "chats",
     "origin_of",
 ]

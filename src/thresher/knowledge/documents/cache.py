@@ -20,7 +20,7 @@ from thresher.knowledge.documents.layout import Column, DocumentLayout
 from thresher.knowledge.documents.models import CHUNK_BITS, Document
 from thresher.knowledge.documents.queries import Key, RepositoryHead
 from thresher.knowledge.documents.sections import Section
-from thresher.store import Database
+from thresher.store import Database, shared
 
 _HOLDINGS: Final = 32
 _HELD_DOCUMENTS: Final = 200_000
@@ -117,7 +117,9 @@ class DocumentCache:
 
     async def directory(self, caller: Caller) -> dict[str, RepositoryHead]:
         """The repositories that the caller sees, by name; a user's own takes precedence over the tenant's."""
-        found = {head.name: head for head in await queries.heads(self._database, caller)}
+        key = "documents", caller.tenant.id, caller.user
+        heads = await shared(key, lambda: queries.heads(self._database, caller))
+        found = {head.name: head for head in heads}
         self._directories[caller.tenant.id, caller.user] = found
         return found
 

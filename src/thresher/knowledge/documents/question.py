@@ -171,18 +171,18 @@ _PHRASE: Final = LazyPattern(
 
 
 def is_small_talk(question: DocumentQuestion) -> bool:
-    """Return whether a question greets, thanks, agrees or chats, and asks for nothing.
+    """Return whether a question is small talk; a search by words alone is taken at its word."""
+    return question.search_type != "text" and chats(question.query)
 
-    A search by words alone is taken at its word.
-    """
-    if question.search_type == "text":
+
+def chats(message: str) -> bool:
+    """Return whether a message greets, thanks, agrees or chats, and asks for nothing."""
+    words = [word.replace("\u2019", "'").lower() for word in _TALK_WORD.findall(message)]
+    if not words or len(words) > _LONGEST_TALK or any(character.isdecimal() for character in message):
         return False
-    words = [word.replace("\u2019", "'").lower() for word in _TALK_WORD.findall(question.query)]
-    if not words or len(words) > _LONGEST_TALK or any(character.isdecimal() for character in question.query):
-        return False
-    if _PHRASE.fullmatch(question.query):
+    if _PHRASE.fullmatch(message):
         return True
-    if words[0].startswith("what") or _ASKS.search(question.query):
+    if words[0].startswith("what") or _ASKS.search(message):
         return False
     cues = _TALK - _POLITE if any(word in _REQUESTED for word in words) else _TALK
     return any(word in cues for word in words) and all(word in _TALK or word in _AROUND for word in words)

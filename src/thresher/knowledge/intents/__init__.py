@@ -38,7 +38,7 @@ from thresher.knowledge.intents.router.trial import (
     fit_trial,
     pieces_of,
 )
-from thresher.knowledge.intents.rule_book import new_pack, short_form
+from thresher.knowledge.intents.rule_book import new_pack, outline, short_form
 from thresher.knowledge.intents.service import IntentService
 from thresher.knowledge.intents.training import lines_of, negatives_of
 from thresher.knowledge.intents.views import assemble, is_dangerous
@@ -83,6 +83,7 @@ __all__ = [
     "lint",
     "negatives_of",
     "new_pack",
+    "outline",
     "pieces_of",
     "read_pack",
     "rehearsed_files",

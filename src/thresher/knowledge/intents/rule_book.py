@@ -220,6 +220,43 @@ def short_form(rules: str) -> str:
     return "\n".join(chosen[section.title] for section in SECTIONS if section.title in chosen)
 
 
+def outline(rules: str) -> str:
+    """Return the beginning of long rules whose sections are not known by name, and the titles of the other sections.
+
+    Args:
+        rules: Markdown.
+
+    Returns:
+        The first sections that fit, whole, in their order; at most about `SHORT_TOKENS`. Empty if the rules are not
+        much longer than that, or have no headings.
+    """
+    if count_tokens(rules) <= 2 * SHORT_TOKENS:
+        return ""
+    sections: list[list[str]] = [[]]
+    titles = [""]
+    for line, heading in _lines(_COMMENT.sub("", rules)):
+        if heading is not None:
+            sections.append([])
+            titles.append(heading[2].replace("*", ""))
+        sections[-1].append(line)
+    texts = ["\n".join(lines).strip() for lines in sections]
+    kept: list[str] = []
+    room, others = SHORT_TOKENS, list[str]()
+    for title, text in zip(titles, texts, strict=True):
+        tokens = count_tokens(text)
+        if text and tokens <= room:
+            kept.append(text)
+            room -= tokens
+        elif title:
+            others.append(title)
+    if not kept or len(titles) == 1:
+        return ""
+    return "\n\n".join([*kept, f"(Sections left out here: {'; '.join(others[:_TITLES])}.)"])
+
+
+_TITLES: Final = 20
+
+
 def _lines(text: str) -> list[tuple[str, re.Match[str] | None]]:
     """Return each line with its heading match."""
     lines: list[tuple[str, re.Match[str] | None]] = []

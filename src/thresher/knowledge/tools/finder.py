@@ -327,7 +327,7 @@ def _found(one: ChosenTool, candidate: Candidate, form: Form = "full", shift: in
     tokens = line.full_tokens if form == "full" else line.brief_tokens
     scored = Scored(Tool(row.server, row.name), one.score, why)
     return FoundTool(
-        one.tool.name, scored, f"{line.name}{line.full}", tokens, form, line.gist, candidate.write, one.also
+        one.tool.name, scored, f"{line.name}{line.full}", tokens, form, line.gist, candidate.write, one.also, one.need
     )
 
 

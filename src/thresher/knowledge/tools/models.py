@@ -54,6 +54,7 @@ class FoundTool:
         gist: A few words that tell it from others.
         write: Whether it may change something.
         also: Names of its copies, left out of the answer: exact ones on other servers, other names on its own.
+        need: The probability, 0 to 1, that it is needed: of several that fit, one is.
     """
 
     name: str
@@ -64,6 +65,7 @@ class FoundTool:
     gist: str = ""
     write: bool = True
     also: tuple[str, ...] = ()
+    need: float = 0.0
 
     @property
     def tool(self) -> Tool:

@@ -1,0 +1,120 @@
+"""How probably a message needs each kind: one scale for searches whose own scores mean different things.
+
+A kind's own search says how well its best find fits. That alone does not make a passage comparable with a tool: a
+question that a document answers fits some tool half as well. So each kind has a head that reads the evidence of all.
+
+Invariant: pure; a kind without anything found has probability 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+TOOLS, PASSAGES, ENDPOINTS, SCHEMAS = "tools", "passages", "endpoints", "schemas"
+RULED: Final = {PASSAGES: "documents", ENDPOINTS: "apis", SCHEMAS: "databases"}
+"""The built-in pack whose rules are those of a kind."""
+_LEAST: Final = 0.01
+"""A probability of a search counts as at least this, and as at most 1 less it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a kind's own search says about a message.
+
+    Attributes:
+        fits: The probability, 0 to 1, that the best find fits; 0 if there is none.
+        named: Whether the message names where to look: an API, a connection.
+    """
+
+    fits: float = 0.0
+    named: bool = False
+
+
+HEADS: Final[Mapping[str, Mapping[str, float]]] = {
+    TOOLS: {
+        "": -1.48,
+        TOOLS: 0.93,
+        PASSAGES: -0.19,
+        "endpoints named": -2.16,
+        "schemas named": -0.89,
+        "rules": -1.35,
+        "apis": -3.27,
+        "databases": -1.64,
+    },
+    PASSAGES: {
+        "": -0.43,
+        PASSAGES: 1.43,
+        TOOLS: -0.23,
+        "endpoints named": -0.63,
+        "schemas named": -1.04,
+        "rules": -0.87,
+    },
+    ENDPOINTS: {
+        "": -1.53,
+        ENDPOINTS: 1.73,
+        "endpoints named": 2.75,
+        "apis": 3.81,
+        SCHEMAS: -0.18,
+        "rules": -1.43,
+    },
+    SCHEMAS: {
+        "": -2.5,
+        SCHEMAS: 1.18,
+        "schemas named": 3.5,
+        "databases": 3.77,
+        TOOLS: -0.57,
+        "endpoints named": -0.67,
+    },
+}
+"""Weights of the constant and of each feature (`features`), by kind: logistic regression, `benchmarks.fits context`."""
+
+
+def features(evidence: Mapping[str, Evidence], rules: Mapping[str, float]) -> dict[str, float]:
+    """Return what the heads read.
+
+    Args:
+        evidence: Of each kind that was searched.
+        rules: The score of each pack whose rules the message gets.
+
+    Returns:
+        For each kind the log odds that its best find fits, with ` named` 1 or 0; the scores of the packs of kinds; and
+        under `rules` the best score of another pack.
+    """
+    values: dict[str, float] = {"": 1.0}
+    for kind in HEADS:
+        own = evidence.get(kind, Evidence())
+        values[kind] = _log_odds(own.fits)
+        values[f"{kind} named"] = float(own.named)
+    values |= {pack: rules.get(pack, 0.0) for pack in RULED.values()}
+    values["rules"] = max((score for pack, score in rules.items() if pack not in RULED.values()), default=0.0)
+    return values
+
+
+def probabilities(
+    evidence: Mapping[str, Sequence[Evidence]], rules: Mapping[str, float]
+) -> dict[str, tuple[float, ...]]:
+    """Return the probability, 0 to 1, that each task of a message needs each kind that was searched.
+
+    Args:
+        evidence: Of each kind that was searched, for each task of the message.
+        rules: The score of each pack whose rules the message gets. Which of several tasks they belong to is not known,
+            so then they say nothing against a kind.
+    """
+    found: dict[str, list[float]] = {kind: [] for kind in evidence}
+    for place in range(max(map(len, evidence.values()), default=0)):
+        here = {kind: one[place] for kind, one in evidence.items() if place < len(one)}
+        for kind, own in here.items():
+            values = features(here, rules)
+            if len(evidence[kind]) > 1:
+                values |= {name: 0.0 for name in (*RULED.values(), "rules") if name != RULED.get(kind)}
+            total = sum(weight * values[name] for name, weight in HEADS[kind].items())
+            found[kind].append(1.0 / (1.0 + math.exp(-total)) if own.fits > 0 else 0.0)
+    return {kind: tuple(chances) for kind, chances in found.items()}
+
+
+def _log_odds(probability: float) -> float:
+    chance = min(max(probability, _LEAST), 1.0 - _LEAST)
+    return math.log(chance / (1.0 - chance))
