@@ -5,7 +5,16 @@ Invariant: pure; nothing here reaches a network or a database, and no reference 
 Uses: core.
 """
 
-from thresher.openapi.calls import auth_of, base_of, call_of, finite, is_placeholder, parameter_example, sent_content
+from thresher.openapi.calls import (
+    auth_of,
+    base_address,
+    base_of,
+    call_of,
+    finite,
+    is_placeholder,
+    parameter_example,
+    sent_content,
+)
 from thresher.openapi.examples import best_example, checked_example, example_of
 from thresher.openapi.patching import Material, Review, make_patch, suggest_edits
 from thresher.openapi.reader.characters import UNSEEN, visible
@@ -72,6 +81,7 @@ __all__ = [
     "SourceLocation",
     "Tag",
     "auth_of",
+    "base_address",
     "base_of",
     "best_example",
     "bounds_of",

@@ -143,8 +143,8 @@ async def suggest_api_improvements(
 @APIS.verb("admin")
 async def add_api(
     request: Request,
-    name: Annotated[str, Doc("Short and lower case, such as jira")],
     sources: Annotated[Names, Doc("Absolute paths or http(s) URLs of OpenAPI descriptions")],
+    name: Annotated[str, Doc("Short and lower case, such as jira; the description's title by default")] = "",
     display_name: Annotated[str, Doc("As people write it")] = "",
     aliases: Annotated[Names, Doc("Other words for it in questions")] = (),
     base_url: Annotated[str, Doc("Where it is called, if the description does not say")] = "",

@@ -52,6 +52,8 @@ class Version:
         job: Id of the job that imports it; 0 if there is none.
         counts: Effect of the last sync that found changed bytes.
         title: `info.title` as written.
+        servers: Base addresses as the description names them.
+        base_url: The address of its operations: the first server, made absolute; empty if none is known.
         id: Row id.
     """
 
@@ -70,6 +72,8 @@ class Version:
     job: int = 0
     counts: SyncCounts = SyncCounts()
     title: str = ""
+    servers: tuple[str, ...] = ()
+    base_url: str = ""
     id: int = 0
 
 

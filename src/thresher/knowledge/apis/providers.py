@@ -6,6 +6,7 @@ Invariant: only the owner of a provider changes it; no two providers that a call
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -32,7 +33,10 @@ from thresher.knowledge.apis.naming import (
     checked_name,
     checked_title,
     find_provider,
+    free_name,
     labels_of,
+    name_from,
+    title_from,
 )
 from thresher.knowledge.apis.queries import SyncState
 from thresher.search import Filter, SearchIndex
@@ -47,7 +51,7 @@ class ProviderFields:
     """The fields of a provider that a user sets.
 
     Attributes:
-        name: Its name.
+        name: Its name; empty to take that of the description.
         display_name: Its name as people write it; empty to keep it, or to use the name.
         aliases: Other names for it; empty to keep them.
         base_url: Address of its operations; empty to keep it.
@@ -71,7 +75,8 @@ def provider_fields(name: str, display_name: str, aliases: Sequence[str], base_u
     Raises:
         InvalidInput: A name or the address is not valid.
     """
-    checked_name(name)
+    if name:
+        checked_name(name)
     return ProviderFields(name, checked_title(display_name), checked_aliases(name, aliases), checked_base(base_url))
 
 
@@ -105,27 +110,30 @@ class Providers:
         *,
         version: str = "",
         replace: bool = False,
-    ) -> None:
-        """Add versions to a provider, which is created with its first version."""
+    ) -> str:
+        """Add versions to a provider, which is created with its first version; return the provider's name."""
         _check_sources(sources, version)
         found = [resolve_source(text, caller, self._settings) for text in sources]
         _check_words(fields, caller, await self._cache.directory(caller))
         packed = await self._read(found)
         declared = [one.declared for one in packed]
         labels = [checked_label(version)] if version else labels_of([one.source for one in packed], declared)
+        if not fields.name:
+            _check_same_api(packed)
 
-        async def write(link: AsyncConnection) -> list[int]:
-            provider = await self._own_or_new(link, caller, fields, labels, replace=replace)
+        async def write(link: AsyncConnection) -> tuple[str, list[int]]:
+            name, provider = await self._own_or_new(link, caller, fields, packed[0], labels, replace=replace)
             versions = [
                 await queries.put_version(link, caller.tenant, provider, label, source=one.source)
                 for label, one in zip(labels, packed, strict=True)
             ]
             for number, one in zip(versions, packed, strict=True):
                 await self._intake.keep(link, caller, number, one)
-            return versions
+            return name, versions
 
-        versions = await run_retrying(self._database, caller.tenant, write)
+        name, versions = await run_retrying(self._database, caller.tenant, write)
         await self._intake.apply_small(caller.tenant, versions, packed)
+        return name
 
     async def _read(self, sources: Sequence[DescriptionSource]) -> list[PackedDescription]:
         """Read sources one by one; keep no more parsed text in memory than one inline import may hold."""
@@ -267,16 +275,30 @@ class Providers:
         return head
 
     async def _own_or_new(
-        self, link: AsyncConnection, caller: Caller, fields: ProviderFields, labels: Sequence[str], *, replace: bool
-    ) -> int:
-        """Return the provider's row id; no other provider is named until the transaction ends."""
+        self,
+        link: AsyncConnection,
+        caller: Caller,
+        fields: ProviderFields,
+        first: PackedDescription,
+        labels: Sequence[str],
+        *,
+        replace: bool,
+    ) -> tuple[str, int]:
+        """Return the provider's name and row id; no other provider is named until the transaction ends.
+
+        Without a name, one of the caller's own with a description of the same title gets another version.
+        """
         await queries.lock_names(link, caller.tenant)
         seen = await queries.providers(link, caller)
+        display = fields.name or title_from(first.title)
+        if not fields.name:
+            name = _known_by_title(first.title, caller, seen) or free_name(name_from(first.title, first.source), seen)
+            fields = dataclasses.replace(fields, name=name)
         _check_words(fields, caller, seen)
         known = next((one for one in seen if one.name == fields.name), None)
         if known is None:
-            values = {"name": fields.name, "display_name": fields.name}
-            return await queries.add_provider(link, caller, {**values, **fields.values})
+            values = {"name": fields.name, "display_name": display or fields.name, **fields.values}
+            return fields.name, await queries.add_provider(link, caller, values)
         taken = [one for one in known.versions if one.label in labels and (one.digest or one.state != "failed")]
         if taken and not replace:
             raise Conflict(
@@ -285,7 +307,7 @@ class Providers:
             )
         if fields.values:
             await queries.set_provider(link, caller.tenant, known.id, **fields.values)
-        return known.id
+        return known.name, known.id
 
 
 def _check_sources(sources: Sequence[str], version: str) -> None:
@@ -295,6 +317,21 @@ def _check_sources(sources: Sequence[str], version: str) -> None:
         raise InvalidInput(
             "A version label needs exactly one source.", hint="Add the sources one by one, each with its own version."
         )
+
+
+def _check_same_api(packed: Sequence[PackedDescription]) -> None:
+    """Refuse descriptions of several APIs that are added without a name, as if they were versions of one."""
+    names = list(dict.fromkeys(name_from(one.title, one.source) for one in packed))
+    if len(names) > 1:
+        raise InvalidInput(
+            f"The sources describe several APIs: {', '.join(names[:5])}.",
+            hint="Add them one by one, or give the name of the one API whose versions they are.",
+        )
+
+
+def _known_by_title(title: str, caller: Caller, seen: Sequence[Provider]) -> str:
+    mine = (one for one in seen if one.owner == caller.user and title)
+    return next((one.name for one in mine if any(version.title == title for version in one.versions)), "")
 
 
 def _check_words(fields: ProviderFields, caller: Caller, seen: Sequence[ProviderHead | Provider]) -> None:

@@ -86,6 +86,7 @@ class ApiService:
         Args:
             caller: The owner; the tenant if the caller has no user.
             name: Lower-case letters, digits, hyphens, dots and underscores; an existing provider gets more versions.
+                Empty to take it from the title of the description.
             sources: Files or URLs, one for each version.
             display_name: Its name as people write it.
             aliases: Other names for it in a question.
@@ -101,8 +102,8 @@ class ApiService:
             SourceUnavailable: A server does not answer.
         """
         wanted = provider_fields(name, display_name, aliases, base_url)
-        await self._providers.add(caller, wanted, sources, version=version, replace=replace)
-        return await self.provider(caller, name)
+        added = await self._providers.add(caller, wanted, sources, version=version, replace=replace)
+        return await self.provider(caller, added)
 
     async def sync(self, caller: Caller, name: str, version: str = "") -> Provider:
         """Read sources again and import what has changed; a source that cannot be read keeps its last good content.

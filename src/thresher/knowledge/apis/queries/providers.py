@@ -7,7 +7,7 @@ provider that is being removed is not returned.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sqlalchemy import delete, func, select, update
@@ -17,13 +17,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from thresher.core import Caller, Tenant
 from thresher.knowledge.apis.heads import ProviderHead, VersionHead
 from thresher.knowledge.apis.models import Provider, SyncCounts, Version
-from thresher.openapi import Problem, SourceLocation
+from thresher.openapi import Problem, SourceLocation, base_address
 from thresher.store import Database
 from thresher.store.tables import api_provider, api_version
 
 _HEADS: Final = b"""
     select p.id, p.owner, p.name, p.display_name, p.aliases, p.base_url, p.active,
-           v.id, v.label, v.edition, v.digest, v.operations, v.title, v.dialect, v.servers
+           v.id, v.label, v.edition, v.digest, v.operations, v.title, v.dialect, v.servers, v.source
     from api_provider p left join api_version v
       on v.tenant_id = p.tenant_id and v.provider_id = p.id and not v.removing
     where p.tenant_id = %(tenant)s and (p.owner is null or p.owner = %(user)s::text) and not p.removing
@@ -79,8 +79,8 @@ async def heads(database: Database, caller: Caller) -> tuple[ProviderHead, ...]:
     versions: dict[int, list[VersionHead]] = {}
     for row in rows:
         if row[7] is not None:
-            number, label, edition, digest, operations, title, dialect, servers = row[7:]
-            head = VersionHead(number, label, edition, digest, operations, title, dialect, tuple(servers))
+            number, label, edition, digest, operations, title, dialect, servers, source = row[7:]
+            head = VersionHead(number, label, edition, digest, operations, title, dialect, tuple(servers), source)
             versions.setdefault(row[0], []).append(head)
     found = {row[2]: row for row in rows}
     return tuple(
@@ -223,6 +223,7 @@ def _of(table: Any, tenant: Tenant, number: int) -> Any:
 
 
 def _provider(row: Any, versions: tuple[Version, ...]) -> Provider:
+    versions = tuple(replace(one, base_url=base_address(one.servers, row.base_url, one.source)) for one in versions)
     return Provider(
         id=row.id,
         name=row.name,
@@ -252,5 +253,6 @@ def _version(row: Any) -> Version:
         job=row.job,
         counts=SyncCounts(**row.counts),
         title=row.title,
+        servers=tuple(row.servers),
         id=row.id,
     )
