@@ -188,6 +188,22 @@ async def sync_api(request: Request, provider: str, version: Version = "") -> Pr
 
 
 @APIS.verb("admin")
+async def schedule_api(
+    request: Request,
+    provider: str,
+    seconds: Annotated[int | None, Ge(0), Le(2_592_000), Doc("Between two checks, 10 or more; 0: never; null: as set")],
+) -> Provider:
+    """Say how often an API's sources are checked for changes by themselves.
+
+    Raises:
+        InvalidInput: The number is out of bounds.
+        NotFound: There is no such provider.
+        NotAllowed: It belongs to the tenant and the caller is a user.
+    """
+    return await request.services.apis.set_schedule(request.caller, provider, seconds)
+
+
+@APIS.verb("admin")
 async def set_api_active(request: Request, provider: str, active: bool) -> Provider:
     """Let an API be found, or not.
 

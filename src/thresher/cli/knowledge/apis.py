@@ -18,13 +18,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from thresher.cli.arguments import absolute_source
+from thresher.cli.arguments import absolute_source, schedule_of
 from thresher.cli.client import ask, follow_job, without_none
 from thresher.cli.command_table import new_group
 from thresher.cli.commands import add_command, writes
 from thresher.cli.hints import for_command_line
 from thresher.cli.output import AsJson, export, progress_bar, show
-from thresher.cli.views import Row, moment, next_page, plain_table, removed
+from thresher.cli.views import Row, how_often, moment, next_page, plain_table, removed
 from thresher.verbs import APIS
 
 _STYLES = {"ready": "green", "failed": "red", "indexing": "bold", "waiting": "bold", "off": "dim"}
@@ -299,6 +299,23 @@ def _is_source(text: str) -> bool:
 def sync(name: Name, version: Version = None, wait: Wait = True, as_json: AsJson = False) -> None:
     """Read the descriptions of an API again, and index what changed."""
     _finish(ask("sync_api", without_none({"provider": name, "version": version})), wait, as_json)
+
+
+@apis.command("schedule")
+@writes
+def schedule(
+    name: Name,
+    every: Annotated[int | None, typer.Option(metavar="SECONDS", min=10, help="Check every so many seconds.")] = None,
+    never: Annotated[bool, typer.Option("--never", help="Do not check at all.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say how often the sources of an API are checked for changes; without an option, as the settings say."""
+    show(ask("schedule_api", {"provider": name, "seconds": schedule_of(every, never)}), as_json, _scheduled)
+
+
+def _scheduled(one: Row) -> RenderableType:
+    """When the sources of an API are checked."""
+    return Text(one["name"], "bold").append(f": its sources are checked {how_often(one['check_seconds'])}", "not bold")
 
 
 @apis.command("enable")

@@ -69,7 +69,7 @@ WRITES: Final[Mapping[str, Shown | None]] = {
     **dict.fromkeys(("add_key", "revoke_key"), _KEYS),
     "cancel_job": Shown("job", "show_job", ("job",)),
     **dict.fromkeys(("add_connection", "remove_connection", "refresh_schema"), _CONNECTIONS),
-    **dict.fromkeys(("add_api", "sync_api", "set_api_active", "remove_api"), _APIS),
+    **dict.fromkeys(("add_api", "sync_api", "schedule_api", "set_api_active", "remove_api"), _APIS),
     **dict.fromkeys(("index_documents", "refresh_repository", "remove_repository", "remove_upload"), _REPOSITORIES),
     "upload_document": _REPOSITORIES,
     "schedule_repository": Shown("repository", "show_repository", ("repository",)),

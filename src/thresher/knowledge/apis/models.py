@@ -91,6 +91,7 @@ class Provider:
         owner: The only user who sees it; None if everyone in the tenant does.
         versions: Its versions.
         operations: Number of operations in all versions.
+        check_seconds: How often its sources are checked for changes; None for the setting, 0 never.
     """
 
     id: int
@@ -102,6 +103,7 @@ class Provider:
     owner: str | None = None
     versions: tuple[Version, ...] = ()
     operations: int = 0
+    check_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,7 +15,20 @@ from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings, ThresherError
+from thresher.core import (
+    Caller,
+    Conflict,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    Settings,
+    SourceUnavailable,
+    StoreUnavailable,
+    Tenant,
+    ThresherError,
+    check_schedule,
+    event,
+)
 from thresher.jobs import Jobs
 from thresher.knowledge.apis import queries
 from thresher.knowledge.apis.cache import DescriptionCache
@@ -22,7 +36,7 @@ from thresher.knowledge.apis.heads import ProviderHead
 from thresher.knowledge.apis.ingestion.download import Validators, read_source
 from thresher.knowledge.apis.ingestion.intake import INLINE_OCTETS, Intake, PackedDescription
 from thresher.knowledge.apis.ingestion.rows import KIND, facets_of
-from thresher.knowledge.apis.ingestion.sources import DescriptionSource, resolve_source
+from thresher.knowledge.apis.ingestion.sources import DescriptionSource, is_remote, resolve_source
 from thresher.knowledge.apis.ingestion.sync import TASK, DescriptionSync
 from thresher.knowledge.apis.models import Provider, Version
 from thresher.knowledge.apis.naming import (
@@ -42,7 +56,11 @@ from thresher.knowledge.apis.queries import SyncState
 from thresher.search import Filter, SearchIndex
 from thresher.store import Database, run_retrying
 
+_logger = logging.getLogger("thresher.knowledge")
+
 _MOST_SOURCES: Final = 20
+_WITHOUT_VALIDATORS: Final = 3_600
+"""Seconds between two checks, by default at least, of a server that sends the whole description each time."""
 _ENDING_SECONDS: Final = 10.0
 
 
@@ -124,7 +142,7 @@ class Providers:
         async def write(link: AsyncConnection) -> tuple[str, list[int]]:
             name, provider = await self._own_or_new(link, caller, fields, packed[0], labels, replace=replace)
             versions = [
-                await queries.put_version(link, caller.tenant, provider, label, source=one.source)
+                await queries.put_version(link, caller, provider, label, source=one.source)
                 for label, one in zip(labels, packed, strict=True)
             ]
             for number, one in zip(versions, packed, strict=True):
@@ -159,25 +177,80 @@ class Providers:
         """Read one source again; record and return what went wrong."""
         try:
             source = resolve_source(one.source, caller, self._settings)
-            read = await read_source(source, Validators() if one.wanted else Validators(one.etag, one.modified))
+            anew = bool(one.wanted) or not source.remote
+            read = await read_source(source, Validators() if anew else Validators(one.etag, one.modified))
             packed = await self._intake.pack(source.location, read) if read.data is not None else None
         except NotAllowed as error:  # another caller may be allowed
             return error
         except ThresherError as error:
             await self._sync.fail(caller.tenant, one.id, str(error))
             return error
-        same = packed is None or packed.digest == (one.wanted or one.digest)
-
-        async def write(link: AsyncConnection) -> None:
-            if packed is None or same:
-                await self._intake.confirm(link, caller, one, packed)
-            else:
-                await self._intake.keep(link, caller, one.id, packed)
-
-        await run_retrying(self._database, caller.tenant, write)
-        if packed is not None and not same:
-            await self._intake.apply_small(caller.tenant, [one.id], [packed])
+        if packed is None or packed.digest == (one.wanted or one.digest):
+            await run_retrying(
+                self._database, caller.tenant, lambda link: self._intake.confirm(link, caller, one, packed)
+            )
+        else:
+            await self._replace(caller, one, packed)
         return None
+
+    async def _replace(self, caller: Caller, one: SyncState, packed: PackedDescription) -> None:
+        """Answer from newer bytes as soon as they are imported."""
+        await run_retrying(self._database, caller.tenant, lambda link: self._intake.keep(link, caller, one.id, packed))
+        await self._intake.apply_small(caller.tenant, [one.id], [packed])
+
+    async def poll(self, tenant: Tenant, version: int) -> float:
+        """Check the source of a version, and import what has changed.
+
+        Returns:
+            The seconds until the next check.
+
+        Raises:
+            StoreUnavailable: The database cannot be reached.
+        """
+        async with self._database.transaction(tenant) as link:
+            states = await queries.sync_states(link, tenant, version=version)
+        if not states:
+            return float(self._settings.check_seconds)
+        one = states[0]
+        if one.state in ("ready", "failed"):
+            try:
+                await self._poll(Caller(tenant, one.owner, keyed=one.keyed), one)
+            except (SourceUnavailable, StoreUnavailable):
+                raise
+            except ThresherError as error:  # it will not go away by itself, and the last good content stays
+                failure = str(error)[:2_000]
+                await run_retrying(
+                    self._database, tenant, lambda link: queries.set_version(link, tenant, one.id, failure=failure)
+                )
+        sends_all = is_remote(one.source) and not (one.etag or one.modified)
+        least = _WITHOUT_VALIDATORS if sends_all else 0
+        return float(one.check_seconds or max(self._settings.check_seconds, least))
+
+    async def _poll(self, caller: Caller, one: SyncState) -> None:
+        source = resolve_source(one.source, caller, self._settings)
+        read = await read_source(source, Validators(one.etag, one.modified))
+        packed = await self._intake.pack(source.location, read) if read.data is not None else None
+        if packed is not None and packed.digest != (one.wanted or one.digest):
+            event(_logger, "description changed", tenant=caller.tenant.id, provider=one.name, version=one.label)
+            await self._replace(caller, one, packed)
+            return
+        values: dict[str, Any] = {"synced_at": queries.NOW}
+        if packed is not None:
+            values |= {"etag": packed.validators.etag, "modified": packed.validators.modified}
+        if one.state == "ready":
+            values["failure"] = ""
+        await run_retrying(
+            self._database, caller.tenant, lambda link: queries.set_version(link, caller.tenant, one.id, **values)
+        )
+
+    async def set_schedule(self, caller: Caller, name: str, seconds: int | None) -> ProviderHead:
+        """Set how often the sources of a provider are checked for changes."""
+        check_schedule(seconds)
+        head = await self._own(caller, name)
+        await run_retrying(
+            self._database, caller.tenant, lambda link: queries.set_schedule(link, caller.tenant, head.id, seconds)
+        )
+        return head
 
     async def index_here(self, caller: Caller, name: str, *, embed: bool = True) -> ProviderHead:
         """Do the work of a background job in this process."""

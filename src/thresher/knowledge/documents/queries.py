@@ -124,6 +124,7 @@ async def add_repository(connection: AsyncConnection, caller: Caller, name: str,
         tenant_id=caller.tenant.id,
         owner=caller.user,
         name=name,
+        keyed=caller.keyed,
         **_origin(origin),
     )
     found = await connection.execute(row.on_conflict_do_nothing().returning(repository.c.id))
@@ -136,11 +137,12 @@ async def set_repository(connection: AsyncConnection, tenant: Tenant, repository
     return (await connection.execute(query.returning(repository.c.id))).first() is not None
 
 
-async def try_origin(connection: AsyncConnection, tenant: Tenant, repository_id: int, origin: Origin) -> None:
+async def try_origin(connection: AsyncConnection, caller: Caller, repository_id: int, origin: Origin) -> None:
     """Have the next run read this origin; keep the one of the last good run until this one has worked."""
+    tenant = caller.tenant
     good, indexed = await _good_origin(connection, tenant, repository_id)
     former = good if indexed and good != _options(origin) else None
-    await set_repository(connection, tenant, repository_id, **_origin(origin), former=former)
+    await set_repository(connection, tenant, repository_id, **_origin(origin), former=former, keyed=caller.keyed)
 
 
 async def note_origin_failure(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> None:
@@ -183,17 +185,31 @@ def _origin(origin: Origin) -> dict[str, Any]:
     return {"location": origin.location, **_options(origin)}
 
 
-async def take_up_sources(database: Database, seconds: float, most: int) -> list[tuple[int, int]]:
+async def source_caller(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> Caller | None:
+    """The caller in whose place the source of a repository is read again; None if it is gone or being removed."""
+    query = select(repository.c.owner, repository.c.keyed).where(_of(tenant, repository_id))
+    row = (await connection.execute(query.where(repository.c.state != REMOVING))).first()
+    return None if row is None else Caller(tenant, row.owner, keyed=row.keyed)
+
+
+async def take_up_sources(database: Database, seconds: float, most: int, claimant: str) -> list[tuple[int, int]]:
     """Take up the sources that are due, of all tenants, as (tenant, repository): no other daemon does for a while."""
     async with database.transaction(NO_TENANT) as connection:
-        rows = await connection.exec_driver_sql("select * from take_up_sources(%s, %s)", (seconds, most))
+        rows = await connection.exec_driver_sql("select * from take_up_sources(%s, %s, %s)", (seconds, most, claimant))
         return [(row.tenant, row.source) for row in rows]
 
 
-async def keep_source(connection: AsyncConnection, tenant: Tenant, repository_id: int, seconds: float) -> bool:
-    """Let no daemon take up a source before this many seconds from now; False if it is not followed any more."""
+async def keep_source(
+    connection: AsyncConnection, tenant: Tenant, repository_id: int, seconds: float, claimant: str
+) -> bool:
+    """Let no daemon take up a source before this many seconds from now.
+
+    Returns:
+        False if it is not followed any more, or another daemon has taken it up.
+    """
     after = func.now() + func.make_interval(0, 0, 0, 0, 0, 0, seconds)
-    followed = _of(tenant, repository_id) & repository.c.check_seconds.is_distinct_from(0)
+    mine = _of(tenant, repository_id) & (repository.c.claimed_by == claimant)
+    followed = mine & repository.c.check_seconds.is_distinct_from(0)
     query = update(repository).where(followed, repository.c.state != REMOVING).values(check_at=after)
     return (await connection.execute(query.returning(repository.c.id))).first() is not None
 

@@ -24,6 +24,7 @@ from thresher.core import (
     NotFound,
     Settings,
     Tenant,
+    check_schedule,
     checked_name,
     did_you_mean,
     nearest,
@@ -45,8 +46,6 @@ from thresher.search import Filter, SearchIndex
 from thresher.store import Database, clean, run_retrying
 
 _ENDING_SECONDS: Final = 10.0
-_LEAST_CHECK_SECONDS: Final = 10
-"""As of the setting."""
 _LONGEST_GUIDE: Final = 40_000
 UPLOADS: Final = Origin("upload", "uploads")
 
@@ -88,7 +87,7 @@ class Repositories:
             known = await queries.add_repository(connection, caller, name, origin)
             if known is None:
                 known = self._same(await self._own(connection, caller, name), origin)
-                await queries.try_origin(connection, caller.tenant, known, origin)
+                await queries.try_origin(connection, caller, known, origin)
             return await self._deferred(connection, caller, known) if defer else await _read(connection, caller, known)
 
         return await run_retrying(self._database, caller.tenant, write)
@@ -160,12 +159,18 @@ class Repositories:
         return await run_retrying(self._database, caller.tenant, write)
 
     async def read_again(self, tenant: Tenant, repository: int) -> None:
-        """Defer the job of a repository whose source has changed; nothing happens if it is gone."""
+        """Defer the job of a repository whose source has changed; nothing happens if it is gone.
+
+        Raises:
+            NotAllowed: The caller with a key who chose the source may not index it any more.
+        """
 
         async def write(connection: AsyncConnection) -> None:
             found = await queries.repository_by_id(connection, tenant, repository)
-            if found is not None:
-                await self._deferred(connection, Caller(tenant, found.owner), repository)
+            caller = await queries.source_caller(connection, tenant, repository)
+            if found is not None and caller is not None:
+                may_index(caller, found.origin, self._settings)
+                await self._deferred(connection, caller, repository)
 
         await run_retrying(self._database, tenant, write)
 
@@ -216,10 +221,7 @@ class Repositories:
 
     async def set_schedule(self, caller: Caller, name: str, seconds: int | None) -> Repository:
         """Say how often the source of a repository is checked."""
-        if seconds and seconds < _LEAST_CHECK_SECONDS:
-            raise InvalidInput(
-                f"A source is checked every {_LEAST_CHECK_SECONDS} seconds at most.", hint="0 stands for never."
-            )
+        check_schedule(seconds)
 
         async def write(connection: AsyncConnection) -> Repository:
             found = await self._own(connection, caller, name)
