@@ -8,6 +8,7 @@ Uses: core, embedding, store.
 from thresher.search.budget import Units, select
 from thresher.search.index import Prefetch, SearchIndex
 from thresher.search.lexical.clauses import clauses, is_request, prose
+from thresher.search.lexical.languages import STEMMING, language_of
 from thresher.search.lexical.profiles import shares_of
 from thresher.search.lexical.query_expansion import Synonyms
 from thresher.search.lexical.terms import query_terms, split_name, terms, without_terms
@@ -35,6 +36,7 @@ from thresher.search.vectors import TextVectors, text_vectors
 
 __all__ = [
     "MAX_QUERIES",
+    "STEMMING",
     "Adapter",
     "Bools",
     "EmbeddedQuery",
@@ -59,6 +61,7 @@ __all__ = [
     "Units",
     "clauses",
     "is_request",
+    "language_of",
     "levelled",
     "prose",
     "query_terms",

@@ -33,7 +33,8 @@ from thresher.jobs import Jobs
 from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.answers.scoring import unknown_repository
 from thresher.knowledge.documents.cache import DocumentCache
-from thresher.knowledge.documents.entries import KIND, facets_of
+from thresher.knowledge.documents.entries import EDITION, KIND, facets_of
+from thresher.knowledge.documents.following import claims
 from thresher.knowledge.documents.following.webhooks import Webhooks
 from thresher.knowledge.documents.indexing.job import TASK, RepositoryIndexer, remove
 from thresher.knowledge.documents.indexing.run import Report, cache_of
@@ -167,7 +168,7 @@ class Repositories:
 
         async def write(connection: AsyncConnection) -> None:
             found = await queries.repository_by_id(connection, tenant, repository)
-            caller = await queries.source_caller(connection, tenant, repository)
+            caller = await claims.source_caller(connection, tenant, repository)
             if found is not None and caller is not None:
                 may_index(caller, found.origin, self._settings)
                 await self._deferred(connection, caller, repository)
@@ -175,14 +176,21 @@ class Repositories:
         await run_retrying(self._database, tenant, write)
 
     async def catch_up(self, caller: Caller) -> list[str]:
-        """Index repositories again that lack vectors of the current model; return their names."""
+        """Index repositories again that lack vectors of the current model, or whose words are stemmed otherwise.
+
+        Returns:
+            Their names.
+        """
         if not self._index.edition(KIND):
             return []
         behind: list[str] = []
+        async with self._database.transaction(caller.tenant) as connection:
+            stemmed = await queries.stemmed_otherwise(connection, caller.tenant, EDITION)
         for head in (await self._cache.directory(caller)).values():
             if head.owner != caller.user or not head.chunks or head.state in ("waiting", "indexing"):
                 continue
-            if await self._index.embedded(caller.tenant, KIND, Filter(facets_of([head.id]))) < head.chunks:
+            found = await self._index.embedded(caller.tenant, KIND, Filter(facets_of([head.id])))
+            if found < head.chunks or head.id in stemmed:
                 await run_retrying(
                     self._database, caller.tenant, lambda run, key=head.id: self._deferred(run, caller, key)
                 )

@@ -166,11 +166,12 @@ document = tenant_table(
     Column("layout", LargeBinary, nullable=False),
     Column("current", Boolean, nullable=False, server_default="false"),
     Column("made_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("stemming", Text, nullable=False, server_default=""),
     ForeignKeyConstraint(["tenant_id", "repository_id"], ["repository.tenant_id", "repository.id"], ondelete="CASCADE"),
 )
 """One version of a file. `blob`: git blob id of the bytes; `format`: of the reading and cutting that made it, so that
 files are read again when these have changed; `outline`: what the guide must know of it; `sections`: [level, title,
-first character] of each; `layout`: its chunks, packed.
+first character] of each; `layout`: its chunks, packed; `stemming`: how its words are indexed: an edition, a language.
 `current`: whether it is answered from; not yet while its chunks are written, no longer after a newer version came."""
 
 Index(

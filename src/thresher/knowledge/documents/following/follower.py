@@ -22,6 +22,7 @@ from watchfiles import Change, watch
 
 from thresher.core import Settings, Tenant, ThresherError, event
 from thresher.knowledge.documents import queries
+from thresher.knowledge.documents.following import claims
 from thresher.knowledge.documents.indexing.run import cache_of
 from thresher.knowledge.documents.models import Repository
 from thresher.knowledge.documents.sources import (
@@ -165,7 +166,7 @@ class Follower:
 
     async def _look(self) -> None:
         try:
-            taken = await queries.take_up_sources(self._database, CLAIM_SECONDS, _MOST, self._claimant)
+            taken = await claims.take_up_sources(self._database, CLAIM_SECONDS, _MOST, self._claimant)
         except ThresherError as error:
             event(_logger, "sources not taken up", level=logging.WARNING, reason=error.message)
             return
@@ -269,14 +270,14 @@ class Follower:
         """
         async with self._database.transaction(tenant) as connection:
             found = await queries.repository_by_id(connection, tenant, key)
-            caller = await queries.source_caller(connection, tenant, key)
+            caller = await claims.source_caller(connection, tenant, key)
         if found is not None and caller is not None:
             may_index(caller, found.origin, self._settings)
         return found
 
     async def _keep(self, tenant: Tenant, key: int, seconds: float) -> bool:
         async with self._database.transaction(tenant) as connection:
-            return await queries.keep_source(connection, tenant, key, seconds, self._claimant)
+            return await claims.keep_source(connection, tenant, key, seconds, self._claimant)
 
 
 class _Signs:
