@@ -31,7 +31,7 @@ _STEMMERS: Final = {
 """ISO 639-1 code to Snowball's name of its stemmer."""
 
 FUNCTION_WORDS: Final[Mapping[str, frozenset[str]]] = {
-    code: frozenset(words.split())
+    code: frozenset(words.casefold().split())
     for line in Path(__file__).with_name("function_words.txt").read_text(encoding="utf-8").splitlines()
     for code, _, words in [line.partition(" ")]
 }
