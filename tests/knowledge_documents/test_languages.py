@@ -6,7 +6,10 @@ from pathlib import Path
 
 from sqlalchemy import update
 
-from thresher.core import Caller
+from tests.fakes.embedding_server import EmbeddingServer
+from tests.support.product import opened
+from thresher.core import Caller, Settings, Tenant
+from thresher.embedding import open_encoder
 from thresher.knowledge.documents import DocumentService, origin_of
 from thresher.services import Services
 from thresher.store import Database
@@ -62,3 +65,25 @@ async def test_what_was_indexed_before_is_stemmed_again_from_what_is_stored(
     assert (again.documents, again.chunks, again.embedded) == (whole.documents, whole.chunks, whole.embedded)
     assert await found(documents, caller, "falsches Kennwort") == ["anmeldung.md"]
     assert await documents.catch_up(caller) == []
+
+
+async def test_a_question_in_one_language_finds_a_text_in_another(
+    database: Database, tenant: Tenant, settings: Settings, handbook: Path
+) -> None:
+    """With an encoder that reads both, over the OpenAI form; no word of the question stands in the text."""
+    (handbook / "anmeldung.md").write_text(ANMELDUNG, encoding="utf-8")
+    service = EmbeddingServer()
+    pairs = ["blocked", "gesperrt", "password", "kennwort", "wrong", "falschen"]
+    service.meanings = {word: pairs[place // 2 * 2] for place, word in enumerate(pairs)}
+    many = settings.model_copy(update={"encoder_url": service.url, "encoder_model": "many-languages"})
+    encoder = open_encoder(many)
+    async with opened(database, tenant, many, encoder) as services:
+        await services.documents.index_here(services.caller, "handbook", origin_of(str(handbook)))
+        answer = await services.documents.retrieve_document(
+            services.caller, "when is one blocked for a wrong password?", "handbook", budget=60
+        )
+    await encoder.close()
+    service.stop()
+
+    assert answer.document == "anmeldung.md"
+    assert "gesperrt" in answer.content
