@@ -106,6 +106,7 @@ async def open_app(
             work.begin(services.tools.health.run())
         work.begin(services.keys.patrol())
         work.begin(services.documents.follow_sources())
+        work.begin(services.apis.follow_sources())
         workers = Supervisor(services.database, settings, TASKS)
         work.begin(workers.run())
         conversations = open_conversations(services)

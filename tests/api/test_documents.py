@@ -270,6 +270,27 @@ class TestWebhook:
         assert (old.status_code, new.status_code, removed.status_code) == (401, 202, 204)
         assert (gone.status_code, bare.status_code) == (401, 401)
 
+    async def test_a_source_that_is_allowed_no_more_is_not_read(
+        self, databases: Databases, settings: Settings, handbook: Path
+    ) -> None:
+        """A caller with a key chose it while the settings named it; the call is signed rightly all the same."""
+        settings.data_dir.mkdir(parents=True)
+        name = await databases.create()
+        more = {"database_url": SecretStr(databases.url(name)), "index_sources": (str(handbook),), "workers": 0}
+        allowed = settings.model_copy(update=more)
+        async with served(allowed) as product:
+            _, header = await product.key("acme", "ann")
+            body = {"name": "mine", "source": str(handbook)}
+            await product.web.post("/v1/repositories", json=body, headers=header)
+            made = (await product.web.post("/v1/repositories/mine/webhook", headers=header)).json()
+            before = await self.call(product, made, time.time())
+        async with served(allowed.model_copy(update={"index_sources": ()})) as product:
+            after = await self.call(product, made, time.time())
+        await databases.drop(name)
+
+        assert before.status_code == 202
+        assert_problem(after, 403, "not_allowed")
+
 
 async def test_files_are_uploaded_replaced_and_removed(product: Served) -> None:
     """As text or base64, larger than other bodies may be; what is refused says why."""

@@ -10,7 +10,7 @@ from tests.cli.conftest import Command
 from tests.support.tracker import TRACKER
 
 SHARES = {"hit_at_1", "hit_at_5", "hit_at_10", "recall_at_5", "recall_at_10", "mrr"}
-KEYS = SHARES | {"p50_ms", "p50_without_embedding_ms", "operations", "questions", "failed"}
+KEYS = SHARES | {"p50_ms", "p50_without_embedding_ms", "operations", "questions", "failed", "warnings"}
 WATCH = {"query": "add a watcher to an issue", "relevant": ["post /issues/{key}/watchers"]}
 QUESTIONS = [WATCH, {"query": "list the issues of a project", "relevant": ["GET /issues", "GET /users/{id}"]}]
 
@@ -50,7 +50,6 @@ def test_a_wrong_question_is_named_with_its_line(command: Command, tmp_path: Pat
         ({"query": "who watches"}, '"relevant" must be a list'),
         ({"query": " ", "relevant": ["GET /issues"]}, '"query" must be text'),
         ({"query": "who watches", "relevant": ["watchers"]}, "'watchers' is not a method and a path"),
-        ({"query": "who watches", "relevant": ["GET /issue"]}, "Did you mean 'GET /issues'"),
     ]
     for line, said in wrong:
         failed = command(*written(tmp_path, WATCH, line))
@@ -58,6 +57,19 @@ def test_a_wrong_question_is_named_with_its_line(command: Command, tmp_path: Pat
         assert failed.code == 2, failed
         assert "line 2" in failed.err.lower()
         assert said in failed.err
+
+
+def test_an_operation_that_no_description_has_counts_as_not_found(command: Command, tmp_path: Path) -> None:
+    """With a warning that names its line, and the nearest operation."""
+    arguments = written(tmp_path, WATCH, {"query": "list the issues", "relevant": ["GET /issue", "get /teams"]})
+    figures = command(*arguments, "--json").json
+    shown = command(*arguments)
+
+    assert (figures["questions"], figures["hit_at_5"], [one["line"] for one in figures["failed"]]) == (2, 0.5, [2])
+    assert figures["warnings"][0].startswith("Line 2: no description has 'GET /issue'. Did you mean 'GET /issues'")
+    assert figures["warnings"][1].startswith("Line 2: no description has 'GET /teams'.")
+    assert "2 relevant operations are in no description" in shown.out
+    assert "Line 2: no description has 'GET /issue'" in shown.out
 
 
 def test_files_that_are_not_valid_are_named(command: Command, tmp_path: Path) -> None:

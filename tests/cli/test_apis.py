@@ -68,6 +68,23 @@ def test_an_api_is_added_asked_judged_and_removed(command: Command, tracker: Pat
     assert "thresher apis add" in after.out
 
 
+def test_an_api_is_named_by_its_description(command: Command, tracker: Path) -> None:
+    """One source needs no name, nor do several that look like paths; a name before a source stays a name."""
+    other = tracker.with_name("other.yaml")
+    other.write_text(tracker.read_text("utf-8").replace("title: ", "title: Second ", 1), encoding="utf-8")
+    added = command("apis", "add", "other.yaml", "--json").json
+    clash = command("apis", "add", str(other), "./other.yaml")
+    named = command("apis", "add", "other.yml", "other.yaml", "--json").json
+    for one in (added, named):
+        command("apis", "remove", one["name"])
+
+    assert added["name"].startswith("second-")
+    assert added["display_name"].startswith("Second ")
+    assert clash.code != 0
+    assert "version label" in clash.err
+    assert named["name"] == "other.yml"
+
+
 def test_findings_and_patches_are_made_for_files(command: Command, tracker: Path) -> None:
     """A page, an overlay and a diff go to standard output as they are, and nothing else does."""
     page = command("apis", "improve", "tracker", "--format", "markdown")

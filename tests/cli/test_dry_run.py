@@ -249,6 +249,7 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "apis disable": (("tracker",), "~ API tracker"),
         "apis enable": (("tracker",), "nothing would change"),
         "apis remove": (("tracker",), "- API tracker"),
+        "apis schedule": (("tracker", "--never"), "check_seconds: null -> 0"),
         "apis sync": (("tracker",), "~ API tracker"),
         "audit prune": (("--older-than", "0"), "removed: 0"),
         "audit restart": ((), "Dry run"),

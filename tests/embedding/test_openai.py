@@ -211,6 +211,21 @@ async def test_a_dimension_other_than_the_configured_is_an_error(connect: Open) 
         await encoder.embed_queries(["x"])
 
 
+async def test_a_batch_that_takes_too_long_is_halved(
+    connect: Open, service: EmbeddingServer, pauses: list[float]
+) -> None:
+    """And so are the ones after it: a small model on a busy machine needs its time."""
+    service.script += ["slow"]
+    encoder = connect(timeout=0.2)
+
+    rows = await encoder.embed_documents(["a", "b", "c", "d"])
+    await encoder.embed_documents(["e", "f", "g"])
+
+    assert [len(request["input"]) for request in service.requests] == [4, 2, 2, 2, 1]
+    assert rows.shape == (4, DIMENSION)
+    assert pauses == []
+
+
 async def test_a_slow_service_times_out(connect: Open, service: EmbeddingServer, pauses: list[float]) -> None:
     """Each try of a document has its own time; a query has one try."""
     service.mode = "slow"

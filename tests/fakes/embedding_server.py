@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import socket
 import threading
 from collections import deque
@@ -45,6 +46,8 @@ class EmbeddingServer:
         requests: Decoded bodies, in order.
         authorizations: The header of each request.
         held: Requests with a text that holds these words are slow.
+        meanings: Word to what it means, in lower case: a text is then the sum of what its known words mean, so that
+            words of two languages can mean the same.
         reached: Set when a slow request is being held.
     """
 
@@ -52,6 +55,7 @@ class EmbeddingServer:
         self.script: deque[str] = deque()
         self.mode = "good"
         self.held = ""
+        self.meanings: dict[str, str] = {}
         self.requests: list[dict[str, Any]] = []
         self.authorizations: list[str | None] = []
         self.reached = threading.Event()
@@ -74,7 +78,7 @@ class EmbeddingServer:
     def answer(self, body: dict[str, Any], mode: str) -> tuple[int, bytes]:
         """Status and body for a request."""
         entries: list[dict[str, Any]] = [
-            {"object": "embedding", "index": place, "embedding": vector(text, body.get("dimensions", DIMENSION))}
+            {"object": "embedding", "index": place, "embedding": self._vector(text, body.get("dimensions", DIMENSION))}
             for place, text in enumerate(body["input"])
         ]
         match mode:
@@ -98,6 +102,12 @@ class EmbeddingServer:
             case _:
                 pass
         return 200, json.dumps({"object": "list", "data": entries, "model": body["model"]}).encode()
+
+    def _vector(self, text: str, dimension: int) -> list[float]:
+        known = [self.meanings[word] for word in re.findall(r"\w+", text.lower()) if word in self.meanings]
+        if not known:
+            return vector(text, dimension)
+        return np.sum([vector(meaning, dimension) for meaning in known], axis=0).tolist()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         outer = self

@@ -116,6 +116,7 @@ COMMANDS: Final[tuple[tuple[str, ...], ...]] = (
     ("db", "remove", NAME), ("db", "refresh", "shop"), ("db", "schema", "shop"), ("db", "tables", "shop"),
     ("db", "find", "orders"), ("db", "columns", "shop", NAME), ("db", "query", "shop", "select * from orders"),
     ("db", "explain", "shop", "select 1"), ("db", "relations", "shop"), ("apis", "list"), ("apis", "sync", NAME),
+    ("apis", "schedule", NAME, "--never"),
     ("apis", "enable", NAME), ("apis", "disable", NAME), ("apis", "remove", NAME), ("apis", "search", "list leave"),
     ("apis", "search", "", "--api", "staffapi"), ("apis", "show", "--api", "staffapi", "GET /leave"), ("apis", "usage"),
     ("apis", "call", "--api", "staffapi", "GET /leave", "-p", f"{NAME}={NAME}"), ("apis", "hosts", "list"),

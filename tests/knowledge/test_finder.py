@@ -10,7 +10,7 @@ import pytest
 
 from tests.support import Databases
 from tests.support.product import CATALOGUE, opened
-from thresher.core import Caller, Settings, StoreUnavailable, Tenant, Why
+from thresher.core import Caller, Settings, StoreUnavailable, Tenant, Tool, Why
 from thresher.embedding import Encoder, open_encoder
 from thresher.knowledge.tools import queries as sql
 from thresher.knowledge.tools.catalogue import CatalogueCache, ToolCatalogue, snapshot
@@ -191,6 +191,33 @@ async def test_without_an_encoder_the_words_are_searched(
     assert found.degraded
     assert found.tools[0].name == "git_git_log"
     assert found.tools[0].why.source == "lexical"
+
+
+async def test_tools_described_in_another_language_are_found_by_other_forms_of_their_words(
+    database: Database, tenant: Tenant, settings: Settings, tmp_path: Path
+) -> None:
+    """Beside tools in English; here by words alone."""
+    german = [
+        Tool(
+            "rechnungen",
+            "anlegen",
+            description="Legt eine neue Rechnung für einen Kunden an und verschickt sie an ihn.",
+        ),
+        Tool(
+            "rechnungen",
+            "mahnen",
+            description="Verschickt eine Mahnung, wenn die Zahlung eines Kunden nicht eingegangen ist.",
+        ),
+    ]
+    broken = open_encoder(settings.model_copy(update={"model_dir": tmp_path / "nothing"}))
+    async with opened(database, tenant, settings, broken) as services:
+        await services.tools.import_tools(services.caller, [*CATALOGUE, *german])
+        found = await services.tools.find_tools(services.caller, queries=["Mahnungen für offene Zahlungen"])
+        english = await services.tools.find_tools(services.caller, queries=["show commit history"])
+    await broken.close()
+
+    assert found.tools[0].name == "rechnungen_mahnen"
+    assert english.tools[0].name == "git_git_log"
 
 
 async def test_where_search_fails_the_first_tools_are_given_and_marked(services: Services) -> None:

@@ -9,15 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher.core import Conflict, InvalidInput
+from thresher.knowledge.apis import Provider
 from thresher.knowledge.apis.naming import (
     checked_aliases,
     checked_base,
     checked_label,
     checked_name,
     checked_title,
-    declared_in,
+    free_name,
+    info_in,
     labels_of,
     looks_readable,
+    name_from,
+    title_from,
 )
 
 
@@ -97,17 +101,21 @@ def test_versions_that_would_share_a_label_are_named_after_their_files() -> None
         labels_of(["/a/openapi.yaml", "/b/openapi.yaml"], ["1.0", "1.0"])
 
 
-def test_the_version_is_found_without_parsing_the_description() -> None:
+def test_title_and_version_are_found_without_parsing_the_description() -> None:
     """In both formats, wherever `info` is, and not in another key of that name."""
-    late = {"openapi": "3.0.0", "paths": {"/version": {"version": "9"}}, "info": {"version": "1.5"}}
+    late = {"openapi": "3.0.0", "paths": {"/version": {"version": "9"}}, "info": {"title": "Late", "version": "1.5"}}
     yaml = (
-        b"openapi: 3.0.0\npaths: {}\ninfo: # about\n  title: x\n\n  # version: 8\n  version: '2.1' # now\nservers: []\n"
+        b"openapi: 3.0.0\npaths: {}\ninfo: # about\n  title: The x API # now\n\n  # version: 8\n"
+        b"  version: '2.1' # now\n"
+        b"servers: []\n"
     )
 
-    assert declared_in(json.dumps(late).encode()) == "1.5"
-    assert declared_in(b"\xef\xbb\xbf" + json.dumps(late).encode()) == "1.5"
-    assert declared_in(yaml) == declared_in(yaml.replace(b"\n", b"\r\n")) == "2.1"
-    assert declared_in(b"swagger: '2.0'\nx:\n  version: 3\n") == ""
+    assert info_in(json.dumps(late).encode()) == ("Late", "1.5")
+    assert info_in(b"\xef\xbb\xbf" + json.dumps(late).encode()) == ("Late", "1.5")
+    assert info_in(yaml) == info_in(yaml.replace(b"\n", b"\r\n")) == ("The x API", "2.1")
+    assert info_in(b"swagger: '2.0'\nx:\n  version: 3\n") == ("", "")
+    assert info_in(b"openapi: 3.0.0\ninfo:\n  title: >-\n    Folded\n") == ("", "")
+    assert info_in(b"openapi: 3.0.0\ninfo:\n  title: 'a: b'\n") == ("a: b", "")
     assert looks_readable(yaml)
     assert looks_readable(json.dumps(late).encode())
     assert not looks_readable(b'{"a": 1}')
@@ -117,10 +125,44 @@ def test_the_version_is_found_without_parsing_the_description() -> None:
 @given(st.binary(max_size=300))
 def test_any_bytes_can_be_searched_for_a_version(data: bytes) -> None:
     """Whatever the bytes are, the label is valid."""
-    label = labels_of(["/data/x"], [declared_in(data)])[0]
+    label = labels_of(["/data/x"], [info_in(data)[1]])[0]
 
     assert checked_label(label) == label
     looks_readable(data)
+
+
+@pytest.mark.parametrize(
+    ("title", "source", "name"),
+    [
+        ("Swagger Petstore - OpenAPI 3.0", "", "petstore"),
+        ("The Jira Cloud platform REST API", "/data/swagger.json", "jira-cloud-platform"),
+        ("Météo-France API v2", "", "meteo-france"),
+        ("REST API", "/data/billing-v2.yaml", "billing"),
+        ("请求", "https://api.acme.example/openapi.json", "acme-example"),
+        ("", "https://[::1", "api"),
+        ("", "", "api"),
+        ("one " * 40, "", "-".join(["one"] * 10)),
+        ("x" * 200, "", "x" * 40),
+    ],
+)
+def test_a_name_comes_from_the_title_or_from_where_the_description_lies(title: str, source: str, name: str) -> None:
+    """Without the words that every API's title has."""
+    assert name_from(title, source) == name
+
+
+@given(st.text(max_size=200), st.text(max_size=80))
+def test_every_title_gives_a_valid_name(title: str, source: str) -> None:
+    """Whatever the description and its address say."""
+    assert checked_name(name_from(title, source))
+    assert checked_title(title_from(title)) == title_from(title)
+
+
+def test_a_name_that_is_taken_gets_a_number() -> None:
+    """Also one that is another provider's alias."""
+    seen = [Provider(1, "shop", "Shop", ("shop-2",)), Provider(2, "other", "Other")]
+
+    assert free_name("shop", seen) == "shop-3"
+    assert free_name("new", seen) == "new"
 
 
 @given(st.text(max_size=80), st.text(max_size=80))

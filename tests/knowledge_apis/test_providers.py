@@ -47,6 +47,48 @@ async def test_a_provider_gets_more_versions(service: ApiService, caller: Caller
     assert (replaced.aliases, replaced.base_url) == (("store",), "https://shop.example")
 
 
+async def test_the_description_names_its_api(service: ApiService, caller: Caller, tmp_path: Path) -> None:
+    """A title that is known means another version; another API of that name gets a number."""
+    first = write(tmp_path / "a.json", described(SHOP))
+    second = write(tmp_path / "b.json", described(SHOP, "2.0"))
+    other = write(tmp_path / "c.json", described(SHOP) | {"info": {"title": "The SHOP API", "version": "1.0"}})
+
+    added = await service.add(caller, "", [str(first)])
+    again = await service.add(caller, "", [str(second)])
+    apart = await service.add(caller, "", [str(other)], aliases=["corner"])
+    with pytest.raises(Conflict, match="already has a version 'v1'"):
+        await service.add(caller, "", [str(first)])
+    till = write(tmp_path / "d.json", described(SHOP) | {"info": {"title": "Till"}})
+    with pytest.raises(InvalidInput, match="several APIs: shop, till"):
+        await service.add(caller, "", [str(first), str(till)])
+
+    assert (added.name, added.display_name) == ("shop", "Shop")
+    assert [one.label for one in again.versions] == ["v1", "v2"]
+    assert (apart.name, apart.display_name, apart.aliases) == ("shop-2", "The SHOP API", ("corner",))
+
+
+async def test_a_base_address_comes_from_where_the_description_was_read(service: ApiService, caller: Caller) -> None:
+    """A relative server is relative to the description's address, and none means its host."""
+    server = {"url": "https://{where}.shop.example/v1", "variables": {"where": {"default": "eu"}}}
+    pages = {
+        "/docs/relative.json": described(SHOP, servers=[{"url": "../v2"}]),
+        "/b/none.json": described(SHOP),
+        "/absolute.json": described(SHOP, servers=[server]),
+    }
+    async with site() as web:
+        for path, page in pages.items():
+            address = web.serves(path, json.dumps(page).encode())
+            await service.add(caller, Path(path).stem, [address])
+        known = {one.name: one.versions[0].base_url for one in await service.list_providers(caller)}
+        found = await service.search(caller, "place an order", providers=["relative"])
+        shown = await service.endpoint(caller, found.endpoints[0].id)
+
+    expected = {"relative": f"{web.base}/v2", "none": web.base, "absolute": "https://eu.shop.example/v1"}
+    assert known == expected
+    assert f"Base: {web.base}/v2" in shown.content
+    assert f"{web.base}/v2/orders" in shown.samples["curl"]
+
+
 async def test_two_sources_become_two_versions_or_none(
     service: ApiService, caller: Caller, shop: Path, tmp_path: Path
 ) -> None:

@@ -110,6 +110,21 @@ def test_nothing_fits_if_neither_meaning_nor_words_do() -> None:
     assert ranking.nothing_fits(None, floats())
 
 
+def test_an_unknown_model_is_weighed_by_how_far_its_scores_lie_apart() -> None:
+    """One whose scores lie close together counts as much as one whose scores do not, within bounds."""
+    lexical = np.array([0.0, 1.0, 2.0], np.float32)
+    wide = np.array([0.8, 0.7, 0.6], np.float32)
+    close = np.array([0.84, 0.82, 0.80], np.float32)
+    same = np.full(3, 0.8, np.float32)
+
+    spreads = [np.ptp(ranking.fuse(dense, 0 * lexical, "unheard-of@1")) for dense in (wide, close, same)]
+
+    assert spreads[0] == pytest.approx(20 * 0.2, rel=0.5)
+    assert spreads[1] == pytest.approx(spreads[0], rel=0.5)
+    assert spreads[2] == 0
+    assert ranking.fuse(same, lexical, "unheard-of@1").argmax() == 2
+
+
 def test_an_unknown_model_refuses_nothing() -> None:
     """The scale of its scores is unknown."""
     assert not ranking.nothing_fits(floats(0.1), floats(0.0), "some-model@1")

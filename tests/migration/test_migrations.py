@@ -160,6 +160,7 @@ async def test_functions_of_the_owner_are_closed_to_the_public(databases: Databa
         "prune_embeddings",
         "prune_audit",
         "take_up_sources",
+        "take_up_descriptions",
     }
     for function, definer, configuration, public, application in rows:
         assert (definer, public, application) == (True, False, True), function

@@ -11,11 +11,11 @@ from thresher.core import InvalidInput
 from thresher.openapi import (
     Description,
     HttpRequest,
-    base_address,
     build_request,
     check_arguments,
     next_page,
     read_description,
+    server_address,
     servers_of,
 )
 
@@ -35,7 +35,7 @@ def built(description: Description, **arguments: Any) -> HttpRequest:
     """The request of the only operation."""
     (operation,) = description.operations
     checked = check_arguments(description, operation, arguments)
-    base = base_address(servers_of(description, operation), variables={}, base_url="https://toys.example")
+    base = server_address(servers_of(description, operation), variables={}, base_url="https://toys.example")
     return build_request(description, operation, base, checked)
 
 
@@ -155,19 +155,19 @@ def test_variables_of_servers() -> None:
     description = described({}, servers=servers)
     found = servers_of(description, description.operations[0])
 
-    assert base_address(found, variables={}) == "https://eu.toys.example/v1"
-    assert base_address(found, variables={"region": "us"}) == "https://us.toys.example/v1"
+    assert server_address(found, variables={}) == "https://eu.toys.example/v1"
+    assert server_address(found, variables={"region": "us"}) == "https://us.toys.example/v1"
     assert (
-        base_address(found, chosen="own", variables={}, source="http://h.example/docs/api.json")
+        server_address(found, chosen="own", variables={}, source="http://h.example/docs/api.json")
         == "http://h.example/v2"
     )
-    assert base_address(found, chosen="/v2", variables={}, base_url="https://b.example/x") == "https://b.example/x/v2"
+    assert server_address(found, chosen="/v2", variables={}, base_url="https://b.example/x") == "https://b.example/x/v2"
     for variables in ({"region": "evil.example/#"}, {"regoin": "eu"}):
         with pytest.raises(InvalidInput):
-            base_address(found, variables=variables)
+            server_address(found, variables=variables)
     for lost in ("nowhere", "https://user:pw@h.example", "https://h.example/?a=b"):
         with pytest.raises(InvalidInput):
-            base_address(found, chosen=lost, variables={})
+            server_address(found, chosen=lost, variables={})
 
 
 @pytest.mark.parametrize(

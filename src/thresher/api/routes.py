@@ -65,6 +65,7 @@ _ROUTES: Mapping[Kind, Sequence[Route]] = {
         Route("list_api_providers", "GET", "/v1/apis"),
         Route("add_api", "POST", "/v1/apis", HTTPStatus.ACCEPTED),
         Route("sync_api", "POST", "/v1/apis/{name}/sync", HTTPStatus.ACCEPTED),
+        Route("schedule_api", "POST", "/v1/apis/{name}/schedule"),
         Route("set_api_active", "PATCH", "/v1/apis/{name}"),
         Route("remove_api", "DELETE", "/v1/apis/{name}", HTTPStatus.NO_CONTENT),
         Route("search_api_docs", "POST", "/v1/search_api_docs"),

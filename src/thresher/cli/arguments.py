@@ -52,6 +52,17 @@ def absolute_source(source: str) -> str:
     return source if "://" in source else str(given_path(source).absolute())
 
 
+def schedule_of(every: int | None, never: bool) -> int | None:
+    """The seconds between two checks of a source: 0 for never, None for the setting.
+
+    Raises:
+        BadParameter: Both are given.
+    """
+    if never and every is not None:
+        raise typer.BadParameter("Give --every or --never, not both.")
+    return 0 if never else every
+
+
 def text_of(file: Path) -> str:
     """The text of a file, or of standard input for `-`.
 

@@ -87,10 +87,12 @@ def _reason(line: Row) -> str:
 
 
 def api_figures(answer: Row) -> RenderableType:
-    """The figures, then the questions without a relevant operation among the first five."""
+    """The figures, the questions without a relevant operation among the first five, and what no description has."""
     heading = "{} questions have no right operation among the first five:"
-    table = _figures(_number_table("figure", "value"), answer, left_out=("failed",), digits=3)
-    return _with_list(table, answer["failed"], heading, _failed_question, _QUESTIONS_SHOWN)
+    table = _figures(_number_table("figure", "value"), answer, left_out=("failed", "warnings"), digits=3)
+    failed = _with_list(table, answer["failed"], heading, _failed_question, _QUESTIONS_SHOWN)
+    heading = "{} relevant operations are in no description and count as not found:"
+    return _with_list(failed, answer["warnings"], heading, lambda line: Text(line, "yellow"), _QUESTIONS_SHOWN)
 
 
 def _failed_question(question: Row) -> Text:
@@ -235,7 +237,7 @@ def _number_table(first: str, *headings: str) -> Table:
 
 
 def _with_list(
-    table: Table, entries: Sequence[Row], heading: str, view: Callable[[Row], Text], most: int
+    table: RenderableType, entries: Sequence[Any], heading: str, view: Callable[[Any], Text], most: int
 ) -> RenderableType:
     """The figures, then a list of what went wrong; `{}` in the heading is how much that is."""
     if not entries:

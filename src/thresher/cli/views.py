@@ -69,3 +69,10 @@ def changed(answer: Row) -> RenderableType:
     """What was changed, in a line."""
     changes = ", ".join(f"{name}: {value}" for name, value in answer.items() if name != "changed")
     return Text(f"{', '.join(answer['changed'])} - {changes}")
+
+
+def how_often(seconds: int | None) -> str:
+    """How often a source is checked for changes."""
+    if seconds is None:
+        return "as THRESHER_CHECK_SECONDS says"
+    return f"every {seconds:,} seconds" if seconds else "never"

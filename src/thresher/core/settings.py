@@ -267,7 +267,7 @@ class Settings(BaseSettings):
     source_seconds: float = Field(default=900.0, gt=0)
     """Time to list a repository, fetching included."""
     watch: Literal["on", "off"] = "on"
-    """Whether sources of documents are followed: folders are watched, git servers are asked for changes."""
+    """Whether sources are followed: folders are watched, git servers and addresses of API descriptions are asked."""
     check_seconds: int = Field(default=300, ge=10, le=2_592_000)
     """How often a source that cannot be watched is checked, unless it has a schedule of its own."""
     index_sources: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_sources)] = ()

@@ -150,6 +150,22 @@ def check_limit(limit: int, most: int) -> None:
         raise InvalidInput(f"limit is {limit}; it must be 1 to {most:,}.", hint="Ask for some at a time.")
 
 
+_LEAST_CHECK_SECONDS: Final = 10
+"""As of the setting."""
+
+
+def check_schedule(seconds: int | None) -> None:
+    """Check how often a source shall be checked: None as the settings say, 0 never.
+
+    Raises:
+        InvalidInput: It is too often.
+    """
+    if seconds and seconds < _LEAST_CHECK_SECONDS:
+        raise InvalidInput(
+            f"A source is checked every {_LEAST_CHECK_SECONDS} seconds at most.", hint="0 stands for never."
+        )
+
+
 def problem_of(entry: Mapping[str, Any]) -> str:
     """What is wrong with one value, as the end of a sentence that begins with its name.
 

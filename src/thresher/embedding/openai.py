@@ -36,7 +36,8 @@ KNOWN = {
 OTHER_MAX_TOKENS = 512
 """The limit of most self-hosted encoders; longer texts are cut into windows."""
 BATCH_TEXTS, BATCH_TOKENS = 128, 32768
-"""OpenAI accepts 2,048 texts and 300,000 tokens; self-hosted services far fewer."""
+"""OpenAI accepts 2,048 texts and 300,000 tokens; self-hosted services far fewer. A batch that is not answered in time
+is halved, and so are those after it."""
 TRIES = 5
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 """Seconds: the pause doubles after each try; a server's Retry-After takes precedence, up to the longest pause."""
@@ -85,6 +86,7 @@ class OpenAIEncoder:
         self._dimension = dimension or known_dimension
         self._max_tokens = max_tokens
         self._cache = cache
+        self._batch = BATCH_TEXTS
         self._timeout = timeout
         self._pause = pause
         self._breaker = breaker or Breaker(_PAUSES)
@@ -164,8 +166,9 @@ class OpenAIEncoder:
         sent = [self._readable(text) for text in texts]
         vectors: dict[int, Matrix] = {}
         for group in batches([min(len(text), 4 * self._max_tokens) for text in sent], BATCH_TOKENS):
-            for start in range(0, len(group), BATCH_TEXTS):
-                part = group[start : start + BATCH_TEXTS]
+            left = list(group)
+            while left:
+                part, left = left[: self._batch], left[self._batch :]
                 rows = await self._send([sent[index] for index in part], waiting=waiting)
                 vectors |= dict(zip(part, rows, strict=True))
         return [vectors[index] for index in range(len(texts))]
@@ -203,6 +206,10 @@ class OpenAIEncoder:
                 self._breaker.succeeded()
                 return self._vectors(answer, len(texts))
             event(logger, "encoder_retry", level=logging.WARNING, attempt=attempt, why=why)
+            if why == _TIMED_OUT and len(texts) > 1 and not waiting:
+                self._batch = half = len(texts) // 2
+                parts = [await self._send_retrying(some, waiting=False) for some in (texts[:half], texts[half:])]
+                return np.concatenate(parts)
             wait = min(LONGEST_PAUSE, pause if wait is None else wait)
             if attempt == tries or (waiting and (why in _UNAVAILABLE or wait >= QUERY_SECONDS)):
                 break

@@ -1,6 +1,6 @@
 """Evaluates the search for operations: descriptions in a temporary tenant, and questions whose answers are known.
 
-Invariant: a relevant operation that no description has is refused before anything is indexed.
+Invariant: a relevant operation that no description has counts as not found, and a warning names its line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from thresher.core import Caller, InvalidInput, did_you_mean, nearest
 from thresher.evaluation.files import not_empty, read_objects, wrong
 from thresher.evaluation.metrics import mean, recall_at
 from thresher.evaluation.runs import Progress, temporary_tenant
-from thresher.knowledge.apis import ApiService
+from thresher.knowledge.apis import ApiService, name_from
 from thresher.openapi import read_description
 from thresher.store import Database
 
@@ -30,8 +30,6 @@ _HINT: Final = 'Lines are {"query": text, "relevant": ["GET /path", ...]}, paths
 _PLAIN: Final = re.compile(r"[-_. ]?v?\d+(?:\.\d+)*$|[-_. ]?(?:openapi|swagger|api|spec|oas)$", re.I)
 
 _WORD: Final = re.compile(r"[a-z0-9]+")
-
-_SAID_BY_ALL: Final = frozenset("the a an api apis rest openapi swagger platform public cloud v1 v2 v3 service".split())  # noqa: SIM905 - a text is easier to read
 
 _KEY: Final = re.compile(r"\s*([A-Za-z]+)\s+(\S.*?)\s*")
 
@@ -120,14 +118,13 @@ def provider_of(path: Path, title: str) -> str:
     name = path.stem
     while (shorter := _PLAIN.sub("", name)) != name:
         name = shorter
-    words = _WORD.findall(name.lower()) or [word for word in _WORD.findall(title.lower()) if word not in _SAID_BY_ALL]
-    return "-".join(words)[:60] or "api"
+    return "-".join(_WORD.findall(name.lower()))[:60] or name_from(title)
 
 
 async def evaluate_apis(
     database: Database, apis: ApiService, specs: Sequence[Path], questions: Sequence[ApiQuestion], progress: Progress
-) -> tuple[ApiFigures, tuple[ApiObservation, ...]]:
-    """Index descriptions and ask every question.
+) -> tuple[ApiFigures, tuple[ApiObservation, ...], tuple[str, ...]]:
+    """Index descriptions and ask every question; also return warnings about operations that no description has.
 
     Args:
         database: The database of the temporary tenant.
@@ -137,11 +134,13 @@ async def evaluate_apis(
         progress: Called with the progress.
 
     Raises:
-        InvalidInput: A description cannot be read, or has no operation that a question names.
+        InvalidInput: A description cannot be read.
     """
-    sources = await asyncio.to_thread(_sources, specs, questions)
+    sources, known = await asyncio.to_thread(_sources, specs)
+    warnings = _missing(questions, known)
     async with temporary_tenant(database, "evaluation-apis") as caller:
-        return await _run(caller, apis, sources, questions, progress)
+        figures, asked = await _run(caller, apis, sources, questions, progress)
+    return figures, asked, warnings
 
 
 def figures_of_apis(asked: Sequence[ApiObservation], operations: int) -> ApiFigures:
@@ -191,8 +190,15 @@ async def _run(
     return figures_of_apis(asked, operations), tuple(asked)
 
 
-def _sources(specs: Sequence[Path], questions: Sequence[ApiQuestion]) -> dict[str, list[Path]]:
-    """Files by the name of their provider, after a check that they have every relevant operation."""
+def _missing(questions: Sequence[ApiQuestion], known: Collection[str]) -> tuple[str, ...]:
+    """Return a warning for each relevant operation that no description has."""
+    missing = [(question.line, key) for question in questions for key in sorted(question.relevant.difference(known))]
+    named = (f"Line {line}: no description has '{key}'. {did_you_mean(nearest(key, known))}" for line, key in missing)
+    return tuple(one.strip() for one in named)
+
+
+def _sources(specs: Sequence[Path]) -> tuple[dict[str, list[Path]], set[str]]:
+    """Return the files by the name of their provider, and their operations."""
     sources: dict[str, list[Path]] = {}
     known: set[str] = set()
     for path in specs:
@@ -204,11 +210,7 @@ def _sources(specs: Sequence[Path], questions: Sequence[ApiQuestion]) -> dict[st
             raise InvalidInput(f"{path}: {error.message}", hint=error.hint) from None
         known |= {operation.key for operation in description.operations}
         _place_source(sources, provider_of(path, description.title), path.absolute())
-    for question in questions:
-        for key in sorted(question.relevant - known):
-            near = did_you_mean(nearest(key, known))
-            raise InvalidInput(f"Line {question.line}: no description has '{key}'.", hint=near or _HINT)
-    return sources
+    return sources, known
 
 
 def _place_source(sources: dict[str, list[Path]], name: str, path: Path) -> None:

@@ -7,6 +7,7 @@ Uses: core.
 
 from thresher.openapi.calls import (
     auth_of,
+    base_address,
     base_of,
     call_of,
     client_credentials_url,
@@ -45,7 +46,7 @@ from thresher.openapi.requests.arguments import CheckedArguments, argument_names
 from thresher.openapi.requests.bodies import EncodedBody, Part, is_json, is_text, plain_media
 from thresher.openapi.requests.building import HttpRequest, build_request
 from thresher.openapi.requests.paging import NextPage, next_page
-from thresher.openapi.requests.servers import base_address, servers_of
+from thresher.openapi.requests.servers import server_address, servers_of
 from thresher.openapi.rules import RULES, DescriptionScores, LintRule, RuleHit, find_problems, finding_of, score
 from thresher.openapi.samples import samples_of
 from thresher.openapi.schema_checks import Direction, SchemaCheck
@@ -123,6 +124,7 @@ __all__ = [
     "schemas_reached",
     "score",
     "sent_content",
+    "server_address",
     "servers_of",
     "suggest_edits",
     "tips_of",

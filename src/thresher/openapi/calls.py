@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
-from urllib.parse import quote
+from urllib.parse import quote, urljoin
 
 from thresher.core import one_line
 from thresher.openapi.examples import best_example
@@ -181,13 +181,16 @@ class ExampleCall:
         return "form" if media == _FORM and isinstance(self.body, dict) else "raw"
 
 
-def call_of(description: Description, operation: Operation, *, base_url: str = "", prefix: str = "") -> ExampleCall:
+def call_of(
+    description: Description, operation: Operation, *, base_url: str = "", location: str = "", prefix: str = ""
+) -> ExampleCall:
     """Return an example call with everything that is required.
 
     Args:
         description: Resolves references.
         operation: The operation to call.
         base_url: Used if the description gives no absolute address.
+        location: Where the description was read from; a URL is used if there is no `base_url` either.
         prefix: Prefix of the variables that hold credentials.
     """
     credentials = credentials_of(description, operation, prefix)
@@ -202,7 +205,7 @@ def call_of(description: Description, operation: Operation, *, base_url: str = "
     accepted = (("Accept", _clean(accept)),) if accept else ()
     return ExampleCall(
         method=operation.method,
-        url=base_of(description, operation, base_url) + filled_path(description, operation),
+        url=base_of(description, operation, base_url, location) + filled_path(description, operation),
         query=given("query"),
         headers=(*accepted, *((header_name(name), value) for name, value in given("header") if header_name(name))),
         cookies=tuple((header_name(name), value) for name, value in given("cookie")),
@@ -228,14 +231,40 @@ def request_example(description: Description, content: MediaType) -> Json:
     return best_example(description, content.schema, content.example, direction="request")
 
 
-def base_of(description: Description, operation: Operation, base_url: str) -> str:
-    """Return the base address of an operation without a trailing slash."""
+def base_of(description: Description, operation: Operation, base_url: str, location: str = "") -> str:
+    """Return the base address of an operation without a trailing slash; see `base_address`."""
     servers = operation.servers or description.servers
+    return base_address(servers, base_url, location) or base_address(servers, PLACEHOLDER)
+
+
+def base_address(servers: Sequence[str], base_url: str = "", location: str = "") -> str:
+    """Return the base address that servers of a description mean, without a trailing slash; empty if none is known.
+
+    A relative server is below `base_url`; without that it is relative to the URL of the description, and no server
+    means the root of that URL's host (OpenAPI 3.1, 4.8.5; Swagger 2.0, `host`).
+
+    Args:
+        servers: As the description names them, with the defaults of their variables.
+        base_url: An address that the description does not name.
+        location: The path or URL that the description was read from.
+    """
     whole = next((url for url in servers if _ABSOLUTE.match(url)), "")
     if not whole:
-        relative = next((url for url in servers if url.startswith("/")), "")
-        whole = (base_url if _ABSOLUTE.match(base_url) else PLACEHOLDER).rstrip("/") + relative
+        relative = next((url for url in servers if "://" not in url), "")
+        if _ABSOLUTE.match(base_url):
+            whole = _joined(f"{base_url.rstrip('/')}/", relative if relative.startswith("//") else relative.lstrip("/"))
+        else:
+            whole = _joined(location, relative or "/")
     return _clean(whole).rstrip("/")
+
+
+def _joined(location: str, relative: str) -> str:
+    """Return an address that is relative to another; empty if the other is a path."""
+    try:
+        joined = urljoin(location, relative)
+    except ValueError:  # brackets around what is not an IPv6 address
+        return ""
+    return joined if _ABSOLUTE.match(location) and _ABSOLUTE.match(joined) else ""
 
 
 def is_placeholder(base: str) -> bool:

@@ -9,6 +9,7 @@ from thresher.search.budget import Units, select
 from thresher.search.index import Prefetch, SearchIndex
 from thresher.search.lexical.bm25 import Totals, postings_of
 from thresher.search.lexical.clauses import clauses, is_request, prose
+from thresher.search.lexical.languages import STEMMING, language_of
 from thresher.search.lexical.profiles import shares_of
 from thresher.search.lexical.query_expansion import Synonyms
 from thresher.search.lexical.terms import query_terms, query_words, split_name, terms, without_terms
@@ -36,6 +37,7 @@ from thresher.search.vectors import TextVectors, text_vectors
 
 __all__ = [
     "MAX_QUERIES",
+    "STEMMING",
     "Adapter",
     "Bools",
     "EmbeddedQuery",
@@ -61,6 +63,7 @@ __all__ = [
     "Units",
     "clauses",
     "is_request",
+    "language_of",
     "levelled",
     "postings_of",
     "prose",

@@ -62,6 +62,10 @@ class SearchArms:
             event(_logger, "search without database", level=logging.WARNING, kind=request.kind, error=str(error))
             return last, "Searched by meaning alone, in the last copy of the index: the database does not answer."
 
+    def languages(self, request: IndexScope) -> tuple[str, ...]:
+        """The languages of a collection's items besides English, as they were last read."""
+        return self._reader.languages(request)
+
     async def near_terms(self, request: IndexScope, word: str, term: str) -> list[str]:
         """Return terms that an unknown word may stand for; none if the database does not answer."""
         try:

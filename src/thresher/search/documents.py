@@ -14,6 +14,7 @@ from dataclasses import astuple, dataclass
 
 from thresher.core import InvalidInput
 from thresher.search.lexical.arguments import pack_arguments
+from thresher.search.lexical.languages import STEMMING
 from thresher.search.lexical.profiles import KindProfile
 from thresher.search.lexical.terms import terms
 from thresher.search.records import Entry
@@ -81,7 +82,7 @@ def document_of(entry: Entry, profile: KindProfile) -> IndexDocument:
     frequencies: dict[str, float] = {}
     for name, text in entry.fields.items():
         weight = profile.field_weights.get(name, 1.0)
-        for term in terms(text):
+        for term in terms(text, entry.language):
             frequencies[term] = frequencies.get(term, 0.0) + weight
     frequencies = {term: frequency for term, frequency in frequencies.items() if frequency > 0}
     return IndexDocument(
@@ -132,5 +133,6 @@ def _fingerprint(entry: Entry, weights: Mapping[str, float]) -> bytes:
         sorted(entry.facets),
         entry.owner,
         [astuple(slot) for slot in entry.slots],
+        *([entry.language, STEMMING] if entry.language else ()),  # what is English stays as it was written
     ]
     return hashlib.sha256(json.dumps(seen, ensure_ascii=True).encode()).digest()

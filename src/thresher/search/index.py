@@ -34,10 +34,11 @@ from thresher.search.indexing import (
     serving,
 )
 from thresher.search.lexical.bm25 import score_texts
+from thresher.search.lexical.languages import STEMMING
 from thresher.search.lexical.postings import PostingsCache
 from thresher.search.lexical.profiles import profile_of
 from thresher.search.lexical.query_expansion import Synonyms
-from thresher.search.plan import EmbeddedQuery, SearchPlan, phrase_vectors, plan_of
+from thresher.search.plan import EmbeddedQuery, SearchPlan, in_languages, phrase_vectors, plan_of
 from thresher.search.ranking import constants_for
 from thresher.search.reading import EMPTY_READING, CollectionReader, CollectionReading, IndexScope, reading_of
 from thresher.search.records import (
@@ -167,7 +168,7 @@ class SearchIndex:
         Empty if the running model is not known.
         """
         model, profile = known_model(self._encoder), profile_of(kind)
-        return f"{FORMAT} {sorted(profile.field_weights.items())} {model}" if model else ""
+        return f"{FORMAT}.{STEMMING} {sorted(profile.field_weights.items())} {model}" if model else ""
 
     async def holds(self, tenant: Tenant, kind: str, ids: Collection[int]) -> bool:
         """Return whether all of these items exist with vectors of the running model.
@@ -348,6 +349,7 @@ class SearchIndex:
         request = IndexScope(caller, kind, filter.facets)
         read = self._read(request, plan) if prefetched is None else self._narrowed(request, prefetched)
         (reading, lexical, lost), embedded = await asyncio.gather(read, self._arms.embed(plan))
+        plan = in_languages(plan, reading.languages)
         embedded = await self._arms.matching(plan, reading, embedded, lost)
         dense, bare = await self._arms.dense(request, reading, embedded)
         vectors = phrase_vectors(embedded)
@@ -473,8 +475,13 @@ class SearchIndex:
 
     async def _read(self, request: IndexScope, plan: SearchPlan) -> tuple[CollectionReading, Floats, str]:
         """The collection, its BM25 scores, and a note on what was missing; runs in parallel with the embedding."""
-        reading, note = await self._arms.read(request, plan.all_terms)
-        return reading, score_texts(plan.terms, reading.postings, reading.ids), note
+        languages = self._arms.languages(request)
+        while True:
+            worded = in_languages(plan, languages)
+            reading, note = await self._arms.read(request, worded.all_terms)
+            if note or reading.languages == languages:
+                return reading, score_texts(worded.terms, reading.postings, reading.ids), note
+            languages = reading.languages  # a first item in another language has been indexed
 
     async def _narrowed(self, request: IndexScope, prefetched: Prefetch) -> tuple[CollectionReading, Floats, str]:
         """What was prefetched, under the filter; read again if this process has no copy to filter."""
@@ -483,5 +490,7 @@ class SearchIndex:
             return reading, lexical, note
         if reading.snapshot is None:
             return await self._read(request, prefetched.plan)
-        narrowed = reading_of(reading.snapshot, request, reading.postings)
-        return narrowed, score_texts(prefetched.plan.terms, narrowed.postings, narrowed.ids), note
+        found = reading_of(reading.snapshot, request, reading.postings)
+        narrowed = replace(found, languages=reading.languages)
+        worded = in_languages(prefetched.plan, reading.languages)
+        return narrowed, score_texts(worded.terms, narrowed.postings, narrowed.ids), note

@@ -19,6 +19,7 @@ from thresher.core import EncoderError, Tenant
 from thresher.embedding import Encoder
 from thresher.search import queries
 from thresher.search.documents import IndexDocument, VectorPart, checked, document_of
+from thresher.search.lexical.languages import ENGLISH
 from thresher.search.lexical.profiles import profile_of
 from thresher.search.queries import run, run_once
 from thresher.search.records import Entry, Floats, Progress, PutCounts
@@ -307,6 +308,8 @@ async def write_documents(
     change.subtract(term for terms, _ in stored.values() for term in terms)
     length = sum(document.length for document in documents) - sum(length for _, length in stored.values())
     await _add_statistics(connection, kind, change, len(ids) - len(stored), length)
+    if languages := sorted({document.entry.language for document in documents} - {ENGLISH}):
+        await run(connection, queries.ADD_LANGUAGES, {"kind": kind, "languages": languages})
     await _serve(connection, kind, serving, model)
 
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from thresher.core import EncoderError, InvalidInput
 from thresher.embedding import Encoder, Matrix
 from thresher.search.lexical.clauses import clauses
+from thresher.search.lexical.query_expansion import other_stems, spoken_words
 from thresher.search.lexical.terms import query_terms
 
 MAX_QUERIES = 20
@@ -91,6 +92,19 @@ def plan_of(queries: Sequence[str], *, split: bool, message: str = "") -> Search
     if message.strip() and not cut:
         phrases, whole = (_shortened(message, notes), *phrases), True
     return SearchPlan(phrases, tuple(tuple(query_terms(text)) for text in phrases), cut, whole, tuple(notes))
+
+
+def in_languages(plan: SearchPlan, languages: Collection[str]) -> SearchPlan:
+    """Return the plan with its words also as some languages, besides English, stem them."""
+    if not languages:
+        return plan
+    return replace(plan, terms=tuple(_terms_in(text, languages) for text in plan.phrases))
+
+
+def _terms_in(text: str, languages: Collection[str]) -> tuple[str, ...]:
+    words, spoken = spoken_words(text, languages)
+    terms = (one for term, word in words.items() for one in (term, *other_stems(word, term, spoken)))
+    return tuple(dict.fromkeys(terms))
 
 
 def pieces_of(plan: SearchPlan, encoder: Encoder) -> PlanPieces:

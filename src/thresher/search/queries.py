@@ -31,7 +31,8 @@ WITH found AS (
 ), wanted AS (
   SELECT term, documents, sum(read) OVER (ORDER BY documents, term) - read < %(budget)s AS taken FROM found
 )
-SELECT c.model, c.version, c.items, c.total_length, w.term, w.documents, w.taken, p.ids, p.frequencies, p.lengths
+SELECT c.model, c.version, c.items, c.total_length, w.term, w.documents, w.taken, p.ids, p.frequencies, p.lengths,
+       c.languages
 FROM collection c LEFT JOIN wanted w ON true LEFT JOIN LATERAL (
   SELECT coalesce(array_agg(p.id ORDER BY p.id), '{}') AS ids,
          coalesce(array_agg(p.frequency ORDER BY p.id), '{}') AS frequencies,
@@ -176,6 +177,12 @@ DELETE FROM term_stat WHERE kind = %(kind)s AND term = ANY (%(terms)s::text[]) A
 
 ADD_TOTALS = """
 UPDATE collection SET items = items + %(items)s, total_length = total_length + %(length)s WHERE kind = %(kind)s
+"""
+
+ADD_LANGUAGES = """
+UPDATE collection SET languages = ARRAY(
+  SELECT DISTINCT one FROM unnest(languages || %(languages)s::text[]) AS one ORDER BY one)
+WHERE kind = %(kind)s AND NOT languages @> %(languages)s::text[]
 """
 
 INSERT_VECTORS = """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -58,6 +58,7 @@ class CollectionReading:
         ids: int64 (n,), sorted: every item that the caller may see under the filter.
         snapshot: The copy in the process, if it has the collection's version.
         rows: int64 (n,), the positions of `ids` in the snapshot; None for all of it in order.
+        languages: The languages of its items, besides English.
     """
 
     model: str
@@ -66,6 +67,7 @@ class CollectionReading:
     ids: Ids
     snapshot: VectorSnapshot | None = None
     rows: Ids | None = None
+    languages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,11 @@ class CollectionReader:
         self._database = database
         self._copies = copies
         self._words = words
+        self._languages: dict[tuple[int, str], tuple[str, ...]] = {}
+
+    def languages(self, request: IndexScope) -> tuple[str, ...]:
+        """The languages of a collection's items besides English, as they were last read."""
+        return self._languages.get((request.caller.tenant.id, request.kind), ())
 
     async def read(self, request: IndexScope, terms: Sequence[str], *, narrow: bool = False) -> CollectionReading:
         """Read the state of a collection with the postings of some terms, rarest first within the budget.
@@ -136,14 +143,16 @@ class CollectionReader:
         if not rows:
             return EMPTY_READING
         model, version, items = rows[0][:3]
+        languages = tuple(rows[0][-1])
+        self._languages[request.caller.tenant.id, request.kind] = languages
         words = known | _words(rows, [term for term in terms if term not in known])
         self._words.keep(key, version, words)
         postings = within_budget(words, POSTING_BUDGET, span.most)
         snapshot = await self._copies.current(request.caller.tenant, request.kind, model, version) if model else None
         if snapshot is not None:
-            return reading_of(snapshot, request, postings)
+            return replace(reading_of(snapshot, request, postings), languages=languages)
         living = await run_once(self._database, request.caller.tenant, queries.LIVING, request.parameters)
-        return CollectionReading(model, items, postings, living[0][0])
+        return CollectionReading(model, items, postings, living[0][0], languages=languages)
 
     async def _rows(self, request: IndexScope, terms: Sequence[str], span: IdSpan) -> list[Row]:
         parameters = request.parameters | asdict(span) | {"terms": list(terms), "budget": POSTING_BUDGET}
@@ -266,7 +275,7 @@ def _words(rows: Sequence[Row], asked: Sequence[str]) -> dict[str, TermPostings]
     """What a statement returned for the requested terms; those beyond its budget are left out."""
     totals = Totals(rows[0][2], rows[0][3])
     words = dict.fromkeys(asked, ABSENT)
-    for _, _, _, _, term, documents, taken, ids, frequencies, lengths in rows:
+    for _, _, _, _, term, documents, taken, ids, frequencies, lengths, _ in rows:
         if taken:
             words[term] = TermPostings(documents, postings_of(totals, documents, ids, frequencies, lengths))
         elif term is not None:

@@ -107,6 +107,7 @@ class Entry:
         facets: Labels to filter by.
         owner: The only user who may find it; None for everybody in the tenant.
         slots: Its arguments; a message that supplies them ranks the entry higher.
+        language: The language of its fields, as `language_of` tells it: they are stemmed by it.
     """
 
     id: int
@@ -116,6 +117,7 @@ class Entry:
     facets: frozenset[str] = frozenset()
     owner: str | None = None
     slots: tuple[Slot, ...] = ()
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,9 +52,8 @@ class ScoreRequest:
 async def score(arms: SearchArms, question: ScoreRequest) -> Scoring:
     """Score everything that may be returned; the caller sets `search_ms`."""
     plan, request = question.plan, question.request
-    queries = [expand_query(text, question.synonyms) for text in plan.phrases]
     embed = arms.embed(plan) if question.search_type != "text" else _not_embedded()
-    (reading, words, lost), embedded = await asyncio.gather(_words(arms, request, queries), embed)
+    (queries, (reading, words, lost)), embedded = await asyncio.gather(_expanded(arms, question), embed)
     if lost and question.search_type == "text":
         embedded = await arms.embed(plan)
     if lost or question.search_type != "text":
@@ -67,6 +66,19 @@ async def score(arms: SearchArms, question: ScoreRequest) -> Scoring:
     made = _scoring(question.search_type, reading, queries[0], words, dense)
     notes = (*plan.notes, lost, embedded.note, bare, _partly(made.dense), unquoted)
     return replace(made, degraded=" ".join(filter(None, notes)), embedding_ms=embedded.milliseconds)
+
+
+async def _expanded(
+    arms: SearchArms, question: ScoreRequest
+) -> tuple[list[ExpandedQuery], tuple[CollectionReading, list[WordScores], str]]:
+    """The texts with what else they may mean in the languages of the collection, and their words; see `_words`."""
+    languages = arms.languages(question.request)
+    while True:
+        queries = [expand_query(text, question.synonyms, languages) for text in question.plan.phrases]
+        found = await _words(arms, question.request, queries)
+        if found[2] or found[0].languages == languages:
+            return queries, found
+        languages = found[0].languages  # a first document in another language has been indexed
 
 
 async def _words(
@@ -86,7 +98,8 @@ async def _guesses(
     arms: SearchArms, request: IndexScope, query: ExpandedQuery, reading: CollectionReading
 ) -> list[Alternative]:
     """Likely replacements for words that no item contains."""
-    terms = {term for way in query.alternatives for term in way.terms}
+    held = (way for way in query.alternatives if all(term in reading.postings for term in way.instead))
+    terms = {term for way in held for term in way.terms}
     unknown = [term for term in query.terms if term not in reading.postings and term not in terms]
     unknown = sorted(unknown, key=lambda term: -len(term))[:MAX_UNKNOWN]
     guesses = {term: await arms.near_terms(request, query.written[term], term) for term in unknown}

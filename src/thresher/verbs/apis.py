@@ -302,8 +302,8 @@ async def suggest_api_improvements(
 @APIS.verb("admin")
 async def add_api(
     request: Request,
-    name: Annotated[str, Doc("Short and lower case, such as jira")],
     sources: Annotated[Names, Doc("Absolute paths or http(s) URLs of OpenAPI descriptions")],
+    name: Annotated[str, Doc("Short and lower case, such as jira; the description's title by default")] = "",
     display_name: Annotated[str, Doc("As people write it")] = "",
     aliases: Annotated[Names, Doc("Other words for it in questions")] = (),
     base_url: Annotated[str, Doc("Where it is called, if the description does not say")] = "",
@@ -344,6 +344,22 @@ async def sync_api(request: Request, provider: str, version: Version = "") -> Pr
         SourceUnavailable: No server answers.
     """
     return await request.services.apis.sync(request.caller, provider, version)
+
+
+@APIS.verb("admin")
+async def schedule_api(
+    request: Request,
+    provider: str,
+    seconds: Annotated[int | None, Ge(0), Le(2_592_000), Doc("Between two checks, 10 or more; 0: never; null: as set")],
+) -> Provider:
+    """Say how often an API's sources are checked for changes by themselves.
+
+    Raises:
+        InvalidInput: The number is out of bounds.
+        NotFound: There is no such provider.
+        NotAllowed: It belongs to the tenant and the caller is a user.
+    """
+    return await request.services.apis.set_schedule(request.caller, provider, seconds)
 
 
 @APIS.verb("admin")

@@ -6,8 +6,11 @@ Invariant: text of descriptions is never markup, and what a terminal would hide 
 from __future__ import annotations
 
 import json
+import os
 import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -15,13 +18,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from thresher.cli.arguments import absolute_source
+from thresher.cli.arguments import absolute_source, schedule_of
 from thresher.cli.client import ask, follow_job, without_none
 from thresher.cli.command_table import CommandEntry, new_group
 from thresher.cli.commands import add_command, writes
 from thresher.cli.hints import for_command_line
 from thresher.cli.output import AsJson, export, progress_bar, show
-from thresher.cli.views import Row, moment, next_page, plain_table, removed
+from thresher.cli.views import Row, how_often, moment, next_page, plain_table, removed
 from thresher.verbs import APIS
 
 _STYLES = {"ready": "green", "failed": "red", "indexing": "bold", "waiting": "bold", "off": "dim"}
@@ -61,7 +64,9 @@ def provider_card(one: Row) -> RenderableType:
         version["label"] for version in one["versions"] if version["state"] == "ready" and not version["operations"]
     ]
     none = [Text(f"{label} has no operations: there is nothing to find.", "yellow") for label in bare]
-    return Group(head, table, *off, *none, *_failures(one), *_problems(one), *waits)
+    bases = [Text(f"{version['label']} is called at {version['base_url']}") for version in one["versions"]]
+    called = [line for line, version in zip(bases, one["versions"], strict=True) if version["base_url"]]
+    return Group(head, table, *called, *off, *none, *_failures(one), *_problems(one), *waits)
 
 
 def found_endpoints(answer: Row) -> RenderableType:
@@ -73,7 +78,8 @@ def found_endpoints(answer: Row) -> RenderableType:
     if answer["tags"]:
         body = [_tags(answer["tags"])]
     else:
-        body = [_endpoints(answer["endpoints"])] if answer["endpoints"] else [Text("No operation fits.")]
+        tables = _by_tag(answer["endpoints"]) if answer["mode"] == "browse" else [_endpoints(answer["endpoints"])]
+        body = tables if answer["endpoints"] else [Text("No operation fits.")]
     notes = [*answer["notes"], *([answer["degraded"]] if answer["degraded"] else [])]
     shown = len(answer["tags"] or answer["endpoints"])
     count = Text(f"({shown:,} of {answer['total']:,}; {answer['embedding_ms'] + answer['search_ms']:,.0f} ms)", "dim")
@@ -152,6 +158,12 @@ def _tags(tags: Sequence[Row]) -> RenderableType:
     for one in tags:
         table.add_row(Text(one["provider"]), Text(one["tag"], "bold"), f"{one['operations']:,}", _first(one))
     return table
+
+
+def _by_tag(endpoints: Sequence[Row]) -> list[RenderableType]:
+    """The operations of each tag under its name, as they come."""
+    groups = groupby(endpoints, lambda one: (one["provider"], (one["tags"] or [""])[0]))
+    return [part for (_, tag), found in groups for part in (Text(tag or "(no tag)", "bold"), _endpoints([*found]))]
 
 
 def _endpoints(endpoints: Sequence[Row]) -> RenderableType:
@@ -252,8 +264,13 @@ FAILED = 1
 @apis.command("add")
 @writes
 def add(
-    name: Annotated[str, typer.Argument(help="A name for the API: short, lower case.")],
-    sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help="OpenAPI descriptions: files or URLs.")],
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[NAME] SOURCE...",
+            help="A short lower-case name, by default from the title; OpenAPI descriptions: files or URLs.",
+        ),
+    ],
     display: Annotated[str | None, typer.Option(help="The name as people write it.")] = None,
     alias: Annotated[list[str] | None, typer.Option(help="Another name of it in questions; repeatable.")] = None,
     base_url: Annotated[
@@ -267,9 +284,10 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Index the descriptions of an API; several sources are several versions of it."""
+    named = len(sources) > 1 and not _is_source(sources[0])
     arguments = {
-        "name": name,
-        "sources": [absolute_source(one) for one in sources],
+        "name": sources[0] if named else None,
+        "sources": [absolute_source(one) for one in sources[named:]],
         "display_name": display,
         "aliases": alias,
     }
@@ -277,11 +295,33 @@ def add(
     _finish(ask("add_api", without_none(arguments | more)), wait, as_json)
 
 
+def _is_source(text: str) -> bool:
+    """Return whether the first of several arguments is a source and no name, which may look like a file's."""
+    return "/" in text or os.sep in text or Path(text).is_file()
+
+
 @apis.command("sync")
 @writes
 def sync(name: Name, version: Version = None, wait: Wait = True, as_json: AsJson = False) -> None:
     """Read the descriptions of an API again, and index what changed."""
     _finish(ask("sync_api", without_none({"provider": name, "version": version})), wait, as_json)
+
+
+@apis.command("schedule")
+@writes
+def schedule(
+    name: Name,
+    every: Annotated[int | None, typer.Option(metavar="SECONDS", min=10, help="Check every so many seconds.")] = None,
+    never: Annotated[bool, typer.Option("--never", help="Do not check at all.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say how often the sources of an API are checked for changes; without an option, as the settings say."""
+    show(ask("schedule_api", {"provider": name, "seconds": schedule_of(every, never)}), as_json, _scheduled)
+
+
+def _scheduled(one: Row) -> RenderableType:
+    """When the sources of an API are checked."""
+    return Text(one["name"], "bold").append(f": its sources are checked {how_often(one['check_seconds'])}", "not bold")
 
 
 @apis.command("enable")

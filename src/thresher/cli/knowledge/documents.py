@@ -17,14 +17,14 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from thresher.cli.arguments import absolute_source, bytes_of, given_path, path_option, text_of
+from thresher.cli.arguments import absolute_source, bytes_of, given_path, path_option, schedule_of, text_of
 from thresher.cli.client import ask, follow_job, without_none
 from thresher.cli.command_table import new_group
 from thresher.cli.commands import add_command, writes
 from thresher.cli.hints import for_command_line
 from thresher.cli.knowledge.servers import refresh as refresh_servers
 from thresher.cli.output import AsJson, show
-from thresher.cli.views import Row, moment, plain_table, removed
+from thresher.cli.views import Row, how_often, moment, plain_table, removed
 from thresher.daemon import DaemonFailure
 from thresher.verbs import DOCUMENTS
 
@@ -298,9 +298,7 @@ def schedule(
     as_json: AsJson = False,
 ) -> None:
     """Say how often a repository's source is checked for changes; without an option, as the settings say."""
-    if never and every is not None:
-        raise typer.BadParameter("Give --every or --never, not both.")
-    arguments = {"repository": name, "seconds": 0 if never else every}
+    arguments = {"repository": name, "seconds": schedule_of(every, never)}
     show(ask("schedule_repository", arguments), as_json, _scheduled)
 
 
@@ -326,13 +324,10 @@ def _webhook(one: Row) -> RenderableType:
 
 def _scheduled(one: Row) -> RenderableType:
     """When the source of a repository is checked."""
-    name = Text(one["name"], "bold")
+    often = f"its source is checked {how_often(one['check_seconds'])}"
     if one["check_seconds"] is None:
-        return name.append(
-            ": a folder is watched, other sources are checked as THRESHER_CHECK_SECONDS says", "not bold"
-        )
-    often = f"every {one['check_seconds']:,} seconds" if one["check_seconds"] else "never"
-    return name.append(f": its source is checked {often}", "not bold")
+        often = "a folder is watched, other sources are checked as THRESHER_CHECK_SECONDS says"
+    return Text(one["name"], "bold").append(f": {often}", "not bold")
 
 
 def _finish(repository: dict[str, Any], wait: bool, as_json: bool) -> None:

@@ -132,8 +132,9 @@ def measuring_verbs(app: App, caller: Caller) -> Mapping[str, Verb]:
         def follow(stage: str, done: int, total: int) -> None:
             tell({"stage": stage, "done": done, "total": total})
 
-        figures, asked = await evaluate_apis(services.database, services.apis, specs, questions, follow)
-        return asdict(figures) | {"failed": [_failed(one) for one in asked if not _among_first(one)]}
+        figures, asked, warnings = await evaluate_apis(services.database, services.apis, specs, questions, follow)
+        failed = [_failed(one) for one in asked if not _among_first(one)]
+        return asdict(figures) | {"failed": failed, "warnings": warnings}
 
     return {
         "evaluate_context": partial(_context, services, caller),

@@ -69,7 +69,7 @@ WRITES: Final[Mapping[str, Shown | None]] = {
     **dict.fromkeys(("add_key", "revoke_key"), _KEYS),
     "cancel_job": Shown("job", "show_job", ("job",)),
     **dict.fromkeys(("add_connection", "remove_connection", "refresh_schema"), _CONNECTIONS),
-    **dict.fromkeys(("add_api", "sync_api", "set_api_active", "remove_api"), _APIS),
+    **dict.fromkeys(("add_api", "sync_api", "schedule_api", "set_api_active", "remove_api"), _APIS),
     **dict.fromkeys(("allow_api_host", "disallow_api_host"), Shown("host", "list_api_hosts", ("provider",))),
     **dict.fromkeys(
         ("set_api_credential", "remove_api_credential"), Shown("credential of", "list_api_credentials", ("provider",))

@@ -38,6 +38,7 @@ from thresher.knowledge.apis.models import (
     UsageReport,
     Version,
 )
+from thresher.knowledge.apis.naming import name_from
 from thresher.knowledge.apis.rendering import PatchForm, improvements_markdown, in_form
 from thresher.knowledge.apis.service import ApiService
 
@@ -78,4 +79,5 @@ __all__ = [
     "explain_endpoint",
     "improvements_markdown",
     "in_form",
+    "name_from",
 ]

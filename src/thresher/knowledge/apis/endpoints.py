@@ -78,6 +78,7 @@ class Endpoints:
             operation,
             found_endpoint(located, Why("core")),
             base_url=located.provider.base_url,
+            location=located.version.source,
             budget=budget,
         )
 

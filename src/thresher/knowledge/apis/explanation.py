@@ -38,6 +38,7 @@ def explain_endpoint(
     endpoint: FoundEndpoint,
     *,
     base_url: str = "",
+    location: str = "",
     budget: int = DEFAULT_BUDGET,
 ) -> EndpointAnswer:
     """Explain how to call an operation, as far as the budget goes.
@@ -47,6 +48,7 @@ def explain_endpoint(
         operation: The operation.
         endpoint: The operation as search shows it.
         base_url: Base address if the description names none.
+        location: Path or URL of the description.
         budget: Maximum tokens of the content, 1 to 100,000.
 
     Raises:
@@ -54,7 +56,7 @@ def explain_endpoint(
     """
     if not 1 <= budget <= BUDGET_CAP:
         raise InvalidInput("The budget is out of range.", hint=f"Use 1 to {BUDGET_CAP:,} tokens.")
-    parts = SectionItems(description, operation, endpoint, base_url)
+    parts = SectionItems(description, operation, endpoint, base_url, location)
     page = _BudgetedPage(parts.head, budget)
     page.fill(parts)
     content = page.text()

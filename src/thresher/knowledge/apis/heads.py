@@ -26,6 +26,7 @@ class VersionHead:
         title: `info.title` as written.
         dialect: `2.0`, `3.0`, `3.1` or `3.2`.
         servers: Base addresses as written.
+        source: Path or URL of the description.
     """
 
     id: int
@@ -36,6 +37,7 @@ class VersionHead:
     title: str = ""
     dialect: str = ""
     servers: tuple[str, ...] = ()
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,8 @@ class Version:
         job: Id of the job that imports it; 0 if there is none.
         counts: Effect of the last sync that found changed bytes.
         title: `info.title` as written.
+        servers: Base addresses as the description names them.
+        base_url: The address of its operations: the first server, made absolute; empty if none is known.
         id: Row id.
     """
 
@@ -70,6 +72,8 @@ class Version:
     job: int = 0
     counts: SyncCounts = SyncCounts()
     title: str = ""
+    servers: tuple[str, ...] = ()
+    base_url: str = ""
     id: int = 0
 
 
@@ -87,6 +91,7 @@ class Provider:
         owner: The only user who sees it; None if everyone in the tenant does.
         versions: Its versions.
         operations: Number of operations in all versions.
+        check_seconds: How often its sources are checked for changes; None for the setting, 0 never.
     """
 
     id: int
@@ -98,6 +103,7 @@ class Provider:
     owner: str | None = None
     versions: tuple[Version, ...] = ()
     operations: int = 0
+    check_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
+from itertools import accumulate, count
 from pathlib import PurePosixPath
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
-from thresher.core import Conflict, InvalidInput, NotFound, did_you_mean, nearest
+from thresher.core import Conflict, InvalidInput, NotFound, did_you_mean, nearest, shortened
 from thresher.knowledge.apis.heads import ProviderHead
 from thresher.knowledge.apis.models import Provider
 
@@ -22,6 +24,12 @@ _IN_FILE: Final = re.compile(r"(?<![A-Za-z0-9])v(\d{1,3}(?:\.\d{1,3})*(?:(?:alph
 _NUMBER: Final = re.compile(r"v?(\d{1,2})(?:\.\d+)*(?![\d-])", re.I)
 _INFO: Final = re.compile(r"^info:[^\n]*\n((?:[ \t#][^\n]*\n|\s*\n)*)", re.MULTILINE)
 _VERSION: Final = re.compile(r"""^[ \t]+version:[ \t]*["']?([^"'#\s][^"'#\n]*)""", re.MULTILINE)
+_TITLE: Final = re.compile(r"""^[ \t]+title:[ \t]*(?:"([^"\n]*)"|'([^'\n]*)'|([^"'#>|&*\s][^#\n]*))""", re.MULTILINE)
+_TITLE_WORD: Final = re.compile(r"[a-z0-9]+")
+_SAID_BY_ALL: Final = re.compile(r"(?:the|an?|apis?|rest|http|openapi|swagger|specification|v\d+|\d+)")
+"""Words of a title that tell no API from another."""
+_LONGEST_NAME: Final = 40
+"""Characters of a name that a title gives; people type it."""
 _MOST_ALIASES: Final = 16
 _LONGEST_ALIAS: Final = 63
 _LONGEST_TITLE: Final = 120
@@ -44,6 +52,32 @@ def checked_name(name: str) -> str:
             hint="Use up to 63 lower-case letters, digits, hyphens, dots and underscores, a letter or digit first.",
         )
     return name
+
+
+def name_from(title: str, source: str = "") -> str:
+    """Return a valid provider name: from the title of a description, else from its file or host; `api` if none fits."""
+    file = PurePosixPath(_path(source).replace("\\", "/")).stem
+    host = source.partition("://")[2].partition("/")[0]
+    for text in (title, file, host):
+        plain = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
+        words = [word for word in _TITLE_WORD.findall(plain) if not _SAID_BY_ALL.fullmatch(word)]
+        if words:
+            joined = accumulate(words, lambda name, word: f"{name}-{word}")
+            return [words[0][:_LONGEST_NAME], *(name for name in joined if len(name) <= _LONGEST_NAME)][-1]
+    return "api"
+
+
+def title_from(title: str) -> str:
+    """Return the title of a description as a display name: printable, on one line."""
+    printable = "".join(mark if mark.isprintable() else " " for mark in title)
+    return shortened(" ".join(printable.split()), _LONGEST_TITLE)
+
+
+def free_name(name: str, seen: Iterable[ProviderHead | Provider]) -> str:
+    """Return the name, with a number behind it if another provider uses it as name or alias."""
+    taken = {word for head in seen for word in (head.name, *head.aliases)}
+    numbered = (f"{name}-{number}" for number in count(2))
+    return name if name not in taken else next(one for one in numbered if one not in taken)
 
 
 def checked_label(label: str) -> str:
@@ -178,16 +212,19 @@ def labels_of(sources: Sequence[str], declared: Sequence[str]) -> tuple[str, ...
     return tuple(labels)
 
 
-def declared_in(data: bytes) -> str:
-    """Return the version that a description declares, without parsing all of it; empty if that is not possible."""
+def info_in(data: bytes) -> tuple[str, str]:
+    """Return title and version that a description declares, without parsing all of it; empty where that fails."""
     if is_json(data):
         info: Any = _root(data).get("info")
-        version: Any = cast("dict[str, Any]", info).get("version") if isinstance(info, dict) else None
-        return str(version) if isinstance(version, str | int | float) else ""
+        fields = cast("dict[str, Any]", info) if isinstance(info, dict) else {}
+        found = [fields.get("title"), fields.get("version")]
+        title, version = (str(one) if isinstance(one, str | int | float) else "" for one in found)
+        return title, version
     head = data[:_HEAD].decode("utf-8", "replace").replace("\r\n", "\n") + "\n"
     info = _INFO.search(head)
-    found = _VERSION.search(info[1]) if info else None
-    return found[1].strip() if found else ""
+    titled, found = (_TITLE.search(info[1]), _VERSION.search(info[1])) if info else (None, None)
+    title = next(filter(None, titled.groups()), "") if titled else ""
+    return title.strip(), found[1].strip() if found else ""
 
 
 def looks_readable(data: bytes) -> bool:

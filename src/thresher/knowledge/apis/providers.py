@@ -6,6 +6,8 @@ Invariant: only the owner of a provider changes it; no two providers that a call
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,7 +15,20 @@ from typing import Any, Final
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.core import Caller, Conflict, InvalidInput, NotAllowed, NotFound, Settings, ThresherError
+from thresher.core import (
+    Caller,
+    Conflict,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    Settings,
+    SourceUnavailable,
+    StoreUnavailable,
+    Tenant,
+    ThresherError,
+    check_schedule,
+    event,
+)
 from thresher.jobs import Jobs
 from thresher.knowledge.apis import queries
 from thresher.knowledge.apis.cache import DescriptionCache
@@ -21,7 +36,7 @@ from thresher.knowledge.apis.heads import ProviderHead
 from thresher.knowledge.apis.ingestion.download import Validators, read_source
 from thresher.knowledge.apis.ingestion.intake import INLINE_OCTETS, Intake, PackedDescription
 from thresher.knowledge.apis.ingestion.rows import KIND, facets_of
-from thresher.knowledge.apis.ingestion.sources import DescriptionSource, resolve_source
+from thresher.knowledge.apis.ingestion.sources import DescriptionSource, is_remote, resolve_source
 from thresher.knowledge.apis.ingestion.sync import TASK, DescriptionSync
 from thresher.knowledge.apis.models import Provider, Version
 from thresher.knowledge.apis.naming import (
@@ -32,13 +47,20 @@ from thresher.knowledge.apis.naming import (
     checked_name,
     checked_title,
     find_provider,
+    free_name,
     labels_of,
+    name_from,
+    title_from,
 )
 from thresher.knowledge.apis.queries import SyncState
 from thresher.search import Filter, SearchIndex
 from thresher.store import Database, run_retrying
 
+_logger = logging.getLogger("thresher.knowledge")
+
 _MOST_SOURCES: Final = 20
+_WITHOUT_VALIDATORS: Final = 3_600
+"""Seconds between two checks, by default at least, of a server that sends the whole description each time."""
 _ENDING_SECONDS: Final = 10.0
 
 
@@ -47,7 +69,7 @@ class ProviderFields:
     """The fields of a provider that a user sets.
 
     Attributes:
-        name: Its name.
+        name: Its name; empty to take that of the description.
         display_name: Its name as people write it; empty to keep it, or to use the name.
         aliases: Other names for it; empty to keep them.
         base_url: Address of its operations; empty to keep it.
@@ -71,7 +93,8 @@ def provider_fields(name: str, display_name: str, aliases: Sequence[str], base_u
     Raises:
         InvalidInput: A name or the address is not valid.
     """
-    checked_name(name)
+    if name:
+        checked_name(name)
     return ProviderFields(name, checked_title(display_name), checked_aliases(name, aliases), checked_base(base_url))
 
 
@@ -105,27 +128,30 @@ class Providers:
         *,
         version: str = "",
         replace: bool = False,
-    ) -> None:
-        """Add versions to a provider, which is created with its first version."""
+    ) -> str:
+        """Add versions to a provider, which is created with its first version; return the provider's name."""
         _check_sources(sources, version)
         found = [resolve_source(text, caller, self._settings) for text in sources]
         _check_words(fields, caller, await self._cache.directory(caller))
         packed = await self._read(found)
         declared = [one.declared for one in packed]
         labels = [checked_label(version)] if version else labels_of([one.source for one in packed], declared)
+        if not fields.name:
+            _check_same_api(packed)
 
-        async def write(link: AsyncConnection) -> list[int]:
-            provider = await self._own_or_new(link, caller, fields, labels, replace=replace)
+        async def write(link: AsyncConnection) -> tuple[str, list[int]]:
+            name, provider = await self._own_or_new(link, caller, fields, packed[0], labels, replace=replace)
             versions = [
-                await queries.put_version(link, caller.tenant, provider, label, source=one.source)
+                await queries.put_version(link, caller, provider, label, source=one.source)
                 for label, one in zip(labels, packed, strict=True)
             ]
             for number, one in zip(versions, packed, strict=True):
                 await self._intake.keep(link, caller, number, one)
-            return versions
+            return name, versions
 
-        versions = await run_retrying(self._database, caller.tenant, write)
+        name, versions = await run_retrying(self._database, caller.tenant, write)
         await self._intake.apply_small(caller.tenant, versions, packed)
+        return name
 
     async def _read(self, sources: Sequence[DescriptionSource]) -> list[PackedDescription]:
         """Read sources one by one; keep no more parsed text in memory than one inline import may hold."""
@@ -151,25 +177,80 @@ class Providers:
         """Read one source again; record and return what went wrong."""
         try:
             source = resolve_source(one.source, caller, self._settings)
-            read = await read_source(source, Validators() if one.wanted else Validators(one.etag, one.modified))
+            anew = bool(one.wanted) or not source.remote
+            read = await read_source(source, Validators() if anew else Validators(one.etag, one.modified))
             packed = await self._intake.pack(source.location, read) if read.data is not None else None
         except NotAllowed as error:  # another caller may be allowed
             return error
         except ThresherError as error:
             await self._sync.fail(caller.tenant, one.id, str(error))
             return error
-        same = packed is None or packed.digest == (one.wanted or one.digest)
-
-        async def write(link: AsyncConnection) -> None:
-            if packed is None or same:
-                await self._intake.confirm(link, caller, one, packed)
-            else:
-                await self._intake.keep(link, caller, one.id, packed)
-
-        await run_retrying(self._database, caller.tenant, write)
-        if packed is not None and not same:
-            await self._intake.apply_small(caller.tenant, [one.id], [packed])
+        if packed is None or packed.digest == (one.wanted or one.digest):
+            await run_retrying(
+                self._database, caller.tenant, lambda link: self._intake.confirm(link, caller, one, packed)
+            )
+        else:
+            await self._replace(caller, one, packed)
         return None
+
+    async def _replace(self, caller: Caller, one: SyncState, packed: PackedDescription) -> None:
+        """Answer from newer bytes as soon as they are imported."""
+        await run_retrying(self._database, caller.tenant, lambda link: self._intake.keep(link, caller, one.id, packed))
+        await self._intake.apply_small(caller.tenant, [one.id], [packed])
+
+    async def poll(self, tenant: Tenant, version: int) -> float:
+        """Check the source of a version, and import what has changed.
+
+        Returns:
+            The seconds until the next check.
+
+        Raises:
+            StoreUnavailable: The database cannot be reached.
+        """
+        async with self._database.transaction(tenant) as link:
+            states = await queries.sync_states(link, tenant, version=version)
+        if not states:
+            return float(self._settings.check_seconds)
+        one = states[0]
+        if one.state in ("ready", "failed"):
+            try:
+                await self._poll(Caller(tenant, one.owner, keyed=one.keyed), one)
+            except (SourceUnavailable, StoreUnavailable):
+                raise
+            except ThresherError as error:  # it will not go away by itself, and the last good content stays
+                failure = str(error)[:2_000]
+                await run_retrying(
+                    self._database, tenant, lambda link: queries.set_version(link, tenant, one.id, failure=failure)
+                )
+        sends_all = is_remote(one.source) and not (one.etag or one.modified)
+        least = _WITHOUT_VALIDATORS if sends_all else 0
+        return float(one.check_seconds or max(self._settings.check_seconds, least))
+
+    async def _poll(self, caller: Caller, one: SyncState) -> None:
+        source = resolve_source(one.source, caller, self._settings)
+        read = await read_source(source, Validators(one.etag, one.modified))
+        packed = await self._intake.pack(source.location, read) if read.data is not None else None
+        if packed is not None and packed.digest != (one.wanted or one.digest):
+            event(_logger, "description changed", tenant=caller.tenant.id, provider=one.name, version=one.label)
+            await self._replace(caller, one, packed)
+            return
+        values: dict[str, Any] = {"synced_at": queries.NOW}
+        if packed is not None:
+            values |= {"etag": packed.validators.etag, "modified": packed.validators.modified}
+        if one.state == "ready":
+            values["failure"] = ""
+        await run_retrying(
+            self._database, caller.tenant, lambda link: queries.set_version(link, caller.tenant, one.id, **values)
+        )
+
+    async def set_schedule(self, caller: Caller, name: str, seconds: int | None) -> ProviderHead:
+        """Set how often the sources of a provider are checked for changes."""
+        check_schedule(seconds)
+        head = await self._own(caller, name)
+        await run_retrying(
+            self._database, caller.tenant, lambda link: queries.set_schedule(link, caller.tenant, head.id, seconds)
+        )
+        return head
 
     async def index_here(self, caller: Caller, name: str, *, embed: bool = True) -> ProviderHead:
         """Do the work of a background job in this process."""
@@ -267,16 +348,30 @@ class Providers:
         return head
 
     async def _own_or_new(
-        self, link: AsyncConnection, caller: Caller, fields: ProviderFields, labels: Sequence[str], *, replace: bool
-    ) -> int:
-        """Return the provider's row id; no other provider is named until the transaction ends."""
+        self,
+        link: AsyncConnection,
+        caller: Caller,
+        fields: ProviderFields,
+        first: PackedDescription,
+        labels: Sequence[str],
+        *,
+        replace: bool,
+    ) -> tuple[str, int]:
+        """Return the provider's name and row id; no other provider is named until the transaction ends.
+
+        Without a name, one of the caller's own with a description of the same title gets another version.
+        """
         await queries.lock_names(link, caller.tenant)
         seen = await queries.providers(link, caller)
+        display = fields.name or title_from(first.title)
+        if not fields.name:
+            name = _known_by_title(first.title, caller, seen) or free_name(name_from(first.title, first.source), seen)
+            fields = dataclasses.replace(fields, name=name)
         _check_words(fields, caller, seen)
         known = next((one for one in seen if one.name == fields.name), None)
         if known is None:
-            values = {"name": fields.name, "display_name": fields.name}
-            return await queries.add_provider(link, caller, {**values, **fields.values})
+            values = {"name": fields.name, "display_name": display or fields.name, **fields.values}
+            return fields.name, await queries.add_provider(link, caller, values)
         taken = [one for one in known.versions if one.label in labels and (one.digest or one.state != "failed")]
         if taken and not replace:
             raise Conflict(
@@ -285,7 +380,7 @@ class Providers:
             )
         if fields.values:
             await queries.set_provider(link, caller.tenant, known.id, **fields.values)
-        return known.id
+        return known.name, known.id
 
 
 def _check_sources(sources: Sequence[str], version: str) -> None:
@@ -295,6 +390,21 @@ def _check_sources(sources: Sequence[str], version: str) -> None:
         raise InvalidInput(
             "A version label needs exactly one source.", hint="Add the sources one by one, each with its own version."
         )
+
+
+def _check_same_api(packed: Sequence[PackedDescription]) -> None:
+    """Refuse descriptions of several APIs that are added without a name, as if they were versions of one."""
+    names = list(dict.fromkeys(name_from(one.title, one.source) for one in packed))
+    if len(names) > 1:
+        raise InvalidInput(
+            f"The sources describe several APIs: {', '.join(names[:5])}.",
+            hint="Add them one by one, or give the name of the one API whose versions they are.",
+        )
+
+
+def _known_by_title(title: str, caller: Caller, seen: Sequence[Provider]) -> str:
+    mine = (one for one in seen if one.owner == caller.user and title)
+    return next((one.name for one in mine if any(version.title == title for version in one.versions)), "")
 
 
 def _check_words(fields: ProviderFields, caller: Caller, seen: Sequence[ProviderHead | Provider]) -> None:

@@ -153,13 +153,17 @@ class SectionItems:
         operation: The operation.
         endpoint: The operation as search shows it.
         base_url: Base address if the description names none.
+        location: Path or URL of the description.
     """
 
-    def __init__(self, description: Description, operation: Operation, endpoint: FoundEndpoint, base_url: str) -> None:
+    def __init__(
+        self, description: Description, operation: Operation, endpoint: FoundEndpoint, base_url: str, location: str
+    ) -> None:
         self._description = description
         self._operation = operation
         self._endpoint = endpoint
         self._base_url = base_url
+        self._location = location
 
     def __iter__(self) -> Iterator[SectionItem]:
         """Yield all items."""
@@ -187,7 +191,7 @@ class SectionItems:
         marks = [f"{one.provider} {one.version}".strip(), one.id, one_line(operation.operation_id, _SAID)]
         marks += ["deprecated"] if operation.deprecated else []
         about = f"{one_line(one.title, _SAID)} ({', '.join(mark for mark in marks if mark)})"
-        where = base_of(self._description, operation, self._base_url)
+        where = base_of(self._description, operation, self._base_url, self._location)
         unsaid = " (a placeholder: the description names no server)" if is_placeholder(where) else ""
         call = f"# {one_line(operation.method, 20)} {one_line(operation.path, 500)}"
         return f"{call}\n{about}\nBase: {one_line(where, 300)}{unsaid}"
@@ -272,7 +276,11 @@ class SectionItems:
         if self._operation.pointer.startswith("/webhooks/"):
             return {}
         call = call_of(
-            self._description, self._operation, base_url=self._base_url, prefix=self._endpoint.provider or "api"
+            self._description,
+            self._operation,
+            base_url=self._base_url,
+            location=self._location,
+            prefix=self._endpoint.provider or "api",
         )
         return samples_of(call)
 

@@ -18,6 +18,7 @@ from thresher.knowledge.apis.calls.caller import CallRequest, EndpointCaller
 from thresher.knowledge.apis.calls.models import ApiReply
 from thresher.knowledge.apis.endpoints import EndpointReference, Endpoints
 from thresher.knowledge.apis.improvements import ImprovementFinder, ImprovementRequest, version_source
+from thresher.knowledge.apis.ingestion.polling import DescriptionPoller
 from thresher.knowledge.apis.models import (
     DEFAULT_BUDGET,
     DEFAULT_LIMIT,
@@ -81,6 +82,7 @@ class ApiService:
         self._log_days = settings.log_days
         self._improvements = ImprovementFinder(database, self._cache, chat, settings.llm_seconds)
         self._providers = Providers(database, index, jobs, self._cache, settings)
+        self._poller = DescriptionPoller(database, settings, self._providers.poll)
 
     async def add(
         self,
@@ -99,6 +101,7 @@ class ApiService:
         Args:
             caller: The owner; the tenant if the caller has no user.
             name: Lower-case letters, digits, hyphens, dots and underscores; an existing provider gets more versions.
+                Empty to take it from the title of the description.
             sources: Files or URLs, one for each version.
             display_name: Its name as people write it.
             aliases: Other names for it in a question.
@@ -114,8 +117,8 @@ class ApiService:
             SourceUnavailable: A server does not answer.
         """
         wanted = provider_fields(name, display_name, aliases, base_url)
-        await self._providers.add(caller, wanted, sources, version=version, replace=replace)
-        return await self.provider(caller, name)
+        added = await self._providers.add(caller, wanted, sources, version=version, replace=replace)
+        return await self.provider(caller, added)
 
     async def sync(self, caller: Caller, name: str, version: str = "") -> Provider:
         """Read sources again and import what has changed; a source that cannot be read keeps its last good content.
@@ -132,6 +135,25 @@ class ApiService:
             SourceUnavailable: No server answers.
         """
         return await self._providers.show(caller, await self._providers.sync(caller, name, version))
+
+    async def follow_sources(self) -> None:
+        """Import what has changed at the sources of all tenants by itself; runs until cancelled."""
+        await self._poller.run()
+
+    async def set_schedule(self, caller: Caller, name: str, seconds: int | None) -> Provider:
+        """Set how often the sources of a provider are checked for changes.
+
+        Args:
+            caller: The owner of the provider.
+            name: Its name or alias.
+            seconds: The time between two checks; None for the setting; 0 for never.
+
+        Raises:
+            InvalidInput: The time is less than 10 seconds.
+            NotFound: There is no such provider.
+            NotAllowed: A user may not change the tenant's provider.
+        """
+        return await self._providers.show(caller, await self._providers.set_schedule(caller, name, seconds))
 
     async def remove(self, caller: Caller, name: str, version: str = "") -> None:
         """Remove a provider or one of its versions, with everything indexed for it.

@@ -16,7 +16,7 @@ from thresher.core import Tenant
 from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.layout import DocumentLayout, path_label
 from thresher.knowledge.documents.models import chunk_id, key_of
-from thresher.search import Entry
+from thresher.search import STEMMING, Entry, language_of
 from thresher.store import Database
 
 KIND: Final = "document"
@@ -34,6 +34,7 @@ class IndexedDocument:
         repository: Key of its repository.
         owner: The only user who may find it; None for everyone in the tenant.
         layout: Its chunks.
+        stemming: How its words are indexed; see `stemming_of`.
     """
 
     id: int
@@ -41,6 +42,21 @@ class IndexedDocument:
     repository: int
     owner: str | None
     layout: DocumentLayout
+    stemming: str = ""
+
+
+EDITION: Final = f"{STEMMING}:"
+"""How stored stemmings of the running edition begin."""
+
+
+def stemming_of(text: str) -> str:
+    """How the words of a document are indexed: the edition of the stemming, a colon, and its language."""
+    return f"{EDITION}{language_of(text)}"
+
+
+def language_in(stemming: str) -> str:
+    """The language of a stemming; empty for English, and while a document is indexed as by no edition."""
+    return stemming.partition(":")[2]
 
 
 def facet_of(repository: int) -> str:
@@ -79,6 +95,7 @@ def _entry(document: IndexedDocument, ordinal: int, text: str, facets: frozenset
         fields={"heading": heading, "text": text},
         facets=facets,
         owner=document.owner,
+        language=language_in(document.stemming),
     )
 
 
@@ -124,6 +141,8 @@ class StoredEntries:
             for row in rows:
                 if (packed := layouts.get(row.id)) is not None:
                     unpacked = DocumentLayout.unpacked(packed)
-                    found[row.id] = IndexedDocument(row.id, row.title, row.repository, row.owner, unpacked)
+                    found[row.id] = IndexedDocument(
+                        row.id, row.title, row.repository, row.owner, unpacked, row.stemming
+                    )
                     self._known[row.id] = found[row.id]
         return found

@@ -125,6 +125,7 @@ async def add_repository(connection: AsyncConnection, caller: Caller, name: str,
         tenant_id=caller.tenant.id,
         owner=caller.user,
         name=name,
+        keyed=caller.keyed,
         **_origin(origin),
     )
     found = await connection.execute(row.on_conflict_do_nothing().returning(repository.c.id))
@@ -137,11 +138,12 @@ async def set_repository(connection: AsyncConnection, tenant: Tenant, repository
     return (await connection.execute(query.returning(repository.c.id))).first() is not None
 
 
-async def try_origin(connection: AsyncConnection, tenant: Tenant, repository_id: int, origin: Origin) -> None:
+async def try_origin(connection: AsyncConnection, caller: Caller, repository_id: int, origin: Origin) -> None:
     """Have the next run read this origin; keep the one of the last good run until this one has worked."""
+    tenant = caller.tenant
     good, indexed = await _good_origin(connection, tenant, repository_id)
     former = good if indexed and good != _options(origin) else None
-    await set_repository(connection, tenant, repository_id, **_origin(origin), former=former)
+    await set_repository(connection, tenant, repository_id, **_origin(origin), former=former, keyed=caller.keyed)
 
 
 async def note_origin_failure(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> None:
@@ -182,21 +184,6 @@ def _options(origin: Origin) -> dict[str, Any]:
 
 def _origin(origin: Origin) -> dict[str, Any]:
     return {"location": origin.location, **_options(origin)}
-
-
-async def take_up_sources(database: Database, seconds: float, most: int) -> list[tuple[int, int]]:
-    """Take up the sources that are due, of all tenants, as (tenant, repository): no other daemon does for a while."""
-    async with database.transaction(NO_TENANT) as connection:
-        rows = await connection.exec_driver_sql("select * from take_up_sources(%s, %s)", (seconds, most))
-        return [(row.tenant, row.source) for row in rows]
-
-
-async def keep_source(connection: AsyncConnection, tenant: Tenant, repository_id: int, seconds: float) -> bool:
-    """Let no daemon take up a source before this many seconds from now; False if it is not followed any more."""
-    after = func.now() + func.make_interval(0, 0, 0, 0, 0, 0, seconds)
-    followed = _of(tenant, repository_id) & repository.c.check_seconds.is_distinct_from(0)
-    query = update(repository).where(followed, repository.c.state != REMOVING).values(check_at=after)
-    return (await connection.execute(query.returning(repository.c.id))).first() is not None
 
 
 async def set_refused(
@@ -308,6 +295,7 @@ class DocumentWrite:
     outline: Mapping[str, Any]
     sections: Sequence[Section]
     layout: bytes
+    stemming: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,22 +308,28 @@ class StoredVersion:
     format: int
     chunks: int
     current: bool
+    stemming: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentOwner:
-    """The owner and title of a document."""
+    """The owner and title of a document, and how its words are indexed."""
 
     id: int
     title: str
     repository: int
     owner: str | None
+    stemming: str
 
 
 async def stored_versions(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> list[StoredVersion]:
     """All stored versions of a repository's files, current or not."""
-    columns = document.c.id, document.c.path, document.c.blob, document.c.format, document.c.chunks, document.c.current
-    query = select(*columns).where(_in_repository(tenant, repository_id)).order_by(document.c.id)
+    d = document.c
+    query = (
+        select(d.id, d.path, d.blob, d.format, d.chunks, d.current, d.stemming)
+        .where(_in_repository(tenant, repository_id))
+        .order_by(document.c.id)
+    )
     return [StoredVersion(*row) for row in await connection.execute(query)]
 
 
@@ -365,6 +359,19 @@ async def make_current(
     old = [StoredVersion(*row) for row in await connection.execute(_RETIRE, values)]
     await _set_current(connection, tenant, repository_id, ids, current=True)
     return old
+
+
+async def stemmed_otherwise(connection: AsyncConnection, tenant: Tenant, edition: str) -> frozenset[int]:
+    """Repositories with current documents whose words another edition of the stemming has indexed."""
+    other = ~document.c.stemming.startswith(edition, autoescape=True)
+    query = select(document.c.repository_id).where(document.c.tenant_id == tenant.id, document.c.current, other)
+    return frozenset((await connection.execute(query.distinct())).scalars())
+
+
+async def set_stemming(connection: AsyncConnection, tenant: Tenant, document_id: int, stemming: str) -> None:
+    """Note how the words of a document are indexed."""
+    mine = document.c.tenant_id == tenant.id, document.c.id == document_id
+    await connection.execute(update(document).where(*mine).values(stemming=stemming))
 
 
 async def retire(connection: AsyncConnection, tenant: Tenant, repository_id: int, ids: Sequence[int]) -> None:
@@ -399,10 +406,10 @@ async def sections(database: Database, tenant: Tenant, document_id: int) -> list
 
 
 async def document_owners(connection: AsyncConnection, tenant: Tenant, ids: Sequence[int]) -> list[DocumentOwner]:
-    """Owners and titles of documents."""
+    """Owners and titles of documents, and how their words are indexed."""
     ours = (repository.c.tenant_id == document.c.tenant_id) & (repository.c.id == document.c.repository_id)
     query = (
-        select(document.c.id, document.c.title, document.c.repository_id, repository.c.owner)
+        select(document.c.id, document.c.title, document.c.repository_id, repository.c.owner, document.c.stemming)
         .join(repository, ours)
         .where(document.c.tenant_id == tenant.id, document.c.id == any_of(ids))
     )

@@ -24,6 +24,7 @@ from thresher.core import (
     NotFound,
     Settings,
     Tenant,
+    check_schedule,
     checked_name,
     did_you_mean,
     nearest,
@@ -32,7 +33,8 @@ from thresher.jobs import Jobs
 from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.answers.scoring import unknown_repository
 from thresher.knowledge.documents.cache import DocumentCache
-from thresher.knowledge.documents.entries import KIND, facets_of
+from thresher.knowledge.documents.entries import EDITION, KIND, facets_of
+from thresher.knowledge.documents.following import claims
 from thresher.knowledge.documents.following.webhooks import Webhooks
 from thresher.knowledge.documents.indexing.job import TASK, RepositoryIndexer, remove
 from thresher.knowledge.documents.indexing.run import Report, cache_of
@@ -45,8 +47,6 @@ from thresher.search import Filter, SearchIndex
 from thresher.store import Database, clean, run_retrying
 
 _ENDING_SECONDS: Final = 10.0
-_LEAST_CHECK_SECONDS: Final = 10
-"""As of the setting."""
 _LONGEST_GUIDE: Final = 40_000
 UPLOADS: Final = Origin("upload", "uploads")
 
@@ -88,7 +88,7 @@ class Repositories:
             known = await queries.add_repository(connection, caller, name, origin)
             if known is None:
                 known = self._same(await self._own(connection, caller, name), origin)
-                await queries.try_origin(connection, caller.tenant, known, origin)
+                await queries.try_origin(connection, caller, known, origin)
             return await self._deferred(connection, caller, known) if defer else await _read(connection, caller, known)
 
         return await run_retrying(self._database, caller.tenant, write)
@@ -160,24 +160,37 @@ class Repositories:
         return await run_retrying(self._database, caller.tenant, write)
 
     async def read_again(self, tenant: Tenant, repository: int) -> None:
-        """Defer the job of a repository whose source has changed; nothing happens if it is gone."""
+        """Defer the job of a repository whose source has changed; nothing happens if it is gone.
+
+        Raises:
+            NotAllowed: The caller with a key who chose the source may not index it any more.
+        """
 
         async def write(connection: AsyncConnection) -> None:
             found = await queries.repository_by_id(connection, tenant, repository)
-            if found is not None:
-                await self._deferred(connection, Caller(tenant, found.owner), repository)
+            caller = await claims.source_caller(connection, tenant, repository)
+            if found is not None and caller is not None:
+                may_index(caller, found.origin, self._settings)
+                await self._deferred(connection, caller, repository)
 
         await run_retrying(self._database, tenant, write)
 
     async def catch_up(self, caller: Caller) -> list[str]:
-        """Index repositories again that lack vectors of the current model; return their names."""
+        """Index repositories again that lack vectors of the current model, or whose words are stemmed otherwise.
+
+        Returns:
+            Their names.
+        """
         if not self._index.edition(KIND):
             return []
         behind: list[str] = []
+        async with self._database.transaction(caller.tenant) as connection:
+            stemmed = await queries.stemmed_otherwise(connection, caller.tenant, EDITION)
         for head in (await self._cache.directory(caller)).values():
             if head.owner != caller.user or not head.chunks or head.state in ("waiting", "indexing"):
                 continue
-            if await self._index.embedded(caller.tenant, KIND, Filter(facets_of([head.id]))) < head.chunks:
+            found = await self._index.embedded(caller.tenant, KIND, Filter(facets_of([head.id])))
+            if found < head.chunks or head.id in stemmed:
                 await run_retrying(
                     self._database, caller.tenant, lambda run, key=head.id: self._deferred(run, caller, key)
                 )
@@ -216,10 +229,7 @@ class Repositories:
 
     async def set_schedule(self, caller: Caller, name: str, seconds: int | None) -> Repository:
         """Say how often the source of a repository is checked."""
-        if seconds and seconds < _LEAST_CHECK_SECONDS:
-            raise InvalidInput(
-                f"A source is checked every {_LEAST_CHECK_SECONDS} seconds at most.", hint="0 stands for never."
-            )
+        check_schedule(seconds)
 
         async def write(connection: AsyncConnection) -> Repository:
             found = await self._own(connection, caller, name)

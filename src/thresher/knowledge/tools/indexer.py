@@ -37,7 +37,7 @@ from thresher.knowledge.tools.models import KIND, LOCAL, LocalServer
 from thresher.knowledge.tools.queries import ListingWrite, Mark, ServerRow, StoredTool, ToolKey, ToolTexts, ToolWrite
 from thresher.knowledge.tools.trust import AutoApprove, judge
 from thresher.scanner import ALONE, PeerTools, scan
-from thresher.search import Entry, Progress, PutCounts, SearchIndex
+from thresher.search import Entry, Progress, PutCounts, SearchIndex, language_of
 from thresher.store import Database, run_retrying
 
 _STEP = 16
@@ -222,6 +222,7 @@ def _entry(stored: StoredTool, description: str, texts: Mapping[ToolKey, ToolTex
         ),
         owner=stored.owner,
         slots=slots_of(stored.tool.input_schema),
+        language=language_of(tool.description),
     )
 
 

@@ -73,7 +73,7 @@ def _server(description: Description, value: Json) -> Server:
     return Server(str(fields.get("url") or ""), str(fields.get("description") or ""), variables)
 
 
-def base_address(
+def server_address(
     servers: Sequence[Server],
     *,
     chosen: str = "",

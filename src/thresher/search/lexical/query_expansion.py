@@ -6,18 +6,21 @@ Invariant: pure; a user's text has no query syntax, and a guess is only made for
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from thresher.search.lexical.terms import query_terms, query_words, stemmed
+from thresher.search.lexical.languages import ENGLISH, FUNCTION_WORDS, query_language, stem
+from thresher.search.lexical.terms import query_words, stemmed, terms
 
 Synonyms: TypeAlias = Mapping[str, Sequence[str]]
 """A text to others with the same meaning: `{"SVD": ["singular value decomposition"]}`; valid in both directions."""
 
 MAX_ALTERNATIVES: Final = 16
 """The maximum number of alternatives in one search."""
+MAX_INFLECTED: Final = 64
+"""The words of a query that are stemmed by other languages too."""
 _KNOWN_TEXTS: Final = 8192
 
 
@@ -54,36 +57,70 @@ class ExpandedQuery:
         return list(dict.fromkeys([*self.terms, *(term for way in self.alternatives for term in way.instead)]))
 
 
-def expand_query(text: str, synonyms: Synonyms) -> ExpandedQuery:
+def expand_query(text: str, synonyms: Synonyms, languages: Collection[str] = ()) -> ExpandedQuery:
     """Return the words of a text with their alternatives.
 
     Args:
         text: Any text.
         synonyms: Expressions with the same meaning.
+        languages: The languages of items, besides English; see `spoken_words`.
     """
-    words = query_words(text)
+    words, languages = spoken_words(text, languages)
     terms = tuple(words)
     held = set(terms)
     alternatives = (
         Alternative(terms, instead)
-        for terms, instead in _pairs(synonyms)
+        for terms, instead in _pairs(synonyms, languages)
         if terms and instead and terms != instead and held.issuperset(terms) and not held.issuperset(instead)
     )
-    return ExpandedQuery(terms, tuple(dict.fromkeys(alternatives))[:MAX_ALTERNATIVES], words)
+    same = tuple(dict.fromkeys(alternatives))[:MAX_ALTERNATIVES]
+    return ExpandedQuery(terms, (*same, *_inflections(words, languages)), words)
 
 
-def _pairs(synonyms: Synonyms) -> Iterable[tuple[tuple[str, ...], tuple[str, ...]]]:
+def spoken_words(text: str, languages: Collection[str]) -> tuple[Mapping[str, str], Sequence[str]]:
+    """Return the words of a query, term to folded word, and the languages besides English by which to stem them.
+
+    Args:
+        text: The query. A query in one of the languages is stemmed by that one, and its stop words are left out; one in
+            English by none; one whose language its words do not tell by all of them.
+        languages: The languages of items, besides English.
+    """
+    words = query_words(text)
+    if not languages:
+        return words, ()
+    told = query_language(text, languages)
+    if told is None:
+        return words, sorted(languages)
+    stops = FUNCTION_WORDS.get(told, frozenset[str]())
+    kept = {term: word for term, word in words.items() if word not in stops}
+    return kept or words, [told] if told else []
+
+
+def other_stems(word: str, term: str, languages: Collection[str]) -> list[str]:
+    """Return the distinct terms of a folded word in some languages, besides its English one."""
+    stems = (stem(word, language) for language in languages if word not in FUNCTION_WORDS[language])
+    return [one for one in dict.fromkeys(stems) if one != term]
+
+
+def _inflections(words: Mapping[str, str], languages: Collection[str]) -> list[Alternative]:
+    """The words of a query as other languages stem them."""
+    some = list(words.items())[:MAX_INFLECTED] if languages else ()
+    return [Alternative((term,), (other,)) for term, word in some for other in other_stems(word, term, languages)]
+
+
+def _pairs(synonyms: Synonyms, languages: Collection[str]) -> Iterable[tuple[tuple[str, ...], tuple[str, ...]]]:
     for text, others in synonyms.items():
         for instead in others:
             left, right = _terms(text), _terms(instead)
-            yield left, right
-            yield right, left
+            for language in (ENGLISH, *languages):
+                yield left, _terms(instead, language)
+                yield right, _terms(text, language)
 
 
 @lru_cache(_KNOWN_TEXTS)
-def _terms(text: str) -> tuple[str, ...]:
+def _terms(text: str, language: str = ENGLISH) -> tuple[str, ...]:
     """Cached, since the texts of a glossary are the same in every search."""
-    return tuple(query_terms(text))
+    return tuple(dict.fromkeys(terms(text, language)))
 
 
 MAX_UNKNOWN: Final = 3

@@ -7,12 +7,11 @@ than `LONGEST` characters.
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
 from collections.abc import Collection, Iterator
-from typing import Final, Protocol, cast
+from typing import Final
 
-import Stemmer
+from thresher.search.lexical.languages import ENGLISH, FUNCTION_WORDS, stem
 
 LONGEST: Final = 64
 """Characters kept of a word; longer ones are data, and an index key must stay below 2,700 bytes."""
@@ -34,29 +33,18 @@ _UNSPACED: Final = re.compile(
 )
 
 
-class _Stems(Protocol):
-    def stemWord(self, word: str) -> str: ...  # noqa: N802 - PyStemmer's name
-
-
-class _Stemmer(threading.local):
-    """English Snowball stemmer, one per thread: PyStemmer's objects must not be shared."""
-
-    def __init__(self) -> None:
-        self.english = cast("_Stems", Stemmer.Stemmer("english"))  # pyright: ignore[reportUnknownMemberType] - no stubs
-
-
-_stemmer = _Stemmer()
-
-
-def terms(text: str) -> list[str]:
+def terms(text: str, language: str = ENGLISH) -> list[str]:
     """Return the index terms of a text, in order and with repeats.
 
     Words are split at case changes and between letters and digits, case-folded, freed of stop words and stemmed.
-    Scripts
-    written without spaces give overlapping pairs of characters.
+    Scripts written without spaces give overlapping pairs of characters.
+
+    Args:
+        text: The text.
+        language: Its language, as `language_of` tells it: words are stemmed by it, and its stop words go too.
     """
-    stem = _stemmer.english.stemWord
-    return [word if whole else stem(word) for word, whole in _words(text)]
+    stops = FUNCTION_WORDS.get(language, frozenset[str]())
+    return [word if whole else stem(word, language) for word, whole in _words(text) if word not in stops]
 
 
 def query_terms(text: str) -> list[str]:
@@ -66,7 +54,6 @@ def query_terms(text: str) -> list[str]:
 
 def query_words(text: str) -> dict[str, str]:
     """Return the distinct terms of a query, each with the folded word of its first occurrence."""
-    stem = _stemmer.english.stemWord
     words: dict[str, str] = {}
     for word, whole in _words(text):
         words.setdefault(word if whole else stem(word), word)
@@ -85,7 +72,7 @@ def without_terms(text: str, dropped: Collection[str]) -> str:
 
 def stemmed(word: str) -> str:
     """Return the term of a folded word."""
-    return _stemmer.english.stemWord(word)
+    return stem(word)
 
 
 def split_name(name: str) -> str:

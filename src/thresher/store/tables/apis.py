@@ -79,10 +79,12 @@ api_provider = tenant_table(
     Column("active", Boolean, nullable=False, server_default="true"),
     Column("removing", Boolean, nullable=False, server_default="false"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("check_seconds", Integer, nullable=True),
     UniqueConstraint("tenant_id", "owner", "name", postgresql_nulls_not_distinct=True),
 )
 """`aliases`: other words for it in a question. `active`: whether search looks at it. `removing`: its operations are
-being taken out of the index; nobody sees it."""
+being taken out of the index; nobody sees it. `check_seconds`: how often its sources are checked for changes; null: as
+the settings say; 0: never."""
 
 api_version = tenant_table(
     "api_version",
@@ -112,6 +114,9 @@ api_version = tenant_table(
     Column("removing", Boolean, nullable=False, server_default="false"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("synced_at", DateTime(timezone=True), nullable=True),
+    Column("check_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("claimed_by", Text, nullable=False, server_default=""),
+    Column("keyed", Boolean, nullable=False, server_default="false"),
     ForeignKeyConstraint(
         ["tenant_id", "provider_id"], ["api_provider.tenant_id", "api_provider.id"], ondelete="CASCADE"
     ),
@@ -121,7 +126,9 @@ api_version = tenant_table(
 it. `digest`: of the bytes that are answered from; `wanted`: of newer ones that are not taken over yet; `form`: how
 the operations are worded; `indexed`: what was put into the index wholly. `tags`: [name, description]. `problems`: the
 first ones, as [code, message, pointer, line, column]. `counts`: operations that the last sync added, changed, removed
-and kept. `edition`: raised whenever its operations are others, so that copies know that they are old."""
+and kept. `edition`: raised whenever its operations are others, so that copies know that they are old. `check_at`: when
+a daemon may check its source next; the one that does, `claimed_by`, moves it on. `keyed`: whether a caller with a key
+chose the source."""
 
 api_document = tenant_table(
     "api_document",

@@ -45,8 +45,10 @@ collection = tenant_table(
     Column("version", BigInteger, nullable=False, server_default="0"),
     Column("items", Integer, nullable=False, server_default="0"),
     Column("total_length", _double, nullable=False, server_default="0"),
+    Column("languages", ARRAY(Text), nullable=False, server_default="{}"),
 )
-"""One row for each tenant and kind: the model whose vectors serve, a version that every write raises, BM25 totals."""
+"""One row for each tenant and kind: the model whose vectors serve, a version that every write raises, BM25 totals.
+`languages`: those of its items besides English; the words of a query are stemmed by these too."""
 
 item = tenant_table(
     "item",

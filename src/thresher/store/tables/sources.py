@@ -119,6 +119,8 @@ repository = tenant_table(
     Column("check_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("webhook", Text, nullable=True),
     Column("webhook_at", Double, nullable=True),
+    Column("claimed_by", Text, nullable=False, server_default=""),
+    Column("keyed", Boolean, nullable=False, server_default="false"),
     UniqueConstraint("tenant_id", "owner", "name", postgresql_nulls_not_distinct=True),
 )
 """`kind`, `location`, `ref`, `include`, `exclude`: where it comes from; nothing secret. `version`: commit or digest of
@@ -127,9 +129,10 @@ that were not read, as [path, reason, detail, blob, format]; `skipped_counts`: h
 waiting, indexing, ready, failed or removing. `edition`: raised whenever other documents are current, so that copies
 know that they are old. `former`: the `kind`, `ref`, `include` and `exclude` of the last good run while others are
 tried, with `failed` once the source could not be read with these. `check_seconds`: how often its source is checked;
-null: as the settings say; 0: never. `check_at`: when a daemon may take that up next; the one that follows it moves it
-on. `webhook`: what, with the key of the installation, makes the secret of its webhook; null: it has none. `webhook_at`:
-the time of the last call that was accepted, in seconds; an older one is refused."""
+null: as the settings say; 0: never. `check_at`: when a daemon may take that up next; the one that follows it,
+`claimed_by`, moves it on. `keyed`: whether a caller with a key chose the source. `webhook`: what, with the key of the
+installation, makes the secret of its webhook; null: it has none. `webhook_at`: the time of the last call that was
+accepted, in seconds; an older one is refused."""
 
 upload = tenant_table(
     "upload",
@@ -163,11 +166,12 @@ document = tenant_table(
     Column("layout", LargeBinary, nullable=False),
     Column("current", Boolean, nullable=False, server_default="false"),
     Column("made_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("stemming", Text, nullable=False, server_default=""),
     ForeignKeyConstraint(["tenant_id", "repository_id"], ["repository.tenant_id", "repository.id"], ondelete="CASCADE"),
 )
 """One version of a file. `blob`: git blob id of the bytes; `format`: of the reading and cutting that made it, so that
 files are read again when these have changed; `outline`: what the guide must know of it; `sections`: [level, title,
-first character] of each; `layout`: its chunks, packed.
+first character] of each; `layout`: its chunks, packed; `stemming`: how its words are indexed: an edition, a language.
 `current`: whether it is answered from; not yet while its chunks are written, no longer after a newer version came."""
 
 Index(

@@ -40,13 +40,13 @@ from thresher.openapi import (
     NextPage,
     Operation,
     Part,
-    base_address,
     build_request,
     check_arguments,
     is_json,
     is_text,
     next_page,
     plain_media,
+    server_address,
     servers_of,
 )
 from thresher.results import LEAST_BUDGET, fit, fits
@@ -232,7 +232,7 @@ class _Call:
             self._notes.append(f"{error}")
         checked = self._checked(wanted.arguments)
         self._notes += checked.notes
-        base = base_address(
+        base = server_address(
             servers_of(self._description, self._operation),
             chosen=wanted.server,
             variables=wanted.server_variables,

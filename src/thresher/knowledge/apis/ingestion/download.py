@@ -7,7 +7,9 @@ resolves to and wherever a redirect leads: the connection goes to the address th
 from __future__ import annotations
 
 import asyncio
+import os
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
@@ -69,7 +71,7 @@ async def read_source(source: DescriptionSource, validators: Validators = Valida
         SourceUnavailable: The server is unreachable, too slow, or breaks off; a retry may help.
     """
     if not source.remote:
-        return SourceContent(await read_file(source.location))
+        return await _file_content(source.location, validators)
     try:
         async with asyncio.timeout(SECONDS):
             return await _fetch(source, validators)
@@ -77,6 +79,15 @@ async def read_source(source: DescriptionSource, validators: Validators = Valida
         raise SourceUnavailable(
             f"{source.location} was not read in {SECONDS:.0f} seconds.", hint="Try again, or download the file."
         ) from None
+
+
+async def _file_content(location: str, known: Validators) -> SourceContent:
+    """Return the content of a file; its validator is made of the time of its last change and its size."""
+    with suppress(OSError):  # reading tells what is wrong
+        status = await asyncio.to_thread(os.stat, location, follow_symlinks=False)
+        etag = f"{status.st_mtime_ns}-{status.st_size}"
+        return SourceContent(None) if known.etag == etag else SourceContent(await read_file(location), Validators(etag))
+    return SourceContent(await read_file(location))
 
 
 async def _fetch(source: DescriptionSource, validators: Validators) -> SourceContent:

@@ -19,7 +19,7 @@ from thresher.jobs import Jobs
 from thresher.knowledge.apis import queries
 from thresher.knowledge.apis.ingestion.download import SourceContent, Validators
 from thresher.knowledge.apis.ingestion.sync import TASK, DescriptionSync
-from thresher.knowledge.apis.naming import declared_in, is_json, looks_readable
+from thresher.knowledge.apis.naming import info_in, is_json, looks_readable
 from thresher.knowledge.apis.queries import SyncState
 from thresher.openapi import Description, read_description
 from thresher.store import Database, run_retrying
@@ -42,6 +42,7 @@ class PackedDescription:
         digest: SHA-256 of the bytes, hexadecimal.
         size: Number of bytes.
         body: The compressed bytes.
+        title: The title of the description.
         declared: The version that the description declares.
         description: The parsed description if it was small enough to parse at once.
     """
@@ -51,6 +52,7 @@ class PackedDescription:
     digest: str
     size: int
     body: bytes = field(repr=False)
+    title: str = ""
     declared: str = ""
     description: Description | None = field(default=None, repr=False)
 
@@ -142,6 +144,6 @@ def _packed(source: str, data: bytes, validators: Validators) -> PackedDescripti
     small = len(data) * (1 if is_json(data) else _YAML) <= INLINE_OCTETS
     description = read_description(data, name=source) if small or not looks_readable(data) else None
     body = zlib.compress(data, 6)
-    declared = description.declared if description is not None else declared_in(data)
+    title, declared = (description.title, description.declared) if description is not None else info_in(data)
     digest = hashlib.sha256(data).hexdigest()
-    return PackedDescription(source, validators, digest, len(data), body, declared, description)
+    return PackedDescription(source, validators, digest, len(data), body, title, declared, description)

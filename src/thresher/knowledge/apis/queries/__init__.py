@@ -29,13 +29,16 @@ from thresher.knowledge.apis.queries.providers import (
     delete_providers,
     delete_version,
     heads,
+    keep_version,
     lock_names,
     providers,
     put_version,
     removing,
     set_provider,
+    set_schedule,
     set_version,
     sync_states,
+    take_up_descriptions,
 )
 
 __all__ = [
@@ -55,6 +58,7 @@ __all__ = [
     "gone_ids",
     "heads",
     "holders",
+    "keep_version",
     "lock_names",
     "mark_gone",
     "providers",
@@ -63,9 +67,11 @@ __all__ = [
     "read_document",
     "removing",
     "set_provider",
+    "set_schedule",
     "set_version",
     "sync_states",
     "tags",
+    "take_up_descriptions",
     "upsert_operations",
     "wordings",
 ]

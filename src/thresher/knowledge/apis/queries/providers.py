@@ -7,7 +7,7 @@ provider that is being removed is not returned.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sqlalchemy import delete, func, select, update
@@ -17,13 +17,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from thresher.core import Caller, Tenant
 from thresher.knowledge.apis.heads import ProviderHead, VersionHead
 from thresher.knowledge.apis.models import Provider, SyncCounts, Version
-from thresher.openapi import Problem, SourceLocation
+from thresher.openapi import Problem, SourceLocation, base_address
 from thresher.store import Database
 from thresher.store.tables import api_provider, api_version
 
 _HEADS: Final = b"""
     select p.id, p.owner, p.name, p.display_name, p.aliases, p.base_url, p.active,
-           v.id, v.label, v.edition, v.digest, v.operations, v.title, v.dialect, v.servers
+           v.id, v.label, v.edition, v.digest, v.operations, v.title, v.dialect, v.servers, v.source
     from api_provider p left join api_version v
       on v.tenant_id = p.tenant_id and v.provider_id = p.id and not v.removing
     where p.tenant_id = %(tenant)s and (p.owner is null or p.owner = %(user)s::text) and not p.removing
@@ -32,6 +32,7 @@ _HEADS: Final = b"""
 NOW: Final = func.now()
 """The time of the transaction, as a column value."""
 
+_NO_TENANT: Final = Tenant(0, "")
 _LOCK: Final = "select pg_advisory_xact_lock(hashtext('thresher.apis'), %(tenant)s)"
 
 
@@ -54,6 +55,8 @@ class SyncState:
         indexed: What the index holds completely.
         edition: Incremented when the operations change.
         state: State of the indexing.
+        keyed: Whether a caller with a key chose the source.
+        check_seconds: How often it is checked for changes; None for the setting, 0 never.
     """
 
     id: int
@@ -70,6 +73,8 @@ class SyncState:
     indexed: str
     edition: int
     state: str
+    keyed: bool
+    check_seconds: int | None
 
 
 async def heads(database: Database, caller: Caller) -> tuple[ProviderHead, ...]:
@@ -79,8 +84,8 @@ async def heads(database: Database, caller: Caller) -> tuple[ProviderHead, ...]:
     versions: dict[int, list[VersionHead]] = {}
     for row in rows:
         if row[7] is not None:
-            number, label, edition, digest, operations, title, dialect, servers = row[7:]
-            head = VersionHead(number, label, edition, digest, operations, title, dialect, tuple(servers))
+            number, label, edition, digest, operations, title, dialect, servers, source = row[7:]
+            head = VersionHead(number, label, edition, digest, operations, title, dialect, tuple(servers), source)
             versions.setdefault(row[0], []).append(head)
     found = {row[2]: row for row in rows}
     return tuple(
@@ -130,11 +135,12 @@ async def set_provider(connection: AsyncConnection, tenant: Tenant, provider: in
     return (await connection.execute(query.values(**values).returning(api_provider.c.id))).first() is not None
 
 
-async def put_version(connection: AsyncConnection, tenant: Tenant, provider: int, label: str, *, source: str) -> int:
+async def put_version(connection: AsyncConnection, caller: Caller, provider: int, label: str, *, source: str) -> int:
     """Insert a version of a provider, or update the one with this label; return its id."""
-    row = insert(api_version).values(tenant_id=tenant.id, provider_id=provider, label=label, source=source)
+    values = {"source": source, "keyed": caller.keyed}
+    row = insert(api_version).values(tenant_id=caller.tenant.id, provider_id=provider, label=label, **values)
     keys = [api_version.c.tenant_id, api_version.c.provider_id, api_version.c.label]
-    written = row.on_conflict_do_update(index_elements=keys, set_={"source": source})
+    written = row.on_conflict_do_update(index_elements=keys, set_=values)
     return (await connection.execute(written.returning(api_version.c.id))).scalar_one()
 
 
@@ -142,6 +148,34 @@ async def set_version(connection: AsyncConnection, tenant: Tenant, version: int,
     """Update a version that is not being removed; return False if there is none."""
     query = update(api_version).where(_of(api_version, tenant, version), ~api_version.c.removing)
     return (await connection.execute(query.values(**values).returning(api_version.c.id))).first() is not None
+
+
+async def take_up_descriptions(database: Database, seconds: float, most: int, claimant: str) -> list[tuple[int, int]]:
+    """Take up the versions whose sources are due, of all tenants, as (tenant, version).
+
+    No other daemon does for some seconds.
+    """
+    values = (seconds, most, claimant)
+    async with database.transaction(_NO_TENANT) as connection:
+        rows = await connection.exec_driver_sql("select * from take_up_descriptions(%s, %s, %s)", values)
+        return [(row.tenant, row.source) for row in rows]
+
+
+async def keep_version(
+    connection: AsyncConnection, tenant: Tenant, version: int, seconds: float, claimant: str
+) -> bool:
+    """Let no daemon check a version's source before this many seconds from now; False if another has taken it up."""
+    after = func.now() + func.make_interval(0, 0, 0, 0, 0, 0, seconds)
+    mine = _of(api_version, tenant, version) & (api_version.c.claimed_by == claimant)
+    query = update(api_version).where(mine).values(check_at=after)
+    return (await connection.execute(query.returning(api_version.c.id))).first() is not None
+
+
+async def set_schedule(connection: AsyncConnection, tenant: Tenant, provider: int, seconds: int | None) -> None:
+    """Set how often the sources of a provider are checked; the first time is now."""
+    await set_provider(connection, tenant, provider, check_seconds=seconds)
+    mine = (api_version.c.tenant_id == tenant.id) & (api_version.c.provider_id == provider)
+    await connection.execute(update(api_version).where(mine).values(check_at=func.now()))
 
 
 async def sync_states(
@@ -160,7 +194,8 @@ async def sync_states(
     query = (
         select(
             *(v.c.id, v.c.provider_id, p.c.owner, p.c.name, v.c.label, v.c.source, v.c.etag, v.c.modified),
-            *(v.c.digest, v.c.wanted, v.c.form, v.c.indexed, v.c.edition, v.c.state),
+            *(v.c.digest, v.c.wanted, v.c.form, v.c.indexed, v.c.edition, v.c.state, v.c.keyed),
+            p.c.check_seconds,
         )
         .join(p, (p.c.tenant_id == v.c.tenant_id) & (p.c.id == v.c.provider_id))
         .where(v.c.tenant_id == tenant.id, ~v.c.removing, ~p.c.removing)
@@ -223,6 +258,7 @@ def _of(table: Any, tenant: Tenant, number: int) -> Any:
 
 
 def _provider(row: Any, versions: tuple[Version, ...]) -> Provider:
+    versions = tuple(replace(one, base_url=base_address(one.servers, row.base_url, one.source)) for one in versions)
     return Provider(
         id=row.id,
         name=row.name,
@@ -231,6 +267,7 @@ def _provider(row: Any, versions: tuple[Version, ...]) -> Provider:
         base_url=row.base_url,
         active=row.active,
         owner=row.owner,
+        check_seconds=row.check_seconds,
         versions=versions,
         operations=sum(one.operations for one in versions),
     )
@@ -252,5 +289,6 @@ def _version(row: Any) -> Version:
         job=row.job,
         counts=SyncCounts(**row.counts),
         title=row.title,
+        servers=tuple(row.servers),
         id=row.id,
     )

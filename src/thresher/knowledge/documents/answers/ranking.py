@@ -43,7 +43,12 @@ THRESHER_SMALL: Final = RankingConstants(dense=22.0, lexical=0.7, near=0.68, wor
 """Our encoder, int8: the weight fitted on the same corpora; nearness refuses 95 % of the messages that no document
 answers: see docs/decisions/0073-passages-that-abstain.md."""
 UNKNOWN: Final = RankingConstants(dense=20.0, lexical=0.7, near=-1.0, words=0.0)
-"""For an encoder that was never measured: nothing is refused because of its meaning."""
+"""For an encoder that was never measured: nothing is refused because of its meaning; see also `SPREAD`."""
+SPREAD: Final = 1.06
+"""Weight of our encoder times the standard deviation of its inner products over the chunks of a manual: an encoder that
+was never measured is weighed so that its products reach as far; see docs/decisions/0081-languages.md."""
+MOST_DENSE: Final = 100.0
+"""The most that an inner product weighs, where the chunks are nearly the same to an encoder."""
 _KNOWN: Final = {"thresher-small-en-1": THRESHER_SMALL, "bge-small-en-v1.5": BGE_SMALL}
 
 CONTEXT: Final = 0.3
@@ -107,7 +112,14 @@ def fuse(dense: Floats | None, lexical: Floats, model: str = "") -> Floats:
     constants = constants_for(model)
     if dense is None or np.isnan(dense).all():
         return (constants.lexical * lexical).astype(np.float32)
-    return (constants.dense * _filled(dense, lexical) + constants.lexical * lexical).astype(np.float32)
+    weight = constants.dense if constants is not UNKNOWN else _weight_by_spread(dense)
+    return (weight * _filled(dense, lexical) + constants.lexical * lexical).astype(np.float32)
+
+
+def _weight_by_spread(dense: Floats) -> float:
+    """The weight of inner products whose scale is unknown: the further they lie apart, the less each counts."""
+    spread = float(np.nanstd(dense))
+    return min(max(SPREAD / spread, UNKNOWN.dense), MOST_DENSE) if spread > 0 else UNKNOWN.dense
 
 
 def _filled(dense: Floats, lexical: Floats) -> Floats:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -21,9 +22,17 @@ from watchfiles import Change, watch
 
 from thresher.core import Settings, Tenant, ThresherError, event
 from thresher.knowledge.documents import queries
+from thresher.knowledge.documents.following import claims
 from thresher.knowledge.documents.indexing.run import cache_of
 from thresher.knowledge.documents.models import Repository
-from thresher.knowledge.documents.sources import SourceLimits, WatchedFolders, has_changed, is_remote, watched_folders
+from thresher.knowledge.documents.sources import (
+    SourceLimits,
+    WatchedFolders,
+    has_changed,
+    is_remote,
+    may_index,
+    watched_folders,
+)
 from thresher.store import Database
 
 _logger = logging.getLogger("thresher.knowledge")
@@ -132,6 +141,7 @@ class Follower:
         self._database = database
         self._settings = settings
         self._defer = defer
+        self._claimant = secrets.token_hex(8)
         self._tasks: dict[tuple[int, int], asyncio.Task[None]] = {}
         self._watches = 0
         self._checks = asyncio.Semaphore(_CHECKS)
@@ -156,7 +166,7 @@ class Follower:
 
     async def _look(self) -> None:
         try:
-            taken = await queries.take_up_sources(self._database, CLAIM_SECONDS, _MOST)
+            taken = await claims.take_up_sources(self._database, CLAIM_SECONDS, _MOST, self._claimant)
         except ThresherError as error:
             event(_logger, "sources not taken up", level=logging.WARNING, reason=error.message)
             return
@@ -167,7 +177,7 @@ class Follower:
 
     async def _follow(self, tenant: Tenant, key: int) -> None:
         """Watch a source, or check it once; then give it back."""
-        after = 0.0
+        after = float(self._settings.check_seconds)
         try:
             if (found := await self._read(tenant, key)) is not None:
                 after = float(found.check_seconds or self._settings.check_seconds)
@@ -253,12 +263,21 @@ class Follower:
             await self._defer(tenant, found.id)
 
     async def _read(self, tenant: Tenant, key: int) -> Repository | None:
+        """The repository; None if it is gone.
+
+        Raises:
+            NotAllowed: The caller with a key who chose its source may not index it any more.
+        """
         async with self._database.transaction(tenant) as connection:
-            return await queries.repository_by_id(connection, tenant, key)
+            found = await queries.repository_by_id(connection, tenant, key)
+            caller = await claims.source_caller(connection, tenant, key)
+        if found is not None and caller is not None:
+            may_index(caller, found.origin, self._settings)
+        return found
 
     async def _keep(self, tenant: Tenant, key: int, seconds: float) -> bool:
         async with self._database.transaction(tenant) as connection:
-            return await queries.keep_source(connection, tenant, key, seconds)
+            return await claims.keep_source(connection, tenant, key, seconds, self._claimant)
 
 
 class _Signs:

@@ -53,7 +53,7 @@ class Webhooks:
         await connection.execute(_of(tenant.id, key).values(webhook=None, webhook_at=None))
 
     async def caller(self, name: str, webhook: str, at: str, signature: str, body: bytes) -> Caller:
-        """The owner of the repository that a call is about; the call cannot be sent again.
+        """The caller who chose the source that a call is about; the call cannot be sent again.
 
         Args:
             name: The repository, as the path says.
@@ -72,7 +72,9 @@ class Webhooks:
         tenant, key = int(found[1]), int(found[2])
         ours = (repository.c.tenant_id == tenant) & (repository.c.id == key) & (repository.c.name == name)
         async with self._database.transaction(Tenant(tenant, "")) as connection:
-            query = select(repository.c.webhook, repository.c.owner).where(ours, repository.c.state != "removing")
+            query = select(repository.c.webhook, repository.c.owner, repository.c.keyed).where(
+                ours, repository.c.state != "removing"
+            )
             row = (await connection.execute(query)).one_or_none()
             secret = self._secret(tenant, key, (row.webhook if row else None) or secrets.token_hex(16))
             signed = hmac.new(secret.encode(), at.encode() + b"." + body, hashlib.sha256).hexdigest()
@@ -82,7 +84,7 @@ class Webhooks:
             once = update(repository).where(ours, newer).values(webhook_at=seconds).returning(repository.c.id)
             if (await connection.execute(once)).first() is None:
                 raise _REFUSED
-            return Caller(Tenant(tenant, ""), row.owner)
+            return Caller(Tenant(tenant, ""), row.owner, keyed=row.keyed)
 
     def _secret(self, tenant: int, key: int, drawn: str) -> str:
         return hmac.new(self._key, f"{tenant}:{key}:{drawn}".encode(), hashlib.sha256).hexdigest()

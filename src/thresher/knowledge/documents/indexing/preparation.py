@@ -13,6 +13,7 @@ from typing import Final
 
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents.chunking import chunk
+from thresher.knowledge.documents.entries import stemming_of
 from thresher.knowledge.documents.guides.structure import outline_of
 from thresher.knowledge.documents.layout import DocumentLayout, layout_of
 from thresher.knowledge.documents.models import CHUNK_BITS, SourceFile
@@ -71,6 +72,7 @@ def prepare(file: SourceFile, data: bytes) -> PreparedFile:
         outline=outline_of(file.path, parsed, chunked),
         sections=sections_of(parsed.blocks),
         layout=layout.packed(),
+        stemming=stemming_of(parsed.text),
     )
     return PreparedFile(write, layout, tuple(parsed.text[one.start : one.end] for one in chunked.chunks))
 

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -30,7 +31,16 @@ from thresher.core import (
 )
 from thresher.jobs import Yielded
 from thresher.knowledge.documents import queries
-from thresher.knowledge.documents.entries import KIND, IndexedDocument, StoredEntries, entries_of, facets_of
+from thresher.knowledge.documents.entries import (
+    EDITION,
+    KIND,
+    IndexedDocument,
+    StoredEntries,
+    entries_of,
+    facets_of,
+    language_in,
+    stemming_of,
+)
 from thresher.knowledge.documents.indexing.preparation import FORMAT, PreparedFile, batches, difference, prepare
 from thresher.knowledge.documents.models import Repository, Skipped, SourceFile, chunk_id
 from thresher.knowledge.documents.queries import RefusedFile, StoredVersion
@@ -100,6 +110,7 @@ class IndexRun:
 
     async def _run(self, guide: Callable[[AsyncConnection, Tenant, int], Awaitable[None]]) -> bool:
         await self._set(state="indexing", problem="")
+        await self._stem_again()
         try:
             changed = await self._read()
         except (InvalidInput, NotFound, NotAllowed, SourceUnavailable):
@@ -119,6 +130,27 @@ class IndexRun:
         fields = {"tenant": self._tenant.id, "repository": self._repository.id}
         event(_logger, "repository indexed", **fields, changed=changed, embedded=embedded)
         return changed
+
+    async def _stem_again(self) -> None:
+        """Index the words of documents again that another edition of the stemming has indexed; vectors stay."""
+        async with self._database.transaction(self._tenant) as connection:
+            stored = await queries.stored_versions(connection, self._tenant, self._repository.id)
+        for one in stored:
+            if not one.current or one.stemming.startswith(EDITION):
+                continue
+            ids = [chunk_id(one.id, place) for place in range(one.chunks)]
+            stemming = ""
+            for first in range(0, len(ids), _PUT):
+                entries = await self._entries.of(ids[first : first + _PUT])
+                if not stemming:  # its beginning tells the language
+                    entries.sort(key=lambda entry: entry.id)
+                    stemming = stemming_of("".join(entry.fields["text"] for entry in entries))
+                await self._put([replace(entry, language=language_in(stemming)) for entry in entries])
+            await run_retrying(
+                self._database,
+                self._tenant,
+                lambda connection, key=one.id, told=stemming: queries.set_stemming(connection, self._tenant, key, told),
+            )
 
     async def _read(self) -> bool:
         """Bring what is stored up to date with the source; return whether anything changed."""
@@ -216,7 +248,9 @@ class IndexRun:
         await self._make_current(list(ids.values()))
 
     def _indexed(self, document: int, made: PreparedFile) -> IndexedDocument:
-        return IndexedDocument(document, made.write.title, self._repository.id, self._repository.owner, made.layout)
+        owner = self._repository.owner
+        write = made.write
+        return IndexedDocument(document, write.title, self._repository.id, owner, made.layout, write.stemming)
 
     async def _put(self, entries: Sequence[Entry]) -> PutCounts:
         return await self._index.put(self._tenant, KIND, entries, embed=False)
