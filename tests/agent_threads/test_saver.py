@@ -277,7 +277,7 @@ async def test_a_saver_of_a_turn_that_has_ended_writes_nothing(
 async def test_a_late_write_that_nobody_waits_for_is_not_reported_as_lost(
     database: Database, threads: Threads, ada: Caller
 ) -> None:
-    """asyncio would log a traceback of it whenever the garbage is collected, long after the turn."""
+    """The event loop would log a traceback of it whenever garbage is collected, long after the turn."""
     loop, reports, thread = asyncio.get_running_loop(), list[dict[str, Any]](), (await threads.create(ada)).id
     async with threads.turn(ada, thread) as turn:
         saver = ThreadSaver(database, ada, turn)
