@@ -473,7 +473,8 @@ class SearchIndex:
 
     async def _read(self, request: IndexScope, plan: SearchPlan) -> tuple[CollectionReading, Floats, str]:
         """The collection, its BM25 scores, and a note on what was missing; runs in parallel with the embedding."""
-        reading, note = await self._arms.read(request, plan.all_terms)
+        terms = list(dict.fromkeys(term for terms in plan.terms for term in terms))
+        reading, note = await self._arms.read(request, terms)
         return reading, score_texts(plan.terms, reading.postings, reading.ids), note
 
     async def _narrowed(self, request: IndexScope, prefetched: Prefetch) -> tuple[CollectionReading, Floats, str]:

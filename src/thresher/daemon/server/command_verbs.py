@@ -15,10 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from thresher import evaluation
 from thresher.app import App, rehearsed
 from thresher.core import DatabaseUnavailable, ModelError, plain
 from thresher.daemon.server.control import Progress, Verb
-from thresher.evaluation import dialect_of, judge_statements, read_statements, sql_figures
 from thresher.sqlguard import Verdict, judge
 from thresher.store import period_start
 from thresher.verbs import AUDIT, DATABASES, INTENTS, SETTINGS, Request, checked
@@ -142,8 +142,8 @@ class _Commands:
 
     async def evaluate_sql(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
         """Ask the guard about statements whose verdict is known."""
-        dialect = dialect_of(str(arguments["dialect"]))
-        statements = await asyncio.to_thread(read_statements, Path(arguments["statements"]))
+        dialect = evaluation.dialect_of(str(arguments["dialect"]))
+        statements = await asyncio.to_thread(evaluation.read_statements, Path(arguments["statements"]))
 
         def verdict(sql: str) -> Verdict:
             return judge(sql, dialect)
@@ -152,6 +152,6 @@ class _Commands:
         judged: list[Any] = []
         for start in range(0, len(statements), _JUDGED_AT_ONCE):
             some = statements[start : start + _JUDGED_AT_ONCE]
-            judged += await asyncio.to_thread(judge_statements, verdict, some)
+            judged += await asyncio.to_thread(evaluation.judge_statements, verdict, some)
             tell({"stage": "Judging", "done": len(judged), "total": len(statements)})
-        return plain(sql_figures(dialect, judged))
+        return plain(evaluation.sql_figures(dialect, judged))
