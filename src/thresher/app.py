@@ -22,6 +22,7 @@ from starlette.types import ASGIApp
 from thresher.agent import Conversations
 from thresher.assembly import open_services, rehearsed_services
 from thresher.core import Caller, InvalidInput, Settings, ThresherError, environment, event, why_keys
+from thresher.embedding import count_tokens
 from thresher.gateway import build_gateway, http_app, serve_stream_session
 from thresher.jobs import Supervisor
 from thresher.knowledge.apis import TASK as SYNC_TASK
@@ -190,6 +191,7 @@ async def _index(services: Services, adding: asyncio.Task[None]) -> None:
     await asyncio.wait([adding])
     with suppress(ThresherError):  # search says `degraded` for as long as there is no encoder
         await services.encoder.warm()
+    await asyncio.to_thread(count_tokens, "")  # reads its tables
     await _refresh(services, services.caller)
 
 

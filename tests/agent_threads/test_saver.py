@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -271,6 +272,29 @@ async def test_a_saver_of_a_turn_that_has_ended_writes_nothing(
     with pytest.raises(Conflict, match="has ended"):
         await put(saver, thread, "late")
     assert (await threads.list(ada)).threads == ()
+
+
+async def test_a_late_write_that_nobody_waits_for_is_not_reported_as_lost(
+    database: Database, threads: Threads, ada: Caller
+) -> None:
+    """The event loop would log a traceback of it whenever garbage is collected, long after the turn."""
+    loop, reports, thread = asyncio.get_running_loop(), list[dict[str, Any]](), (await threads.create(ada)).id
+    async with threads.turn(ada, thread) as turn:
+        saver = ThreadSaver(database, ada, turn)
+        where = await put(saver, thread, "kept")
+    before = loop.get_exception_handler()
+    loop.set_exception_handler(lambda _, context: reports.append(context))
+    try:
+        await saver.aput_writes(where, [("value", "late")], "task", "path")
+        writing = saver._writing
+        assert writing is not None
+        await asyncio.wait([writing])
+        del saver, writing
+        gc.collect()
+    finally:
+        loop.set_exception_handler(before)
+
+    assert reports == []
 
 
 @pytest.mark.parametrize("name", ["get_tuple", "list", "put", "put_writes", "delete_thread", "prune"])

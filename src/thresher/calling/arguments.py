@@ -135,12 +135,23 @@ def own_arguments(name: str, arguments: JSON, schema: JSON, signature: Callable[
         raise InvalidInput(
             f"{name} has no argument '{unknown[0]}'.", hint=near or f"It takes {', '.join(properties) or 'none'}."
         )
+    if _fits(given, schema):  # as most do: nothing is to be changed
+        return given
     fitted = coerce(given, schema)
     for key, value in fitted.items():
         if isinstance(value, str) and not allows(properties[key], schema, "string"):
             fitted[key] = [value] if allows(properties[key], schema, "array") else value
     check(fitted, schema, signature, only=True)
     return fitted
+
+
+def _fits(arguments: JSON, schema: JSON) -> bool:
+    """Whether arguments fit a schema as they are; not where finding out takes too much work."""
+    try:
+        with _bounded_work():
+            return bool(_validator(schema).is_valid(arguments))
+    except _BROKEN_SCHEMA:
+        return False
 
 
 def _renamed(arguments: JSON, properties: Mapping[str, JSON]) -> dict[str, Any]:

@@ -89,9 +89,10 @@ class LocalEncoder:
         prefixed_texts = [model.query_prefix + text for text in texts] if prefixed else list(texts)
         vectors = {text: self._cache.get(text) for text in prefixed_texts}
         missing = [text for text, vector in vectors.items() if vector is None]
-        for text, vector in zip(missing, await self._spread(self._queries, self._threads, missing), strict=True):
-            self._cache.put(text, vector)
-            vectors[text] = vector
+        if missing:
+            for text, vector in zip(missing, await self._spread(self._queries, self._threads, missing), strict=True):
+                self._cache.put(text, vector)
+                vectors[text] = vector
         return _stacked([vectors[text] for text in prefixed_texts], model.dimension)
 
     async def embed_documents(self, texts: Sequence[str]) -> Matrix:

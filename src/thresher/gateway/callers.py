@@ -33,6 +33,11 @@ def current_caller(services: Services) -> Caller:
     return acting_or(services.caller)
 
 
+def modern(context: ServerRequestContext[Any, Any]) -> bool:
+    """Return whether the request is of the stateless era."""
+    return context.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
 def connection_of(context: ServerRequestContext[Any, Any]) -> Connection:
     """Return the client's connection; the session that the library passes to handlers exposes less."""
     return context.session._connection  # pyright: ignore[reportPrivateUsage] - the session has no public way to it
@@ -40,7 +45,7 @@ def connection_of(context: ServerRequestContext[Any, Any]) -> Connection:
 
 def connection_id(context: ServerRequestContext[Any, Any]) -> str:
     """Return the name of the client's connection: the same for a 2025-era session, empty in the stateless era."""
-    if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+    if modern(context):
         return ""
     connection = connection_of(context)
     known = connection.state.get(_ID)

@@ -6,6 +6,7 @@ Invariant: what `calling` answers - blocks, structured content, error flag - rea
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 from mcp import MCPError
@@ -15,9 +16,9 @@ from starlette.datastructures import Headers
 
 from thresher.calling import Call, Result
 from thresher.core import JSON
-from thresher.gateway.callers import client_name, current_caller
+from thresher.gateway.callers import client_name, current_caller, modern
 from thresher.gateway.errors import answered
-from thresher.gateway.peers import Context, modern
+from thresher.gateway.peers import Context
 from thresher.gateway.questions import QuestionRelay
 from thresher.results import WHOLE_META
 from thresher.services import Services
@@ -51,22 +52,19 @@ def _budget(meta: Mapping[str, Any]) -> int | None:
     return wish if isinstance(wish, int) and not isinstance(wish, bool) else None
 
 
+@dataclass(frozen=True, slots=True)
 class McpClient:
     """The client of one request, for `calling`.
 
-    Args:
-        context: The request.
-        params: Its parameters, the state already opened.
-        relay: Passes the questions of servers to it.
-
     Attributes:
         context: The request.
+        params: Its parameters, the state already opened.
+        questions: Passes the questions of servers to it.
     """
 
-    def __init__(self, context: Context, params: CallToolRequestParams, relay: QuestionRelay) -> None:
-        self.context = context
-        self._params = params
-        self._relay = relay
+    context: Context
+    params: CallToolRequestParams
+    questions: QuestionRelay
 
     @property
     def name(self) -> str:
@@ -76,19 +74,14 @@ class McpClient:
     def admit(self, schema: JSON) -> None:
         """Refuse a request whose `Mcp-Param-*` headers differ from its body (2026-07-28)."""
         headers: Headers | None = getattr(self.context.request, "headers", None)
-        if (
-            self._params.arguments is None
-            or headers is None
-            or not modern(self.context)
-            or not x_mcp_header_map(schema)
-        ):
+        if self.params.arguments is None or headers is None or not modern(self.context) or not x_mcp_header_map(schema):
             return
-        if (rejection := validate_mcp_param_headers(schema, self._params.arguments, headers)) is not None:
+        if (rejection := validate_mcp_param_headers(schema, self.params.arguments, headers)) is not None:
             raise MCPError(code=rejection.code, message=rejection.message, data=rejection.data)
 
     async def relay(self, config: ServerConfig, send: Callable[[Peer | None], Awaitable[Result]]) -> Result:
         """See `Client.relay`."""
-        result = await self._relay.run(self.context, self._params, config, send)
+        result = await self.questions.run(self.context, self.params, config, send)
         return question_of(result) if isinstance(result, InputRequiredResult) else result
 
 

@@ -20,7 +20,8 @@ from mcp_types import ClientCapabilities, ElicitRequest, ElicitRequestFormParams
 from pydantic import ValidationError
 
 from thresher.core import dumps
-from thresher.gateway.peers import ClientPeer, Context, asked_in_rounds, modern, session_peer
+from thresher.gateway.callers import modern
+from thresher.gateway.peers import ClientPeer, Context, asked_in_rounds, session_peer
 from thresher.packs import Confirm, nobody
 
 SECONDS: Final = 100.0

@@ -31,10 +31,9 @@ from mcp_types import (
     Result,
     SetLevelRequestParams,
 )
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from thresher.core import Caller, acting_caller
-from thresher.gateway.callers import connection_id, connection_of
+from thresher.gateway.callers import connection_id, connection_of, modern
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 Question: TypeAlias = ElicitRequest | CreateMessageRequest | ListRootsRequest
@@ -147,11 +146,6 @@ def asked_in_rounds(context: Context) -> ClientCapabilities:
     if declared is None:
         return _NOTHING
     return ClientCapabilities(elicitation=declared.elicitation, sampling=declared.sampling, roots=declared.roots)
-
-
-def modern(context: Context) -> bool:
-    """Return whether the request is of the stateless era."""
-    return context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
 def refuse_sampling() -> MCPError:

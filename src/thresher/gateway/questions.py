@@ -32,14 +32,13 @@ from mcp_types import (
 
 from thresher.calling import Result as ToolResult
 from thresher.core import Caller, InvalidInput, event
-from thresher.gateway.callers import connection_of, current_caller
+from thresher.gateway.callers import connection_of, current_caller, modern
 from thresher.gateway.peers import (
     ClientPeer,
     Context,
     Peers,
     Question,
     asked_in_rounds,
-    modern,
     owner_of,
     refuse_sampling,
     session_peer,

@@ -22,7 +22,8 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from thresher.core import ModelError, ModelTimeout
-from thresher.gateway.peers import ClientPeer, Context, modern, session_peer
+from thresher.gateway.callers import modern
+from thresher.gateway.peers import ClientPeer, Context, session_peer
 from thresher.llm import Chat, ChatRequest, Completion, Finish
 
 SECONDS = 10.0

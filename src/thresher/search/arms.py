@@ -88,7 +88,17 @@ class SearchArms:
         Raises:
             StoreUnavailable: Neither arm can answer.
         """
-        found = await self._of_serving_model(plan, reading, embedded)
+        found = embedded
+        if embedded.matrix is not None and reading.model and embedded.model != reading.model:
+            if self._previous is not None and await running_model(self._previous) == reading.model:
+                again = await embed(plan, self._previous)
+                found = replace(again, milliseconds=again.milliseconds + embedded.milliseconds)
+            else:
+                note = (
+                    f"Searched by words alone: the index holds vectors of {reading.model}, the running model is"
+                    f" {embedded.model}; index again to search by meaning."
+                )
+                found = replace(embedded, matrix=None, note=note)
         if lost and found.matrix is None:
             raise StoreUnavailable(
                 f"Neither the database nor the encoder answers. {found.note}",
@@ -107,17 +117,3 @@ class SearchArms:
             if not np.isnan(dense).all():
                 return dense, ""
         return None, "Searched by words alone: nothing in the index is embedded yet; index again."
-
-    async def _of_serving_model(
-        self, plan: SearchPlan, reading: CollectionReading, embedded: EmbeddedQuery
-    ) -> EmbeddedQuery:
-        if embedded.matrix is None or not reading.model or embedded.model == reading.model:
-            return embedded
-        if self._previous is not None and await running_model(self._previous) == reading.model:
-            again = await embed(plan, self._previous)
-            return replace(again, milliseconds=again.milliseconds + embedded.milliseconds)
-        note = (
-            f"Searched by words alone: the index holds vectors of {reading.model}, the running model is"
-            f" {embedded.model}; index again to search by meaning."
-        )
-        return replace(embedded, matrix=None, note=note)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -478,7 +479,7 @@ class SearchIndex:
         languages = self._arms.languages(request)
         while True:
             worded = in_languages(plan, languages)
-            reading, note = await self._arms.read(request, worded.all_terms)
+            reading, note = await self._arms.read(request, list(dict.fromkeys(chain.from_iterable(worded.terms))))
             if note or reading.languages == languages:
                 return reading, score_texts(worded.terms, reading.postings, reading.ids), note
             languages = reading.languages  # a first item in another language has been indexed

@@ -348,10 +348,10 @@ async def _stored(connection: AsyncConnection, kind: str, ids: Sequence[int]) ->
 
 
 async def _delete_postings(connection: AsyncConnection, kind: str, stored: Stored) -> None:
-    pairs = [(term, number) for number, (terms, _) in stored.items() for term in terms]
-    if pairs:
-        parameters = {"kind": kind, "terms": [term for term, _ in pairs], "ids": [number for _, number in pairs]}
-        await run(connection, queries.DELETE_POSTINGS, parameters)
+    held = {term for terms, _ in stored.values() for term in terms}
+    if held:
+        parameters = {"kind": kind, "terms": sorted(held), "ids": list(stored)}
+        await run(connection, queries.DELETE_POSTINGS, parameters, prepare=False)
 
 
 async def _insert_items(

@@ -47,11 +47,6 @@ class SearchPlan:
     whole: bool
     notes: tuple[str, ...] = ()
 
-    @property
-    def all_terms(self) -> list[str]:
-        """The distinct terms of all phrases."""
-        return list(dict.fromkeys(term for terms in self.terms for term in terms))
-
 
 @dataclass(frozen=True, slots=True)
 class PlanPieces:
@@ -177,12 +172,9 @@ async def embed(plan: SearchPlan, encoder: Encoder) -> EmbeddedQuery:
         long = sum(map(len, plan.phrases)) > _LONG_CHARACTERS
         pieces = await asyncio.to_thread(pieces_of, plan, encoder) if long else pieces_of(plan, encoder)
         matrix = await encoder.embed_queries(pieces.texts, prefixed=True)
-        model = encoder.model.id
     except EncoderError as error:
-        return EmbeddedQuery(None, (), "", _since(started), f"Searched by words alone: {error}")
+        milliseconds = (time.perf_counter() - started) * 1000
+        return EmbeddedQuery(None, (), "", milliseconds, f"Searched by words alone: {error}")
+    milliseconds = (time.perf_counter() - started) * 1000
     note = f"{pieces.left_out:,} characters in the middle were not embedded." if pieces.left_out else ""
-    return EmbeddedQuery(matrix, pieces.owners, model, _since(started), note)
-
-
-def _since(started: float) -> float:
-    return (time.perf_counter() - started) * 1000
+    return EmbeddedQuery(matrix, pieces.owners, encoder.model.id, milliseconds, note)

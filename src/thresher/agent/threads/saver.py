@@ -196,6 +196,7 @@ class ThreadSaver(BaseCheckpointSaver[str]):
         self._held.append(made)
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_soon())
+            self._writing.add_done_callback(_retrieve)
 
     async def settle(self) -> None:
         """Write what waits for the next checkpoint.
@@ -344,6 +345,12 @@ class ThreadSaver(BaseCheckpointSaver[str]):
             parent_config=_parent(stored),
             pending_writes=self._writes(stored.writes),
         )
+
+
+def _retrieve(writing: asyncio.Task[None]) -> None:
+    """Keep asyncio from logging a failed write: the turn's next step raises it, and a turn that ended has none."""
+    if not writing.cancelled():
+        writing.exception()
 
 
 def _asked(config: RunnableConfig) -> dict[str, Any]:

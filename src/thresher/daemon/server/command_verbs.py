@@ -15,18 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from thresher import evaluation
 from thresher.app import App, rehearsed
 from thresher.core import DatabaseUnavailable, ModelError, plain
 from thresher.daemon.server.control import Progress, Verb
-from thresher.evaluation import (
-    dialect_of,
-    evaluate_results,
-    judge_statements,
-    read_result_cases,
-    read_statements,
-    result_figures,
-    sql_figures,
-)
 from thresher.sqlguard import Verdict, judge
 from thresher.store import period_start
 from thresher.verbs import AUDIT, DATABASES, INTENTS, SETTINGS, Request, checked
@@ -151,8 +143,8 @@ class _Commands:
 
     async def evaluate_sql(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
         """Ask the guard about statements whose verdict is known."""
-        dialect = dialect_of(str(arguments["dialect"]))
-        statements = await asyncio.to_thread(read_statements, Path(arguments["statements"]))
+        dialect = evaluation.dialect_of(str(arguments["dialect"]))
+        statements = await asyncio.to_thread(evaluation.read_statements, Path(arguments["statements"]))
 
         def verdict(sql: str) -> Verdict:
             return judge(sql, dialect)
@@ -161,15 +153,15 @@ class _Commands:
         judged: list[Any] = []
         for start in range(0, len(statements), _JUDGED_AT_ONCE):
             some = statements[start : start + _JUDGED_AT_ONCE]
-            judged += await asyncio.to_thread(judge_statements, verdict, some)
+            judged += await asyncio.to_thread(evaluation.judge_statements, verdict, some)
             tell({"stage": "Judging", "done": len(judged), "total": len(statements)})
-        return plain(sql_figures(dialect, judged))
+        return plain(evaluation.sql_figures(dialect, judged))
 
     async def evaluate_results(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
         """Fit large results into budgets, and look for answers that are known."""
-        cases = await asyncio.to_thread(read_result_cases, Path(arguments["cases"]))
+        cases = await asyncio.to_thread(evaluation.read_result_cases, Path(arguments["cases"]))
         outcomes: list[Any] = []
         for case in cases:
-            outcomes += await asyncio.to_thread(evaluate_results, [case])
+            outcomes += await asyncio.to_thread(evaluation.evaluate_results, [case])
             tell({"stage": "Reading", "done": len(outcomes), "total": len(cases)})
-        return plain(result_figures(outcomes))
+        return plain(evaluation.result_figures(outcomes))

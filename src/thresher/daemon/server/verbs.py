@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from thresher import __version__
+from thresher import __version__, evaluation
 from thresher.app import App
 from thresher.context import prompt_data
 from thresher.core import Caller, EncoderError, InvalidInput, NotFound, Tool, plain, problems_of
@@ -27,7 +27,6 @@ from thresher.daemon.server.conversation_verbs import conversing_verbs
 from thresher.daemon.server.evaluation_verbs import measuring_chat_verbs, measuring_verbs
 from thresher.daemon.server.presence import Presence
 from thresher.daemon.server.trust_verbs import signing_verbs
-from thresher.evaluation import evaluate_tools, improve_tools, read_pool, read_questions
 from thresher.knowledge.tools import plain_name
 from thresher.upstream import ServerConfig, Upstreams, checked_server, identity_for
 from thresher.verbs import KEYS, KINDS, TOOLS, Kind, Request, checked
@@ -191,20 +190,20 @@ class _Verbs:
         return [server.name for server in failed if not chosen or server.name in chosen]
 
     async def evaluate_tools(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
-        pool = read_pool(Path(arguments["pool"]))
-        questions = read_questions(Path(arguments["queries"]))
+        pool = evaluation.read_pool(Path(arguments["pool"]))
+        questions = evaluation.read_questions(Path(arguments["queries"]))
 
         def follow(stage: str, done: int, total: int) -> None:
             tell({"stage": stage, "done": done, "total": total})
 
-        return asdict(await evaluate_tools(self._services.database, self._tools, pool, questions, follow))
+        return asdict(await evaluation.evaluate_tools(self._services.database, self._tools, pool, questions, follow))
 
     async def train_tools(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
         """Train as the declared verb does, on the questions of a file, too."""
         verb = TOOLS["train_tools"]
         given = {name: value for name, value in arguments.items() if name != "file"}
         if path := arguments.get("file"):
-            questions = await asyncio.to_thread(read_questions, Path(path))
+            questions = await asyncio.to_thread(evaluation.read_questions, Path(path))
             asked = [one for one in questions if one.relevant]
             given["examples"] = [{"query": one.text, "relevant": sorted(one.relevant)} for one in asked]
         return plain(await verb.run(replace(self._request, progress=tell), checked(verb, given)))
@@ -212,7 +211,7 @@ class _Verbs:
     async def improve_tools(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
         """Measure a server of the catalogue or a draft of one beside all others, or one of a file beside its others."""
         if path := arguments.get("definitions"):
-            pool: Sequence[Tool] = read_pool(Path(path))
+            pool: Sequence[Tool] = evaluation.read_pool(Path(path))
         else:
             await self._tools.ready(self._caller)
             pool = [one.tool for one in await self._tools.all_tools(self._caller)]
@@ -224,7 +223,7 @@ class _Verbs:
             tell({"stage": stage, "done": done, "total": total})
 
         server = arguments.get("server")
-        return asdict(await improve_tools(self._services.database, self._tools, pool, server, follow))
+        return asdict(await evaluation.improve_tools(self._services.database, self._tools, pool, server, follow))
 
     async def status(self, _arguments: Mapping[str, Any], _tell: Progress) -> Any:
         states = Counter(state.state for state in self._services.upstreams.states())

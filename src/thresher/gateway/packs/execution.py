@@ -30,10 +30,10 @@ from pydantic import ValidationError as PydanticValidationError
 
 from thresher.calling import Result
 from thresher.core import JSON, InvalidInput, ThresherError, UpstreamError, UpstreamTimeout, dumps, problems_of
+from thresher.gateway.callers import modern
 from thresher.gateway.calls import question_of
 from thresher.gateway.confirmation import QuestionForClient
 from thresher.gateway.packs.code import error_location, error_text
-from thresher.gateway.peers import modern
 from thresher.knowledge.intents import Pack
 
 logger = logging.getLogger("thresher.gateway")

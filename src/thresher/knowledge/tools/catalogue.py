@@ -179,7 +179,7 @@ class ToolCatalogue:
 
     def find(self, name: str) -> NamedTool | None:
         """Return an enabled tool by exposed name or alias."""
-        found = self._named(name)
+        found = self.by_name.get(self.aliases.get(name, name))
         return found if found is not None and found.row.enabled else None
 
     def known(self, name: str, *, enabled: bool = False) -> NamedTool:
@@ -189,15 +189,12 @@ class ToolCatalogue:
             HeldBack: It waits for approval.
             NotFound: No tool has this name, or it is disabled and only enabled ones were requested.
         """
-        found = self.find(name) if enabled else self._named(name)
+        found = self.find(name) if enabled else self.by_name.get(self.aliases.get(name, name))
         if found is not None:
             return found
         if (waiting := self.held.get(name)) is not None:
             raise _held_back(waiting)
         raise NotFound(f"There is no tool '{name}'.", hint=did_you_mean(self.near(name)) or "Call find_tools.")
-
-    def _named(self, name: str) -> NamedTool | None:
-        return self.by_name.get(self.aliases.get(name, name))
 
     def near(self, name: str) -> tuple[str, ...]:
         """Return enabled tools with similar names."""

@@ -162,6 +162,7 @@ class Finder:
     ) -> SearchResult | str:
         """The hits, or why there are none to choose from."""
         try:
+            learner, adapter = (None, None) if self._learning is None else await self._learning.for_search(caller)
             found = await self._index.search(
                 caller,
                 KIND,
@@ -173,8 +174,8 @@ class Finder:
                 split=question.split,
                 message=question.message,
                 prefetched=prefetched,
-                learner=None if self._learning is None else await self._learning.learner(caller),
-                adapter=None if self._learning is None else await self._learning.adapter(caller),
+                learner=learner,
+                adapter=adapter,
             )
         except ThresherError as error:
             return f"search failed: {error.message}"

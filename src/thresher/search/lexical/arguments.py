@@ -191,11 +191,12 @@ def argument_fit(needs: ArgumentNeeds | None, supplied: SuppliedValues, weights:
         return 0.0
     required = sum(needs.required.values()) + len(needs.choices)
     spare = max(0, supplied.dates - needs.required.get("date", 0))
+    used = sorted(sum(words[term] for term in words.keys() & supplied.terms) for words in needs.words)[-2:]
     return (
         weights.missing * lacks_required(needs, supplied)
         + weights.required * math.log1p(required)
         + weights.dated * min(2, needs.dates, spare)
-        + weights.words * _word_use(needs, supplied.terms)
+        + weights.words * (sum(used) / len(used) if used else 0.0)
     )
 
 
@@ -216,11 +217,6 @@ def lacks_required(needs: ArgumentNeeds | None, supplied: SuppliedValues) -> boo
         or (required.get("object", 0) > 0 and not names and not supplied.numbers)
         or any(not any(value <= supplied.terms for value in values) for values in needs.choices)
     )
-
-
-def _word_use(needs: ArgumentNeeds, supplied: frozenset[str]) -> float:
-    best = sorted(sum(words[term] for term in words.keys() & supplied) for words in needs.words)[-2:]
-    return sum(best) / len(best) if best else 0.0
 
 
 def _kind(slot: Slot) -> str:

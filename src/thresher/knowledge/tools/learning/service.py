@@ -137,13 +137,14 @@ class Learning:
         self.write_pending: Callable[[], Awaitable[None]] = _nothing
         """Writes the uses that wait in the log; the log sets it."""
 
-    async def learner(self, caller: Caller) -> Learner | None:
-        """Return what says how uses rank tools for a caller; None if they do not."""
-        if self._settings.learning == "off":
-            return None
+    async def for_search(self, caller: Caller) -> tuple[Learner | None, Adapter | None]:
+        """Return what a search adds: how uses rank tools for a caller, and what training adds to their vectors.
+
+        Each is None where it has no effect. An adapter is returned whatever its model.
+        """
         known = await self._current(caller.tenant)
         if self._mode(known.row) != "on" or not known.evidence:
-            return None
+            return None, known.adapter
         voter, now = voter_of(caller), time.time()
 
         def learned(model: str, vectors: Floats) -> LearnedScores | None:
@@ -152,11 +153,7 @@ class Learning:
                 return None
             return learned_scores(vectors, evidence, voter, now, self._settings.learning_days)
 
-        return learned
-
-    async def adapter(self, caller: Caller) -> Adapter | None:
-        """Return what training adds to the vectors of the tenant's tools, whatever the model; None without any."""
-        return (await self._current(caller.tenant)).adapter
+        return learned, known.adapter
 
     def offered(self, caller: Caller, answer: OfferedAnswer) -> None:
         """Record an answer to which calls may belong."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from thresher.calling.rendering import describe_content, describe_text, find_content, why_text
+from thresher.calling.meta_tools import describe_content, describe_text, find_content, why_text
 from thresher.core import Arm, Scored, Tool, Why
 from thresher.knowledge.tools import Definition, Descriptions, FindResult, FoundTool
 
