@@ -10,7 +10,7 @@ from thresher.search.index import Prefetch, SearchIndex
 from thresher.search.lexical.clauses import clauses, is_request, prose
 from thresher.search.lexical.profiles import shares_of
 from thresher.search.lexical.query_expansion import Synonyms
-from thresher.search.lexical.terms import query_terms, split_name, terms, without_terms
+from thresher.search.lexical.terms import query_terms, query_words, split_name, terms, without_terms
 from thresher.search.plan import MAX_QUERIES, EmbeddedQuery
 from thresher.search.ranking import levelled
 from thresher.search.records import (
@@ -62,6 +62,7 @@ __all__ = [
     "levelled",
     "prose",
     "query_terms",
+    "query_words",
     "select",
     "shares_of",
     "split_name",

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from thresher.core import JSON, Arm, Tool, Why, first_sentence, one_line, plain, shortened
-from thresher.knowledge.tools.message_words import message_words
+from thresher.knowledge.tools.message_words import message_words, question_words
 from thresher.knowledge.tools.models import FoundTool, plain_name
 from thresher.search import Slot, split_name, terms
 
@@ -102,7 +102,8 @@ def why_text(why: Why) -> str:
     text = ", ".join(arm for arm in arms if arm) or why.source
     own = f" (owner's words: {', '.join(why.own_words)})" if why.own_words else ""
     likely = f" (probable words: {', '.join(why.minor_terms)})" if why.minor_terms else ""
-    return f"{text}: {', '.join(why.terms)}{own}{likely}" if why.terms else text
+    asked = f" (a model's questions: {', '.join(why.question_terms)})" if why.question_terms else ""
+    return f"{text}: {', '.join(why.terms)}{own}{likely}{asked}" if why.terms else text
 
 
 def use_text(why: Why) -> str:
@@ -274,7 +275,8 @@ class ToolText:
         texts: Texts to embed, without the encoder's query prefix.
         weights: One weight per text, adding up to 1.
         lexical: The text whose terms are indexed.
-        likely: Words that people probably use for it, none of them in `lexical`; they are indexed with a small weight.
+        likely: Words that people probably use for it, and those of a model's questions, none of them in `lexical`; they
+            are indexed with a small weight.
     """
 
     texts: tuple[str, ...]
@@ -295,13 +297,16 @@ class _ToolParameter:
     values: tuple[str, ...]
 
 
-def enrich(tool: Tool, server_description: str = "", words: Sequence[str] = ()) -> ToolText:
+def enrich(
+    tool: Tool, server_description: str = "", words: Sequence[str] = (), questions: Sequence[str] = ()
+) -> ToolText:
     """Build the texts of one tool.
 
     Args:
         tool: Its definition.
         server_description: The server's description of itself; its first sentence is used.
         words: The owner's own words or messages; they count like words of the description.
+        questions: Messages that a model wrote; their words count like probable ones.
     """
     parameters = list(_parameters(tool.input_schema, 1))
     about = _first_sentence(server_description)
@@ -317,7 +322,9 @@ def enrich(tool: Tool, server_description: str = "", words: Sequence[str] = ()) 
     # The name counts twice: a word of it says more than a word of the description.
     named = (server, tool.name, tool.name, tool.title, tool.description, about)
     lexical = " ".join((*named, *(" ".join((one.name, one.description, *one.values)) for one in parameters), *words))
-    likely = message_words(own_name, brief, set(terms(lexical)))
+    own = set(terms(lexical))
+    written = question_words(questions, own)
+    likely = *written, *message_words(own_name, brief, own.union(*(terms(one) for one in written)))
     weights = NAME_WEIGHT, BRIEF_WEIGHT, FULL_WEIGHT
     if not words:
         return ToolText((own_name, brief, full), weights, lexical, likely)
