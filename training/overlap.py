@@ -162,8 +162,8 @@ def nearest_pairs(
     for first in range(0, len(lines), _BATCH):
         scores = vectors[first : first + _BATCH] @ known_vectors.T
         best = scores.argmax(axis=1)
-        for place in np.flatnonzero(scores.max(axis=1) >= NEAR):
-            cosine, other = float(scores[place, best[place]]), known[best[place]]
+        for place in np.flatnonzero(scores.max(axis=1) >= NEAR).tolist():
+            cosine, other = float(scores[place, best[place]]), known[int(best[place])]
             found.append((cosine, Overlap(lines[first + place], origins[other], f"{cosine:.3f}", other)))
     return [overlap for _, overlap in sorted(found, key=lambda pair: -pair[0])]
 

@@ -261,6 +261,8 @@ on MetaTool's pairs. The brief helps if descriptions ramble, the full text if to
 OWN_WEIGHT = 0.3
 """Share of the owner's words, each a text of its own; the other three keep their proportions. Measured on MetaTool's
 messages: `docs/decisions/0065-owners-words.md`."""
+QUESTION_WEIGHT = 0.2
+"""Share of a model's questions, each a text of its own: `docs/decisions/0086-questions-by-a-model.md`."""
 
 _MAX_ENUM = 24
 _MAX_DEPTH = 3
@@ -306,7 +308,7 @@ def enrich(
         tool: Its definition.
         server_description: The server's description of itself; its first sentence is used.
         words: The owner's own words or messages; they count like words of the description.
-        questions: Messages that a model wrote; their words count like probable ones.
+        questions: Messages that a model wrote; their words count like probable ones, and each is embedded.
     """
     parameters = list(_parameters(tool.input_schema, 1))
     about = _first_sentence(server_description)
@@ -325,11 +327,11 @@ def enrich(
     own = set(terms(lexical))
     written = question_words(questions, own)
     likely = *written, *message_words(own_name, brief, own.union(*(terms(one) for one in written)))
-    weights = NAME_WEIGHT, BRIEF_WEIGHT, FULL_WEIGHT
-    if not words:
-        return ToolText((own_name, brief, full), weights, lexical, likely)
-    shares = *((1 - OWN_WEIGHT) * weight for weight in weights), *(OWN_WEIGHT / len(words) for _ in words)
-    return ToolText((own_name, brief, full, *words), shares, lexical, likely)
+    shares = (NAME_WEIGHT, BRIEF_WEIGHT, FULL_WEIGHT)
+    for more, share in ((words, OWN_WEIGHT), (questions, QUESTION_WEIGHT)):
+        if more:
+            shares = (*((1 - share) * weight for weight in shares), *(share / len(more) for _ in more))
+    return ToolText((own_name, brief, full, *words, *questions), shares, lexical, likely)
 
 
 def slots_of(schema: Mapping[str, object]) -> tuple[Slot, ...]:

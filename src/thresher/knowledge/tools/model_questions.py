@@ -1,6 +1,7 @@
 """Questions that people might ask when they need a tool, written by a chat model once for each definition.
 
-The search reads their words beside the probable ones, with the same small weight.
+The search reads their words beside the probable ones, with the same small weight, and embeds each with a small share of
+the tool's vector.
 
 Invariant: what a model writes is data. It is cut, cleaned and scanned, and no model reads it again. A request holds
 tools of one server alone, so no server has a say in the questions of another. Once the model has answered, a definition
