@@ -22,7 +22,7 @@ TABLE: Final = Path(__file__).with_name("message_words.txt")
 MOST_WORDS: Final = 8
 """Words of a tool; 16 with three quarters of the weight found less."""
 MOST_QUESTION_WORDS: Final = 16
-"""Words of a tool that come from questions."""
+"""Words of a tool that come from questions, those of most questions first."""
 _OFTEN: Final = 3
 _NAMED: Final = 2
 """What a word of the name counts beside one of the brief."""
