@@ -65,6 +65,7 @@ BENCHMARKS = {
     "audit": audit.run,
     "quality": quality.run,
     "encoder": encoder.run,
+    "encoder_speed": encoder.run_speed,
     "everyday": everyday.run,
     "learning": learning.run,
     "learning_speed": learning.run_speed,

@@ -11,15 +11,18 @@ import asyncio
 import json
 import os
 import tempfile
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from benchmarks import everyday, machine, product
+from benchmarks import data, everyday, machine, product
 from thresher.core import Caller, Tool
 from thresher.demo.catalogue import fetch_package
+from thresher.embedding import FORMER_MODEL
 from thresher.evaluation.metrics import auc, refused_at, wilson
 from thresher.knowledge.tools import MOST_BUDGET, FindResult
 from thresher.services import Services
@@ -100,6 +103,49 @@ async def _long(services: Services, number: str, tools: Sequence[Tool]) -> dict[
     return {"tools": len(tools), "requests": len(rows)} | {
         name: round(float(np.mean(each)), 4) for name, each in shares.items()
     }
+
+
+SPEED_PARTS: Final = 6
+SPEED_QUERIES: Final = 120
+
+
+async def run_speed() -> dict[str, Any]:
+    """Tools indexed a second and one query's embedding beside bge-small, by turns in one run, and save the ratios.
+
+    Each of two products has a database of its own. The other load of the machine meets both.
+    """
+    bench, messages = data.livemcpbench(), [case.message for case in data.metatool_single().cases[:SPEED_QUERIES]]
+    indexing: dict[str, list[float]] = {"own": [], "bge": []}
+    asking: dict[str, list[float]] = {"own": [], "bge": []}
+    async with product.running() as own, product.running(model=FORMER_MODEL) as bge:
+        both = (("own", own), ("bge", bge))
+        for _, services in both:  # the first text starts the worker
+            await services.encoder.warm()
+            await services.tools.import_tools(services.caller, [replace(bench.tools[0], server="warm")])
+        for part in range(SPEED_PARTS):
+            tools = [replace(tool, server=f"part{part}") for tool in bench.tools[part::SPEED_PARTS]]
+            for name, services in both if part % 2 else both[::-1]:
+                started = time.perf_counter()
+                await services.tools.import_tools(services.caller, tools)
+                indexing[name].append(len(tools) / (time.perf_counter() - started))
+        for place, message in enumerate(messages):
+            for name, services in both if place % 2 else both[::-1]:
+                started = time.perf_counter()
+                await services.encoder.embed_queries([message])
+                asking[name].append((time.perf_counter() - started) * 1000)
+    rates = {name: float(np.median(each)) for name, each in indexing.items()}
+    times = {name: float(np.median(each)) for name, each in asking.items()}
+    figures = {
+        "tools": len(bench.tools),
+        "tools_per_second": {name: round(rate, 1) for name, rate in rates.items()},
+        "index_ratio": round(rates["own"] / rates["bge"], 2),
+        "query_ms": {name: round(each, 2) for name, each in times.items()},
+        "query_ratio": round(times["own"] / times["bge"], 2),
+        "load": round(os.getloadavg()[0], 1),
+    }
+    print(json.dumps(figures, indent=1), flush=True)
+    machine.save("encoder_speed", figures)
+    return figures
 
 
 async def run() -> dict[str, Any]:

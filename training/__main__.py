@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import defaultdict
 from pathlib import Path
@@ -12,7 +13,9 @@ from typing import Annotated
 
 import typer
 
+from thresher.core import load_settings
 from thresher.demo.catalogue import fetch_package
+from thresher.embedding import open_encoder
 from thresher.knowledge.tools.definitions import enrich
 from training.messages import (
     defects,
@@ -23,6 +26,7 @@ from training.messages import (
     read_requests,
     validating,
 )
+from training.overlap import Overlap, allowed, benchmark_lines, copies, near_copies, training_lines
 from training.tools import catalogue_tools, invented_tools, vendor_tools
 from training.vendors import TRAINING, VALIDATION
 
@@ -44,9 +48,15 @@ def _texts(work: Path, package: Path | None) -> dict[str, tuple[str, ...]]:
 
 
 @app.command()
-def check(package: Package = None, work: Work = WORK) -> None:
-    """Look for messages of held-out servers, of tools that do not exist, and shared by two tools of a server."""
+def check(
+    package: Package = None,
+    work: Work = WORK,
+    near: Annotated[bool, typer.Option(help="Compare by vectors with benchmark lines, too; some minutes.")] = True,
+    show: Annotated[bool, typer.Option(help="Print the benchmark lines beside near copies.")] = False,
+) -> None:
+    """Look for messages of held-out servers, of tools that do not exist, shared by two tools, and like benchmarks'."""
     found = defects(_texts(work, package))
+    found += _overlaps(near=near, show=show)
     messages = read_messages()
     for defect in found:
         typer.echo(defect)
@@ -56,6 +66,28 @@ def check(package: Package = None, work: Work = WORK) -> None:
         f"requests for several tools, {len(read_no_tool()):,} messages without a tool; {len(found)} defects."
     )
     raise typer.Exit(1 if found else 0)
+
+
+def _overlaps(*, near: bool, show: bool) -> list[str]:
+    """The lines that are too like a benchmark's and not allowed, one sentence each."""
+    lines, others = training_lines(), benchmark_lines()
+    found = copies(lines, others)
+    if near:
+        found += asyncio.run(_near(lines, others))
+    free = allowed()
+    return [
+        f"{one.line!r} is like a line of {one.origin} ({one.why})" + (f": {one.other!r}." if show else ".")
+        for one in found
+        if one.line not in free
+    ]
+
+
+async def _near(lines: list[str], others: dict[str, str]) -> list[Overlap]:
+    encoder = open_encoder(load_settings())
+    try:
+        return await near_copies(encoder, lines, others)
+    finally:
+        await encoder.close()
 
 
 @app.command()

@@ -105,6 +105,7 @@ async def open_app(
         work.begin(services.components.follow())
         if not settings.encoder_url:  # a service charges for what nobody has asked
             work.begin(services.tools.health.run())
+        work.begin(services.tools.questions.run())
         work.begin(services.keys.patrol())
         work.begin(services.documents.follow_sources())
         work.begin(services.apis.follow_sources())

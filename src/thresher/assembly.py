@@ -113,7 +113,9 @@ async def _assemble(
     credentials = CredentialStore(database, secrets)
     upstreams = upstreams_of(settings, credentials=credentials, changed=changed, addresses=address)
     stack.push_async_callback(upstreams.close)
-    tools = ToolService(database, index, upstreams, secrets, settings)
+    if (chat := open_chat(settings)) is not None:
+        stack.push_async_callback(chat.close)
+    tools = ToolService(database, index, upstreams, secrets, settings, chat)
     stack.push_async_callback(tools.close)
     caller = Caller(await database.tenant(LOCAL_TENANT))
     sources = await asyncio.to_thread(sources_of, settings, BUILT_IN)
@@ -122,8 +124,6 @@ async def _assemble(
     crossing = open_cross_encoder(settings)
     stack.push_async_callback(crossing.close)
     jobs = Jobs(database)
-    if (chat := open_chat(settings)) is not None:
-        stack.push_async_callback(chat.close)
     documents = DocumentService(database, index, crossing, jobs, settings, chat, secrets=secrets)
     databases = DatabaseService(database, index, jobs, secrets, audit, settings)
     stack.push_async_callback(databases.close)

@@ -292,7 +292,13 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
 
     posted = {"/v1/tools/find", "/v1/tools/refresh", "/v1/intents/explain", "/v1/process_prompt", "/v1/context"}
     posted |= {"/v1/ai/query"}
-    consents = {"/v1/tools/consents", "/v1/tools/consents/{tool}", "/v1/tools/words", "/v1/tools/rewrites"}
+    consents = {
+        "/v1/tools/consents",
+        "/v1/tools/consents/{tool}",
+        "/v1/tools/words",
+        "/v1/tools/rewrites",
+        "/v1/tools/questions",
+    }
     documents = {
         "/v1/retrieve_document",
         "/v1/retrieve_documents",

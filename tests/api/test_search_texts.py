@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from tests.api.serving import Served, assert_problem
 from tests.support.product import CATALOGUE
 from thresher.core import Caller
+from thresher.knowledge.tools.queries import ToolKey, put_questions
 
 WORDS, REWRITES, CATEGORIES = "/v1/tools/words", "/v1/tools/rewrites", "/v1/tools/categories"
+QUESTIONS = "/v1/tools/questions"
 
 
 async def test_words_are_added_listed_matched_and_removed(product: Served) -> None:
@@ -40,6 +44,27 @@ async def test_a_rewrite_is_applied_listed_and_removed(product: Served) -> None:
     assert applied.json()["description"].startswith("Send an email")
     assert listed["tools"] == [applied.json()]
     assert removed.status_code == 204
+    assert_problem(again, 404, "not_found")
+
+
+async def test_questions_are_listed_and_removed(product: Served) -> None:
+    """By tool; what is not there is a problem."""
+    services = product.app.services
+    caller = services.caller
+    await services.tools.import_tools(caller, CATALOGUE)
+    key, digest, now = ToolKey(None, "mail", "send_email"), b"d", dt.datetime.now(dt.UTC)
+    async with services.database.transaction(caller.tenant) as connection:
+        await put_questions(connection, caller.tenant, "m@host", {key: (digest, ["ping Bob", "tell Ann"])}, now)
+    listed = (await product.web.get(QUESTIONS)).json()
+    some = await product.web.delete(QUESTIONS, params={"name": "mail_send_email", "questions": ["ping Bob"]})
+    rest = await product.web.delete(QUESTIONS, params={"name": "mail_send_email"})
+    again = await product.web.delete(QUESTIONS, params={"name": "mail_send_email"})
+
+    assert [(one["questions"], one["model"], one["holds"]) for one in listed["tools"]] == [
+        (["ping Bob", "tell Ann"], "m@host", False)
+    ]
+    assert some.json()["tools"][0]["questions"] == ["tell Ann"]
+    assert rest.json() == {"tools": []}
     assert_problem(again, 404, "not_found")
 
 

@@ -75,7 +75,7 @@ LOOKING = {
         "tools result",
     ),
     *("tools show", "tools stats", "tools consents", "tools health", "tools words list", "tools rewrites list"),
-    "tools categories list",
+    *("tools categories list", "tools questions list"),
     *("tools learned", "tools replay"),
 }
 """Commands that change nothing."""
@@ -167,6 +167,13 @@ async def older(prepared: Path, command: Command, database: Database) -> Older:
                 "insert into tool_use (tenant_id, voter, trace_id, model, vector, tool_id, weight, passed, failed,"
                 " offered, standings)"
                 " select tenant_id, '', 't', 'm', '\\x0000', id, 1, '{}', '{}', '{}', '{}' from tool"
+                " where name = 'echo' limit 1"
+            )
+        )
+        await connection.execute(
+            text(
+                "insert into tool_text (tenant_id, server, tool, kind, text, digest, definition_hash)"
+                " select tenant_id, 'own', 'echo', 'question', 'say it again', '', definition_hash from tool"
                 " where name = 'echo' limit 1"
             )
         )
@@ -322,6 +329,7 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "tools categories rename": (("voices", "sounds"), "+ category sounds"),
         "tools categories remove": (("voices",), "- category voices"),
         "tools words add": (("own_echo", "repeat after me"), "~ words of own_echo"),
+        "tools questions remove": (("own_echo",), "- questions of own_echo"),
         "tools words remove": (("own_echo",), "- words of own_echo"),
         "tools learning": (("on",), "mode: shadow -> on"),
         "tools unlearn": (("--all",), "uses: 1 -> 0"),

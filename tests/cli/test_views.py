@@ -30,7 +30,7 @@ def arm(rank: int | None) -> dict[str, Any]:
 def answer(**changes: Any) -> dict[str, Any]:
     """An answer to `find_tools`."""
     why = {"source": "hybrid", "dense": arm(1), "lexical": arm(None), "terms": ["mail"], "query": 0}
-    why |= {"own_words": [], "minor_terms": []}
+    why |= {"own_words": [], "minor_terms": [], "question_terms": []}
     tool = {"name": "mail_send", "line": "mail_send(to) - Sends [bold]mail[/bold].", "score": 0.91, "why": why}
     tool |= {"form": "full", "gist": "mail"}
     usual = {"tools": [tool], "abstained": False, "probability": 0.9, "fallback": False, "degraded": "", "clauses": []}

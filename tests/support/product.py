@@ -33,6 +33,7 @@ from thresher.knowledge.documents import DocumentService
 from thresher.knowledge.intents import IntentService, Sources
 from thresher.knowledge.solutions import SolutionService, Storage
 from thresher.knowledge.tools import DropIns, ToolService
+from thresher.llm import OpenAIChat
 from thresher.results import Results
 from thresher.search import SearchIndex
 from thresher.services import Services
@@ -50,8 +51,9 @@ async def opened(
     encoder: Encoder,
     sources: Sources | None = None,
     secrets: SecretBox | None = None,
+    chat: OpenAIChat | None = None,
 ) -> AsyncGenerator[Services]:
-    """Services of one tenant, with the packs of some sources; its sessions end with the block."""
+    """Services of one tenant, with the packs of some sources; its sessions end with the block, the model stays open."""
     secrets = secrets or SecretBox(Fernet.generate_key())
     index = SearchIndex(database, encoder, settings)
 
@@ -62,7 +64,7 @@ async def opened(
         tools.server_changed(config, what)
 
     upstreams = Upstreams(settings, changed=changed, addresses=address)
-    tools = ToolService(database, index, upstreams, secrets, settings)
+    tools = ToolService(database, index, upstreams, secrets, settings, chat)
     caller = Caller(tenant)
     intents = IntentService(database, encoder, secrets, settings, sources or Sources(), caller)
     crossing, jobs = open_cross_encoder(settings), Jobs(database)

@@ -53,6 +53,9 @@ class Reasons(BaseModel):
     minor_terms: list[str] = Field(
         description="Those of the terms that the tool does not have itself, but that people probably use for it."
     )
+    question_terms: list[str] = Field(
+        description="Others that it does not have itself: words of questions that a model wrote for the tool."
+    )
     learned: float = Field(description="What earlier use added to its score in the ranking; 0 without any.")
     uses: int = Field(description="How often it was used after like messages.")
     trained: float = Field(description="What training on the tenant's own messages added to its score; 0 without any.")
@@ -288,6 +291,7 @@ def _tool(found: Found, definition: Tool | None) -> FoundTool:
             query=why.query,
             own_words=list(why.own_words),
             minor_terms=list(why.minor_terms),
+            question_terms=list(why.question_terms),
             learned=why.learned,
             uses=why.uses,
             trained=why.trained,

@@ -49,6 +49,8 @@ _ROUTES: Mapping[Kind, Sequence[Route]] = {
         Route("add_tool_words", "POST", "/v1/tools/words"),
         Route("list_tool_words", "GET", "/v1/tools/words"),
         Route("remove_tool_words", "DELETE", "/v1/tools/words"),
+        Route("list_tool_questions", "GET", "/v1/tools/questions"),
+        Route("remove_tool_questions", "DELETE", "/v1/tools/questions"),
         Route("apply_tool_rewrite", "POST", "/v1/tools/rewrites"),
         Route("list_tool_rewrites", "GET", "/v1/tools/rewrites"),
         Route("remove_tool_rewrite", "DELETE", "/v1/tools/rewrites", HTTPStatus.NO_CONTENT),

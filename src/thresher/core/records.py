@@ -116,6 +116,7 @@ class Why:
         own_words: Those of the terms that are among the words which the item's owner gave it.
         minor_terms: Those of the terms that it has only in fields of small weight; a tool has words there that people
             probably use for it.
+        question_terms: Others of these, which are words of questions that a model wrote for a tool.
         learned: What earlier use adds to its score in the ranking; 0 without any.
         uses: How often it was used after like messages.
         trained: What training on the tenant's own messages adds to its score; 0 without any.
@@ -128,6 +129,7 @@ class Why:
     query: int = 0
     own_words: tuple[str, ...] = ()
     minor_terms: tuple[str, ...] = ()
+    question_terms: tuple[str, ...] = ()
     learned: float = 0.0
     uses: int = 0
     trained: float = 0.0

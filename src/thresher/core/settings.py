@@ -258,6 +258,8 @@ class Settings(BaseSettings):
     voters gain, and nobody has decided."""
     learning_days: float = Field(default=30.0, gt=0, le=3650)
     """The age at which a use counts half."""
+    tool_questions: Literal["off", "on"] = "off"
+    """Whether the chat model of `llm_url` writes questions for tools, and the search reads those that were written."""
     document_mb: int = Field(default=20, ge=1, le=1024)
     """A larger file is not indexed."""
     repository_mb: int = Field(default=1024, ge=1)

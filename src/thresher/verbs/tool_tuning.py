@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         LearningState,
         Replay,
         ToolCategory,
+        ToolQuestions,
         ToolRewrite,
         ToolWords,
         TrainingResult,
@@ -198,6 +199,30 @@ async def remove_tool_rewrite(request: Request, name: ToolName) -> str:
         NotAllowed: The server belongs to the tenant, and the caller is one of its users.
     """
     return await request.services.tools.texts.remove_rewrite(request.caller, name)
+
+
+@TOOLS.verb("read", key="tools")
+async def list_tool_questions(request: Request, name: ListedName = None) -> tuple[ToolQuestions, ...]:
+    """The questions that a chat model wrote for tools, whose words the search reads, and whether it does now.
+
+    Raises:
+        NotFound: No tool has this name.
+    """
+    return await request.services.tools.texts.questions(request.caller, name)
+
+
+@TOOLS.verb("admin", key="tools", destroys=True)
+async def remove_tool_questions(
+    request: Request, name: ToolName, questions: Annotated[list[str] | None, Doc("Only these; all by default")] = None
+) -> tuple[ToolQuestions, ...]:
+    """Remove questions that a model wrote for a tool; none are written again until its definition changes.
+
+    Raises:
+        InvalidInput: The list of questions is empty.
+        NotFound: No tool has this name, or it does not have one of the questions.
+        NotAllowed: The server belongs to the tenant, and the caller is one of its users.
+    """
+    return await request.services.tools.texts.remove_questions(request.caller, name, questions)
 
 
 @TOOLS.verb("read", key="categories")

@@ -1,4 +1,4 @@
-"""`thresher tools words`, `rewrites` and `categories`: what owners say of tools beside their definitions.
+"""`thresher tools words`, `rewrites`, `categories` and `questions`: what is said of tools beside their definitions.
 
 Invariant: text from servers and owners is never markup.
 """
@@ -52,6 +52,19 @@ def removed(answer: Row) -> RenderableType:
     return Text(f"{answer['removed']} is searched by its server's description again.")
 
 
+def question_list(answer: Sequence[Row]) -> RenderableType:
+    """The questions by tool, with the model that wrote them."""
+    if not answer:
+        return Text("No questions. A chat model writes some where THRESHER_TOOL_QUESTIONS is on.")
+    lines: list[Text] = []
+    for one in answer:
+        lines.append(Text(one["name"], style="bold").append(f"  {one['model']}", "not bold dim"))
+        if not one["holds"]:
+            lines[-1].append("  not used now", style="not bold yellow")
+        lines += [Text(f"  {question}") for question in one["questions"]]
+    return Group(*lines)
+
+
 def category(answer: Row) -> RenderableType:
     """One category: its name, how many tools of which servers, and the tools."""
     chosen = f", {answer['chosen']:,} chosen by you" if answer["chosen"] else ""
@@ -94,6 +107,16 @@ add_command(
     TOOLS["remove_tool_words"],
     words_of,
     arguments={"name": _NAMED, "words": "WORDS: Only these; all by default"},
+)
+
+questions = new_group()
+add_command(questions, "list", TOOLS["list_tool_questions"], question_list, arguments={"name": _LISTED})
+add_command(
+    questions,
+    "remove",
+    TOOLS["remove_tool_questions"],
+    question_list,
+    arguments={"name": _NAMED, "questions": "QUESTIONS: Only these; all by default"},
 )
 
 rewrites = new_group()

@@ -65,6 +65,7 @@ def _reasons(why: Row) -> str:
     learned += [f"trained {why['trained']:+.1f}"] if why.get("trained") else []
     own = [f"your words: {' '.join(why['own_words'][:5])}"] if why["own_words"] else []
     likely = [f"probable words: {' '.join(why['minor_terms'][:5])}"] if why["minor_terms"] else []
+    likely += [f"a model's questions: {' '.join(why['question_terms'][:5])}"] if why["question_terms"] else []
     terms = [" ".join(why["terms"][:5])] if why["terms"] else []
     return ", ".join([why["source"], *arms, *learned, *terms, *own, *likely])
 
@@ -241,6 +242,9 @@ tools = new_group(
         "words": CommandEntry("knowledge.search_texts:words", "Give tools words of your own, for the search alone."),
         "rewrites": CommandEntry(
             "knowledge.search_texts:rewrites", "Search for tools by better descriptions than their servers'."
+        ),
+        "questions": CommandEntry(
+            "knowledge.search_texts:questions", "List and remove questions that a chat model wrote for tools."
         ),
         "categories": CommandEntry(
             "knowledge.search_texts:categories", "Divide tools into categories: a map, and a filter of searches."

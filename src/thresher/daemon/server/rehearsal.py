@@ -56,6 +56,7 @@ WRITES: Final[Mapping[str, Shown | None]] = {
     "set_tool": _TOOLS,
     **dict.fromkeys(("approve_tools", "reject_tools"), _HELD),
     **dict.fromkeys(("add_tool_words", "remove_tool_words"), Shown("words of", "list_tool_words")),
+    "remove_tool_questions": Shown("questions of", "list_tool_questions"),
     **dict.fromkeys(("apply_tool_rewrite", "remove_tool_rewrite"), Shown("rewrite of", "list_tool_rewrites")),
     **dict.fromkeys(
         ("set_tool_category", "rename_tool_category", "remove_tool_category"),

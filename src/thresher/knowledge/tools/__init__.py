@@ -2,7 +2,7 @@
 
 Invariant: only enabled, approved tools that the caller may see are found, described or resolved.
 
-Uses: components, core, embedding, programs, scanner, search, store, upstream.
+Uses: components, core, embedding, llm, programs, scanner, search, store, upstream.
 """
 
 from thresher.knowledge.tools.approval import Consents
@@ -59,6 +59,7 @@ from thresher.knowledge.tools.models import (
     Resolved,
     ServerInfo,
     ToolCategory,
+    ToolQuestions,
     ToolRewrite,
     ToolWords,
     plain_name,
@@ -107,6 +108,7 @@ __all__ = [
     "Statistics",
     "ToolCategory",
     "ToolHealth",
+    "ToolQuestions",
     "ToolRewrite",
     "ToolService",
     "ToolWords",

@@ -89,6 +89,7 @@ class ToolCatalogue:
         described: The same as clients are shown them.
         resolved: Resolved calls at this version; a bounded cache.
         words: The terms of the owners' own words, by the tools' ids.
+        questions: The terms of the questions that a model wrote, by the tools' ids.
         lapsed: Tools whose rewrite was approved for another definition.
         categories: The ids of the enabled tools of each category.
         labels: The categories that it is restricted to; None for all tools.
@@ -112,6 +113,7 @@ class ToolCatalogue:
     described: LRUCache[int, Definition] = field(default_factory=lambda: LRUCache(_DEFINITIONS))
     resolved: LRUCache[int, Resolved] = field(default_factory=lambda: LRUCache(_DEFINITIONS))
     words: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
+    questions: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
     lapsed: tuple[NamedTool, ...] = ()
     categories: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     labels: frozenset[str] | None = None
@@ -298,13 +300,15 @@ def snapshot(
 def _with_texts(catalogue: ToolCatalogue, texts: Mapping[ToolKey, ToolTexts]) -> ToolCatalogue:
     own = [(tool, texts[key]) for tool in catalogue.tools if (key := catalogue.key_of(tool)) in texts]
     words = {tool.row.id: frozenset(terms(" ".join(given.words))) for tool, given in own if given.words}
+    written = {tool.row.id: asked for tool, given in own if (asked := given.questions_of(tool.row.digest))}
+    questions = {number: frozenset(terms(" ".join(asked))) for number, asked in written.items()}
     lapsed = (tool for tool, given in own if given.rewrite is not None and not given.description_of(tool.row.digest))
     categories: defaultdict[str, set[int]] = defaultdict(set)
     for tool, given in own:
         if given.category and tool.row.enabled:
             categories[given.category].add(tool.row.id)
     named = {name: frozenset(ids) for name, ids in categories.items()}
-    return replace(catalogue, words=words, lapsed=tuple(lapsed), categories=named)
+    return replace(catalogue, words=words, questions=questions, lapsed=tuple(lapsed), categories=named)
 
 
 def _spelled(tools: Iterable[NamedTool]) -> dict[str, Sequence[NamedTool]]:
@@ -383,11 +387,13 @@ class CatalogueCache:
     """The snapshots in use; the least recently used one is dropped first.
 
     Attributes:
+        questions: Whether the search reads questions that a model wrote.
         followers: Called whenever this process has changed a catalogue.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, questions: bool = False) -> None:
         self._database = database
+        self.questions = questions
         self._held: LRUCache[_Key, _CachedSnapshot] = LRUCache(_SNAPSHOTS)
         self._locks: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
         self._changes: defaultdict[int, int] = defaultdict(int)
@@ -471,6 +477,8 @@ class CatalogueCache:
             servers = await queries.servers(connection, caller)
             rows = await queries.names(connection, caller)
             texts = await queries.texts(connection, caller)
+        if not self.questions:
+            texts = {key: replace(given, questions=()) for key, given in texts.items()}
         if len(rows) <= _LARGE:
             return snapshot(version, servers, rows, offered, texts)
         return await asyncio.to_thread(snapshot, version, servers, rows, offered, texts)

@@ -83,8 +83,13 @@ def choose(
         if place is None:
             for key in copies:
                 places.setdefault(key, []).append(len(found))
-            own = tuple(term for term in hit.why.terms if term in catalogue.words.get(hit.id, ()))
-            why = replace(hit.why, own_words=own) if own else hit.why
+            own, why = tuple(term for term in hit.why.terms if term in catalogue.words.get(hit.id, ())), hit.why
+            if own:
+                why = replace(why, own_words=own)
+            if asked := catalogue.questions.get(hit.id):
+                questions = tuple(term for term in why.minor_terms if term in asked)
+                minor = tuple(term for term in why.minor_terms if term not in asked)
+                why = replace(why, minor_terms=minor, question_terms=questions)
             found.append(ChosenTool(tool, hit.score, need, why, kept=kept))
         else:
             best = found[place]

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from thresher.core import JSON, Arm, Tool, Why, first_sentence, one_line, plain, shortened
-from thresher.knowledge.tools.message_words import message_words
+from thresher.knowledge.tools.message_words import message_words, question_words
 from thresher.knowledge.tools.models import FoundTool, plain_name
 from thresher.search import Slot, split_name, terms
 
@@ -102,7 +102,8 @@ def why_text(why: Why) -> str:
     text = ", ".join(arm for arm in arms if arm) or why.source
     own = f" (owner's words: {', '.join(why.own_words)})" if why.own_words else ""
     likely = f" (probable words: {', '.join(why.minor_terms)})" if why.minor_terms else ""
-    return f"{text}: {', '.join(why.terms)}{own}{likely}" if why.terms else text
+    asked = f" (a model's questions: {', '.join(why.question_terms)})" if why.question_terms else ""
+    return f"{text}: {', '.join(why.terms)}{own}{likely}{asked}" if why.terms else text
 
 
 def use_text(why: Why) -> str:
@@ -260,6 +261,8 @@ on MetaTool's pairs. The brief helps if descriptions ramble, the full text if to
 OWN_WEIGHT = 0.3
 """Share of the owner's words, each a text of its own; the other three keep their proportions. Measured on MetaTool's
 messages: `docs/decisions/0065-owners-words.md`."""
+QUESTION_WEIGHT = 0.2
+"""Share of a model's questions, each a text of its own: `docs/decisions/0086-questions-by-a-model.md`."""
 
 _MAX_ENUM = 24
 _MAX_DEPTH = 3
@@ -274,7 +277,8 @@ class ToolText:
         texts: Texts to embed, without the encoder's query prefix.
         weights: One weight per text, adding up to 1.
         lexical: The text whose terms are indexed.
-        likely: Words that people probably use for it, none of them in `lexical`; they are indexed with a small weight.
+        likely: Words that people probably use for it, and those of a model's questions, none of them in `lexical`; they
+            are indexed with a small weight.
     """
 
     texts: tuple[str, ...]
@@ -295,13 +299,16 @@ class _ToolParameter:
     values: tuple[str, ...]
 
 
-def enrich(tool: Tool, server_description: str = "", words: Sequence[str] = ()) -> ToolText:
+def enrich(
+    tool: Tool, server_description: str = "", words: Sequence[str] = (), questions: Sequence[str] = ()
+) -> ToolText:
     """Build the texts of one tool.
 
     Args:
         tool: Its definition.
         server_description: The server's description of itself; its first sentence is used.
         words: The owner's own words or messages; they count like words of the description.
+        questions: Messages that a model wrote; their words count like probable ones, and each is embedded.
     """
     parameters = list(_parameters(tool.input_schema, 1))
     about = _first_sentence(server_description)
@@ -317,12 +324,14 @@ def enrich(tool: Tool, server_description: str = "", words: Sequence[str] = ()) 
     # The name counts twice: a word of it says more than a word of the description.
     named = (server, tool.name, tool.name, tool.title, tool.description, about)
     lexical = " ".join((*named, *(" ".join((one.name, one.description, *one.values)) for one in parameters), *words))
-    likely = message_words(own_name, brief, set(terms(lexical)))
-    weights = NAME_WEIGHT, BRIEF_WEIGHT, FULL_WEIGHT
-    if not words:
-        return ToolText((own_name, brief, full), weights, lexical, likely)
-    shares = *((1 - OWN_WEIGHT) * weight for weight in weights), *(OWN_WEIGHT / len(words) for _ in words)
-    return ToolText((own_name, brief, full, *words), shares, lexical, likely)
+    own = set(terms(lexical))
+    written = question_words(questions, own)
+    likely = *written, *message_words(own_name, brief, own.union(*(terms(one) for one in written)))
+    shares = (NAME_WEIGHT, BRIEF_WEIGHT, FULL_WEIGHT)
+    for more, share in ((words, OWN_WEIGHT), (questions, QUESTION_WEIGHT)):
+        if more:
+            shares = (*((1 - share) * weight for weight in shares), *(share / len(more) for _ in more))
+    return ToolText((own_name, brief, full, *words, *questions), shares, lexical, likely)
 
 
 def slots_of(schema: Mapping[str, object]) -> tuple[Slot, ...]:

@@ -196,6 +196,8 @@ class HealthMonitor:
             if tool.row.server_id == server.id:
                 given = texts.get(catalogue.key_of(tool), queries.NO_TEXTS)
                 read = [tool.row.name, tool.row.digest.hex(), given.words, given.description_of(tool.row.digest)]
+                if tool.row.id in catalogue.questions:
+                    read.append(given.questions_of(tool.row.digest))
                 hashed.update(json.dumps(read).encode())
         return hashed.digest()
 

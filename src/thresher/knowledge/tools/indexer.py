@@ -51,7 +51,11 @@ _LARGE = 32 * 1024
 
 
 class Indexer:
-    """Keeps catalogue and index in step."""
+    """Keeps catalogue and index in step.
+
+    Attributes:
+        followers: Called with the owner and the name of each server whose tools are being indexed, except local ones.
+    """
 
     def __init__(self, database: Database, index: SearchIndex, catalogues: CatalogueCache) -> None:
         self._database = database
@@ -59,6 +63,7 @@ class Indexer:
         self._catalogues = catalogues
         self._turn = asyncio.Lock()
         """Held for one step of work: however many servers are prepared at once, the loop takes one step at a time."""
+        self.followers: list[Callable[[Caller, str], None]] = []
 
     async def store(
         self,
@@ -128,6 +133,10 @@ class Indexer:
         Servers that are marked as indexed, and are, are not even read. What was removed or disabled meanwhile is
         removed from the index afterwards, so that the last state wins.
         """
+        for server in servers:
+            if server.config.get("transport") != LOCAL:
+                for follower in self.followers:
+                    follower(replace(caller, user=server.owner), server.name)
         before = await self._marks(caller, servers)
         marked = [number for mark in before.values() if mark.stands for number in mark.tools]
         wanted = [server for server in servers if server.id in before and not before[server.id].stands]
@@ -162,7 +171,10 @@ class Indexer:
     async def _marks(self, caller: Caller, servers: Sequence[ServerRow]) -> dict[int, Mark]:
         async with self._database.transaction(caller.tenant) as connection:
             ids = [server.id for server in servers]
-            return await queries.marks(connection, caller.tenant, ids, self._index.edition(KIND))
+            edition = self._index.edition(KIND)
+            if edition and self._catalogues.questions:
+                edition += " with questions"
+            return await queries.marks(connection, caller.tenant, ids, edition)
 
     async def _mark(self, caller: Caller, values: Mapping[int, bytes | None]) -> None:
         await run_retrying(
@@ -176,6 +188,8 @@ class Indexer:
         wanted, entries, lapsed = list(held), list[Entry](), list[str]()
         async with self._database.transaction(caller.tenant) as connection:
             texts = await queries.texts_of(connection, caller.tenant, set(names.values()))
+        if not self._catalogues.questions:
+            texts = {key: replace(own, questions=()) for key, own in texts.items()}
         for first in range(0, len(wanted), _READ):
             async with self._database.transaction(caller.tenant) as connection:
                 stored = await queries.tools(connection, caller.tenant, names, ids=wanted[first : first + _READ])
@@ -210,7 +224,7 @@ def _entry(stored: StoredTool, description: str, texts: Mapping[ToolKey, ToolTex
     own = _texts_of(stored, texts)
     rewrite = own.description_of(stored.digest)
     tool = stored.tool if rewrite is None else replace(stored.tool, description=rewrite)
-    text = enrich(tool, description, own.words)
+    text = enrich(tool, description, own.words, own.questions_of(stored.digest))
     return Entry(
         id=stored.id,
         texts=text.texts,

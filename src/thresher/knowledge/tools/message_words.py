@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from thresher.search import terms
+from thresher.search import query_words, terms
 
 TABLE: Final = Path(__file__).with_name("message_words.txt")
 """Written by `python -m training words`: a term, how rare it is, and words with their strength in hundredths."""
 MOST_WORDS: Final = 8
 """Words of a tool; 16 with three quarters of the weight found less."""
+MOST_QUESTION_WORDS: Final = 16
+"""Words of a tool that come from questions, those of most questions first."""
 _OFTEN: Final = 3
 _NAMED: Final = 2
 """What a word of the name counts beside one of the brief."""
@@ -55,6 +57,22 @@ def message_words(name: str, brief: str, own: Collection[str]) -> tuple[str, ...
             strength[word] += weight * share  # pyright: ignore[reportArgumentType] - a counter of floats
     best = sorted(strength, key=lambda word: (-strength[word], word))
     return tuple(word for word in best if stems[word] not in own)[:MOST_WORDS]
+
+
+def question_words(questions: Sequence[str], own: Collection[str]) -> tuple[str, ...]:
+    """Return the words of a tool's questions that it lacks, those of most questions first.
+
+    Args:
+        questions: Messages that a model wrote for it.
+        own: Terms that it has anyway.
+    """
+    words: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for one in questions:
+        found = query_words(one)
+        counts.update(term for term in found if term not in own)
+        words = found | words
+    return tuple(words[term] for term, _ in counts.most_common(MOST_QUESTION_WORDS))
 
 
 @cache

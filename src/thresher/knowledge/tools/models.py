@@ -334,6 +334,27 @@ class ToolWords:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolQuestions:
+    """Questions that a model wrote for one definition of a tool, for the search alone.
+
+    Attributes:
+        name: The tool's exposed name; `server/tool` while it is not there.
+        server: Its server.
+        questions: The questions, oldest first.
+        model: The model's name.
+        holds: Whether they are used: `THRESHER_TOOL_QUESTIONS` is on, and the tool is there with that definition.
+        there: Whether the tool is there now.
+    """
+
+    name: str
+    server: str
+    questions: tuple[str, ...]
+    model: str
+    holds: bool
+    there: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class ToolRewrite:
     """A description that the search reads of a tool in place of its server's.
 

@@ -1,6 +1,7 @@
 """Words and rewrites: what the owner of a server has the search read of its tools, beside their definitions.
 
-Words count like words of the description. A rewrite stands in place of the description.
+Words count like words of the description. A rewrite stands in place of the description. Questions that a model wrote
+(`model_questions.py`) are listed and removed here.
 
 Invariant: a model reads the server's own definition, whatever is stored here. A rewrite is used for exactly the
 definition that it was approved for. Texts are found by the names of server and tool, so that they are there again when
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -20,9 +21,9 @@ from thresher.core import Caller, InvalidInput, NotFound, one_line
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.catalogue import CatalogueCache, NamedTool, ToolCatalogue
 from thresher.knowledge.tools.indexer import Indexer, LocalServers
-from thresher.knowledge.tools.models import ToolRewrite, ToolWords
+from thresher.knowledge.tools.models import ToolQuestions, ToolRewrite, ToolWords
 from thresher.knowledge.tools.proposals import propose
-from thresher.knowledge.tools.queries import REWRITE, WORDS, Rewrite, ServerRow, ToolKey, ToolTexts
+from thresher.knowledge.tools.queries import QUESTION, REWRITE, WORDS, Rewrite, ServerRow, ToolKey, ToolTexts
 from thresher.knowledge.tools.servers import checked_owner
 from thresher.search import terms
 from thresher.store import Database, clean, run_retrying
@@ -177,6 +178,55 @@ class SearchTexts:
             raise NotFound(f"'{name}' has no rewrite.", hint="`thresher tools rewrites list` shows them all.")
         await self._remove(caller, server, own.key, REWRITE, None)
         return own.name
+
+    async def questions(self, caller: Caller, name: str | None = None) -> tuple[ToolQuestions, ...]:
+        """Return the questions that a model wrote for one tool or for all, also those that are not used now.
+
+        Raises:
+            NotFound: No tool has this name, and no stored questions do.
+        """
+        return tuple(row for one in await self._texts(caller, name) for row in self._questions(one))
+
+    async def remove_questions(
+        self, caller: Caller, name: str, questions: Sequence[str] | None = None
+    ) -> tuple[ToolQuestions, ...]:
+        """Remove questions of a tool: some, or by default all. None are written again for these definitions.
+
+        Returns:
+            What is left.
+
+        Raises:
+            InvalidInput: The list of questions is empty.
+            NotFound: No tool has this name, or it does not have one of the questions.
+            NotAllowed: The server belongs to the tenant, and the caller is one of its users.
+        """
+        own, server = await self._own(caller, name)
+        known = tuple(one.text for one in own.texts.questions)
+        gone = known if questions is None else checked_words(questions)
+        hint = "`thresher tools questions list` shows them all."
+        if not known:
+            raise NotFound(f"No model wrote questions for '{name}'.", hint=hint)
+        if missing := next((one for one in gone if one not in known), ""):
+            raise NotFound(f"'{name}' does not have the question '{one_line(missing, _QUOTED)}'.", hint=hint)
+        await self._remove(caller, server, own.key, QUESTION, gone)
+        left = tuple(one for one in own.texts.questions if one.text not in gone)
+        return self._questions(replace(own, texts=replace(own.texts, questions=left)))
+
+    def _questions(self, own: _StoredTexts) -> tuple[ToolQuestions, ...]:
+        """The questions of one tool, by definition."""
+        tool, texts = own.tool, own.texts
+        now = tool.row.digest if tool is not None and self._catalogues.questions else None
+        return tuple(
+            ToolQuestions(
+                own.name,
+                own.key.server,
+                texts.questions_of(definition),
+                texts.asked.get(definition, ""),
+                holds=definition == now,
+                there=tool is not None,
+            )
+            for definition in dict.fromkeys(one.definition for one in texts.questions)
+        )
 
     async def purge(self, caller: Caller, before: dt.datetime) -> int:
         """Remove the caller's texts of tools that have been gone since before a moment; returns how many."""

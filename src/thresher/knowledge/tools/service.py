@@ -20,6 +20,7 @@ from thresher.knowledge.tools.health import HealthMonitor
 from thresher.knowledge.tools.indexer import Indexer, LocalServers, OfferSource
 from thresher.knowledge.tools.learning import Learning, Training
 from thresher.knowledge.tools.log import Purged, Statistics, ToolLog, measure, prune, purge
+from thresher.knowledge.tools.model_questions import QuestionWriter
 from thresher.knowledge.tools.models import (
     KIND,
     LOCAL,
@@ -40,6 +41,7 @@ from thresher.knowledge.tools.refresh_schedule import ChangeWatcher
 from thresher.knowledge.tools.result_shapes import ResultShapes
 from thresher.knowledge.tools.search_texts import SearchTexts
 from thresher.knowledge.tools.servers import Servers, checked_owner
+from thresher.llm import Chat
 from thresher.search import Prefetch, Progress, PutCounts, SearchIndex
 from thresher.store import Database, SecretBox, age_limit, run_retrying
 from thresher.upstream import Changed, GuardedSql, ServerConfig, Upstreams
@@ -58,16 +60,18 @@ class ToolService:
         upstreams: Upstreams,
         secrets: SecretBox,
         settings: Settings,
+        chat: Chat | None = None,
     ) -> None:
         self._database = database
         self._settings = settings
-        self._catalogues = CatalogueCache(database)
+        self._catalogues = CatalogueCache(database, questions=settings.tool_questions == "on")
         self.learning = Learning(database, self._catalogues, settings)
         self.training = Training(database, index, self._catalogues, self.learning)
         self._log = ToolLog(database, self._catalogues, self.learning, settings)
         self._finder = Finder(index, self._catalogues, self._log, self.learning, settings)
         self.calls = self._log.calls
         self._indexer = Indexer(database, index, self._catalogues)
+        self.questions = QuestionWriter(database, self._catalogues, self._indexer, chat, settings.llm_seconds)
         self._servers = Servers(database, self._indexer, self._catalogues, upstreams, secrets)
         self.health = HealthMonitor(database, self._catalogues, self, lambda: index.edition(KIND))
         self._refresher = ServerRefresher(

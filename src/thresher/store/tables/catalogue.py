@@ -153,8 +153,9 @@ tool_text = tenant_table(
 """What the owner of a server has the search read of a tool beside its definition, or in place of its description, and
 the tool's category. It names server and tool and has no key of theirs, so that it is there again when they return.
 `kind`: `words`, of which a tool has several, with the SHA-256 of each as `digest`; or one for a tool, with an empty
-`digest`: `rewrite`, which holds for the definition of that hash alone, `category`, the owner's, and `derived`. A row is
-never changed but for `there_at`, when its server was last known."""
+`digest`: `rewrite`, which holds for the definition of that hash alone, `category`, the owner's, and `derived`; or, for
+the definition of that hash, `question`s that a model wrote, and `asked`, with the model's name. A row is never changed
+but for `there_at`, when its server was last known."""
 
 tool_health = tenant_table(
     "tool_health",

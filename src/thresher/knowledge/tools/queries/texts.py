@@ -1,4 +1,4 @@
-"""The SQL of words, rewrites and categories: what is said of a tool beside its definition.
+"""The SQL of words, rewrites, categories and questions: what is said of a tool beside its definition.
 
 Invariant: every change also raises the catalogue's version, by which snapshots know that they are outdated. A row
 belongs to the owner of the server that it names; another owner's server of that name has rows of its own.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sqlalchemy import delete, func, select, text
@@ -26,6 +26,9 @@ REWRITE: Final = "rewrite"
 CATEGORY: Final = "category"
 DERIVED: Final = "derived"
 """A category that the owner chose, and one that was derived."""
+QUESTION: Final = "question"
+ASKED: Final = "asked"
+"""A question that a model wrote for one definition, and that it was asked for some."""
 _ONE: Final = b""
 """The digest of a kind of which a tool has one."""
 
@@ -61,6 +64,19 @@ class Rewrite:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelQuestion:
+    """A message that a model wrote as one that people might send when they need a tool.
+
+    Attributes:
+        text: The message.
+        definition: SHA-256 of the definition that it was written for.
+    """
+
+    text: str
+    definition: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class ToolTexts:
     """What is said of one tool beside its definition.
 
@@ -69,12 +85,16 @@ class ToolTexts:
         rewrite: The description in place of the server's.
         chosen: The category that the owner chose; empty if none.
         derived: The category that was derived; empty if none.
+        questions: What a model wrote for any of its definitions, oldest first.
+        asked: The definitions for which a model was asked, with the model's name.
     """
 
     words: tuple[str, ...] = ()
     rewrite: Rewrite | None = None
     chosen: str = ""
     derived: str = ""
+    questions: tuple[ModelQuestion, ...] = ()
+    asked: Mapping[bytes, str] = field(default_factory=dict[bytes, str])
 
     @property
     def category(self) -> str:
@@ -84,6 +104,10 @@ class ToolTexts:
     def description_of(self, definition: bytes) -> str | None:
         """Return the description that stands in place of that of a definition; None if the server's stands."""
         return self.rewrite.text if self.rewrite is not None and self.rewrite.definition == definition else None
+
+    def questions_of(self, definition: bytes) -> tuple[str, ...]:
+        """Return the questions that a model wrote for a definition."""
+        return tuple(one.text for one in self.questions if one.definition == definition)
 
 
 NO_TEXTS: Final = ToolTexts()
@@ -113,6 +137,10 @@ async def _read(connection: AsyncConnection, which: Any) -> dict[ToolKey, ToolTe
             found[key] = replace(known, chosen=row.text)
         elif row.kind == DERIVED:
             found[key] = replace(known, derived=row.text)
+        elif row.kind == QUESTION:
+            found[key] = replace(known, questions=(*known.questions, ModelQuestion(row.text, row.definition_hash)))
+        elif row.kind == ASKED:
+            found[key] = replace(known, asked={**known.asked, row.definition_hash: row.text})
         else:
             found[key] = replace(known, rewrite=Rewrite(row.text, row.definition_hash, row.created_at))
     return found
@@ -164,6 +192,46 @@ async def put_categories(
     ]
     if rows:
         await connection.execute(insert(tool_text), rows)
+
+
+async def count_asked(connection: AsyncConnection, tenant: Tenant, since: dt.datetime) -> int:
+    """Return for how many definitions of a tenant's tools a model was asked since a moment."""
+    which = (tool_text.c.tenant_id == tenant.id) & (tool_text.c.kind == ASKED) & (tool_text.c.created_at > since)
+    return (await connection.execute(select(func.count()).select_from(tool_text).where(which))).scalar_one()
+
+
+async def put_questions(
+    connection: AsyncConnection,
+    tenant: Tenant,
+    model: str,
+    written: Mapping[ToolKey, tuple[bytes, Sequence[str]]],
+    outdated: dt.datetime,
+) -> None:
+    """Write what a model wrote for definitions of tools, one at least, and that it was asked.
+
+    Args:
+        connection: Inside a transaction of the tenant.
+        tenant: The tenant of the tools.
+        model: Its name.
+        written: For each tool its definition's hash, and the questions.
+        outdated: What was written for other definitions of these tools before this moment is removed.
+    """
+    await raise_version(connection, tenant)  # which another writer waits for: two must not insert the same
+    for key, (definition, questions) in written.items():
+        for kind in (QUESTION, ASKED):
+            old = (tool_text.c.definition_hash != definition) & (tool_text.c.created_at < outdated)
+            await connection.execute(delete(tool_text).where(_of(tenant, key, kind) & old))
+        shared = {"tenant_id": tenant.id, "owner": key.owner, "server": key.server, "tool": key.tool}
+        shared |= {"definition_hash": definition}
+        asked = insert(tool_text).values(**shared, kind=ASKED, text=model, digest=definition).on_conflict_do_nothing()
+        first = (await connection.execute(asked.returning(tool_text.c.id))).first() is not None
+        if first and questions:  # otherwise another process was faster
+            digests = [hashlib.sha256(definition + one.encode()).digest() for one in questions]
+            rows = [
+                {**shared, "kind": QUESTION, "text": one, "digest": digest}
+                for one, digest in zip(questions, digests, strict=True)
+            ]
+            await connection.execute(insert(tool_text), rows)
 
 
 async def delete_texts(
