@@ -88,7 +88,7 @@ def test_a_text_that_fits_is_the_text() -> None:
 
 def test_the_shape_counts() -> None:
     """Elements, the values of a field that has few, ranges; and sums where they are asked for."""
-    shape = json.loads(fit(json.dumps(ROWS), 500, "What is the total price?").text)["shape"]
+    shape = json.loads(fit(json.dumps(ROWS), 900, "What is the total price?").text)["shape"]
 
     assert shape.startswith("[3000 x {id: 0 … 2999")
     assert '"red" x1500 | "blue" x1500' in shape

@@ -29,7 +29,7 @@ from thresher.results.parts import Parts
 from thresher.results.shapes import constants, shape_of
 from thresher.search import Floats, Units
 
-_SHAPE: Final = 0.22
+_SHAPE: Final = 0.16
 _MOST_SHAPE: Final = 600
 """The share of the budget that the shape may take, and its most tokens."""
 _MEMBER: Final = 5

@@ -15,7 +15,7 @@ from thresher.results.json_parts import write_json
 from thresher.search import query_terms
 
 _DEPTHS: Final = (1, 2, 3, 4, 5, 6, 7, 8)
-_FIELDS: Final = (24, 12, 6)
+_FIELDS: Final = (24, 12, 6, 4)
 _CELLS: Final = 60_000
 """Values that are looked at for one shape; of more, a sample is."""
 _KINDS: Final = 6
@@ -41,19 +41,21 @@ def shape_of(value: Any, most: int, question: str = "") -> str:
     asked = frozenset(query_terms(question))
     best, known = "", dict[tuple[str, ...], str]()
     for fields in _FIELDS:
+        reached, line = 0, ""
         for depth in _DEPTHS:
             try:
-                line = _Shape(fields, 5 * most, asked, known).of(value, depth)
+                deeper = _Shape(fields, 5 * most, asked, known).of(value, depth)
             except _TooLongError:
                 break
-            if count_tokens(line) > most:
+            if count_tokens(deeper) > most:
                 break
-            if line == best:
+            if deeper == line:
                 return line
-            best = line
-        if best:
+            reached, line = depth, deeper
+        best = line if reached > 1 else best or line
+        if reached > 1:
             return best
-    return _Shape(2, 10 * most, asked, known).of(value, 0)
+    return best or _Shape(2, 10 * most, asked, known).of(value, 0)
 
 
 class _TooLongError(Exception):

@@ -86,7 +86,7 @@ def _cut(text: str, budget: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Lines of a log that differ in their digits alone.
+    """Lines of a log that differ alone in what may be a number, a date or an id: digits and letters of hexadecimals.
 
     Attributes:
         first: int64 (n,), the first part with the same words.
@@ -100,7 +100,7 @@ class Alike:
 
 
 def _alike(parts: Parts) -> Alike:
-    plain = str.maketrans("", "", "0123456789")
+    plain = str.maketrans("", "", "0123456789abcdefABCDEF-")
     known: dict[str, int] = {}
     templates = np.empty(len(parts), np.int64)
     for place, (start, end) in enumerate(zip(parts.starts.tolist(), parts.ends.tolist(), strict=True)):
