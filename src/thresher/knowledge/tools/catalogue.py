@@ -174,10 +174,8 @@ class ToolCatalogue:
         return found
 
     def spelled_as(self, word: str) -> Iterator[NamedTool]:
-        """Yield the enabled tools that a word names: exactly, or in another spelling."""
-        if (tool := self.find(word)) is not None:
-            yield tool
-        yield from self.spelled.get(_plain_spelling(word), ())
+        """Return the enabled tools that a word names: exactly, or in another spelling."""
+        return (tool for tool in (self.find(word), *self.spelled.get(_plain_spelling(word), ())) if tool is not None)
 
     def find(self, name: str) -> NamedTool | None:
         """Return an enabled tool by exposed name or alias."""

@@ -205,9 +205,8 @@ class ToolService:
 
     async def settle(self) -> None:
         """Wait until the log rows of all answers and calls are written, and what is learned from them."""
-        await self._log.settle()
-        await self.learning.settle()
-        await self.shapes.settle()
+        for part in (self._log, self.learning, self.shapes):
+            await part.settle()
 
     async def stats(self, caller: Caller, days: float = 30) -> Statistics:
         """Return the figures of the last days: times, failures, and whether the choice was right. See `Statistics`.
