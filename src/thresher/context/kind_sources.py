@@ -35,6 +35,14 @@ _PLACES: Final = 1.35
 """How fast that falls with the place of a passage: 0.31 for the second, 0.07 for the sixth (276 questions)."""
 _OTHER_DOCUMENT: Final = 0.5
 """What that of a passage counts that is not of the best one's document."""
+_COMPARED_TOKENS: Final = 1_200
+"""Tokens of the passages of a comparison; `retrieve_documents` gives more."""
+_COMPARES: Final = re.compile(
+    r"\b(?:compar(?:e|es|ed|ing|ison)|differ(?:s|ence|ences|ent|ently)?|versus|vs|both|each of|which of|respectively"
+    r"|vergleich\w*|unterschied\w*|unterscheid\w*)\b",
+    re.IGNORECASE,
+)
+"""Words of a question about several documents."""
 _FURTHEST: Final = 5.0
 """Points behind the best passage at which one of another document is not needed."""
 _LOCATION_CHARACTERS: Final = 600
@@ -94,20 +102,20 @@ class FetchedPassages:
         tasks: The number of the task that each was found for.
         fits: The probability, 0 to 1, that they answer each task of the message; 0 if none does.
         degraded: How they are weaker than they could be, in words.
+        compared: The tasks that compare documents, so that each document counts.
     """
 
     passages: tuple[Passage, ...]
     tasks: tuple[int, ...]
     fits: tuple[float, ...]
     degraded: str
+    compared: frozenset[int] = frozenset()
 
 
 async def fetch_passages(documents: DocumentService, query: SourceQuery) -> FetchedPassages:
     """Search the documents for each task of a message; the passages of several come in turn."""
     texts = [shortened(task, QUERY_CHARACTERS) for task in query.tasks]
-    answers = await asyncio.gather(
-        *(documents.search_documents(query.caller, text, limit=MAX_PASSAGES) for text in texts)
-    )
+    answers = await asyncio.gather(*(_searched(documents, query.caller, text) for text in texts))
     found: dict[tuple[str, str, int], tuple[Passage, int]] = {}
     for turn in zip_longest(*(one.passages for one in answers)):
         for task, one in enumerate(turn):
@@ -116,7 +124,41 @@ async def fetch_passages(documents: DocumentService, query: SourceQuery) -> Fetc
     taken = list(found.values())[: MAX_PASSAGES * len(texts)]
     degraded = next((one.degraded for one in answers if one.degraded), "")
     fits = tuple(one.relevance if one.passages else 0.0 for one in answers)
-    return FetchedPassages(tuple(one for one, _ in taken), tuple(task for _, task in taken), fits, degraded)
+    compared = frozenset(task for task, one in enumerate(answers) if one.compared)
+    return FetchedPassages(tuple(one for one, _ in taken), tuple(task for _, task in taken), fits, degraded, compared)
+
+
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """What was found for one task; `compared`: of several documents, because it compares them."""
+
+    passages: tuple[Passage, ...]
+    relevance: float
+    degraded: str
+    compared: bool = False
+
+
+async def _searched(documents: DocumentService, caller: Caller, text: str) -> _Searched:
+    """Search for one task; for one that compares documents, the best passages of each of them."""
+    if _COMPARES.search(text):
+        several = await documents.retrieve_documents(caller, text, budget=_COMPARED_TOKENS)
+        parts = [(one, part) for one in several.documents for part in one.sources]
+        if several.found and len(several.documents) > 1:
+            pages = await asyncio.gather(
+                *(
+                    documents.read_document(
+                        caller, one.repository, one.document, lines=(part.first_line, part.last_line)
+                    )
+                    for one, part in parts
+                )
+            )
+            passages = tuple(
+                Passage(one.repository, part, one.title, page.content, 0.0, one.why)
+                for (one, part), page in zip(parts, pages, strict=True)
+            )
+            return _Searched(passages, several.relevance, several.degraded, compared=True)
+    answer = await documents.search_documents(caller, text, limit=MAX_PASSAGES)
+    return _Searched(tuple(answer.passages), answer.relevance, answer.degraded)
 
 
 class EndpointSource:
@@ -237,6 +279,10 @@ def _passage_pieces(found: FetchedPassages) -> tuple[Piece, ...]:
     for passage, task in zip(found.passages, found.tasks, strict=True):
         own = before.setdefault(task, [])
         own.append(passage)
+        if task in found.compared:
+            place = sum(one.part.path == passage.part.path and one.repository == passage.repository for one in own)
+            pieces.append(_passage_piece(passage, _BEST_PASSAGE / place**_PLACES))
+            continue
         value = _BEST_PASSAGE / len(own) ** _PLACES
         if (passage.repository, passage.part.path) != (own[0].repository, own[0].part.path):
             near = own[0].score - passage.score <= _FURTHEST
