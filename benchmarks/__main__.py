@@ -34,6 +34,7 @@ from benchmarks import (
     page,
     process_prompt,
     processes,
+    programs,
     quality,
     relations,
     repositories,
@@ -95,6 +96,7 @@ BENCHMARKS = {
     "chat": chat.run,
     "chat_tools": chat_tools.run,
     "chat_streams": chat_streams.run,
+    "programs": programs.run,
     "page": page.run,
 }
 

@@ -143,7 +143,8 @@ def workers() -> list[psutil.Process]:
     found: list[psutil.Process] = []
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
-            if child.name().startswith("monty") and child.status() != psutil.STATUS_ZOMBIE:
+            runs = child.name().startswith("monty") or any(part.endswith("interpreter.py") for part in child.cmdline())
+            if runs and child.status() != psutil.STATUS_ZOMBIE:
                 found.append(child)
     return found
 

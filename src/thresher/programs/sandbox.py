@@ -21,7 +21,7 @@ import re
 import secrets
 import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -143,7 +143,7 @@ class Sandbox:
         await asyncio.gather(*(child.end() for child in tuple(self._children)), *self._ending)
 
     @asynccontextmanager
-    async def _child(self) -> AsyncIterator[_Child]:
+    async def _child(self) -> AsyncGenerator[_Child]:
         """A child of one's own; it ends with the run, unless the run came to its own end."""
         try:
             async with asyncio.timeout(_WAIT_SECONDS):
