@@ -37,7 +37,7 @@ NOTES = Path(__file__).parents[1] / "fakes" / "notes_server.py"
 PROGRAMS = [json.loads(line) for line in Path(__file__).with_name("programs.jsonl").read_text("utf-8").splitlines()]
 KINDS = {"escape": 60, "read": 40, "write": 40, "exhaust": 60}
 """Kinds of programs, and how many of each there are at least."""
-CODE_SECONDS = 3.0
+CODE_SECONDS = 2.0
 TOGETHER = 4
 END_SECONDS = 15.0
 """Within which each program ends: its own time, the end of its worker, and a machine that is busy."""
