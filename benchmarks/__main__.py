@@ -36,6 +36,7 @@ from benchmarks import (
     page,
     process_prompt,
     processes,
+    programs,
     quality,
     relations,
     repositories,
@@ -103,6 +104,7 @@ BENCHMARKS = {
     "chat": chat.run,
     "chat_tools": chat_tools.run,
     "chat_streams": chat_streams.run,
+    "programs": programs.run,
     "page": page.run,
 }
 

@@ -37,7 +37,7 @@ NOTES = Path(__file__).parents[1] / "fakes" / "notes_server.py"
 PROGRAMS = [json.loads(line) for line in Path(__file__).with_name("programs.jsonl").read_text("utf-8").splitlines()]
 KINDS = {"escape": 60, "read": 40, "write": 40, "exhaust": 60}
 """Kinds of programs, and how many of each there are at least."""
-CODE_SECONDS = 3.0
+CODE_SECONDS = 2.0
 TOGETHER = 4
 END_SECONDS = 15.0
 """Within which each program ends: its own time, the end of its worker, and a machine that is busy."""
@@ -143,7 +143,8 @@ def workers() -> list[psutil.Process]:
     found: list[psutil.Process] = []
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
-            if child.name().startswith("monty") and child.status() != psutil.STATUS_ZOMBIE:
+            runs = child.name().startswith("monty") or any(part.endswith("interpreter.py") for part in child.cmdline())
+            if runs and child.status() != psutil.STATUS_ZOMBIE:
                 found.append(child)
     return found
 

@@ -113,6 +113,7 @@ async def opened(
         )
     finally:
         await results.settle()
+        await calling.close()
         await threads.close()
         await assistant.close()
         await models.close()

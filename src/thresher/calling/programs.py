@@ -155,18 +155,19 @@ class Programs:
         return await self._go(caller, client, progress)
 
     async def close(self) -> None:
-        """End the workers."""
+        """End the runs."""
         await self._sandbox.close()
 
     async def _go(self, caller: Caller, client: Client, progress: _Progress) -> Result:
         calls = _Calls(self._tools, self._call, caller, client, progress)
         functions = await calls.functions()
         try:
-            outcome = await self._sandbox.run(progress.code, functions, progress.start)
+            try:
+                outcome = await self._sandbox.run(progress.code, functions, progress.start)
+            finally:
+                await calls.finish()
         except Stop as stop:
-            await calls.finish()
             return await self._stopped(caller, progress, stop)
-        await calls.finish()
         return _finished(outcome, progress)
 
     async def _waiting(self, caller: Caller, run: str) -> _Progress | None:
@@ -229,8 +230,7 @@ class _Calls:
     async def finish(self) -> None:
         """Wait for a change that is under way: a run that ends does not undo it, and its answer is noted."""
         if self._changing is not None:
-            with suppress(BaseException):
-                await self._changing
+            await asyncio.wait({self._changing})
 
     def _any(self) -> Function:
         async def call_tool(name: str, arguments: Mapping[str, Any] | None = None) -> Any:

@@ -1,6 +1,6 @@
 """Programs that a model writes: the sandbox that runs them, and tools written as Python functions.
 
-Uses: core.
+Uses: confinement, core.
 """
 
 from thresher.programs.sandbox import MOST_CODE, Function, Outcome, Sandbox, Start, Stop, names_in

@@ -1,54 +1,55 @@
 """Runs Python that a model wrote, in a sandbox: no files, no network, no modules but a few pure ones.
 
-The interpreter is Monty, in worker processes of its own: a program that crashes its worker ends only itself. A program
-reaches nothing but the functions that it is handed.
+A program is interpreted in a child (`interpreter`), which runs one at a time. It reaches nothing but the functions that
+it is handed. JSON lines cross the child's pipes:
 
-Invariant: a run ends within its limits - steps, memory, calls, output, time - whatever the program does; a run that is
-stopped from outside cannot go on, and no `try` of the program catches that.
+- to it: the program {code, names, moment, seed}; answers of calls {call, value} or {call, error: [type, text]};
+- from it: {call, name, args, kwargs}; {print}; the outcome {value, error}.
+
+Invariant: a run ends within its limits - steps, memory, calls, output, time - whatever the program does, and nothing of
+the program is in this process but JSON of a bounded size. When `Sandbox.run` ends, no call of the run is under way or
+begins later, and no process works on it. A run that is stopped from outside cannot go on: no `try` catches that.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
+import importlib.util
+import json
+import os
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import suppress
+import signal
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, cast
+from pathlib import Path
+from typing import Any, Final, cast
 
+from thresher.confinement import command, environment
 from thresher.core import ConfigurationError, InvalidInput, UpstreamError
-
-if TYPE_CHECKING:
-    from pydantic_monty import AsyncMonty
-
-logger = logging.getLogger("thresher.programs")
 
 MOST_CODE: Final = 50_000
 """Characters of a program."""
 MOST_CALLS: Final = 200
 """Calls of functions in one run."""
-_TOGETHER = 8
+_TOGETHER: Final = 8
 """Calls of one run that are under way at once."""
-_WORKERS = 4
+_CHILDREN: Final = 4
 """Programs that run at once in this process; more wait."""
-_WAIT_SECONDS = 20.0
-"""How long one waits for a worker."""
-_CLOSE_SECONDS = 3.0
-_STEP_SECONDS = 5.0
-"""Processor time of a run, waits for functions not counted."""
-_MEMORY = 128 << 20
-_PRINTED = 1_000_000
-"""Characters that a program may print."""
-_SLEEP_SECONDS = 10.0
-_DEPTH = 200
-"""Most levels of a value that is given or returned."""
-_MOST_BITS = 14_000
-"""Of an integer: Python writes no more than 4,300 digits."""
-_NOT_AWAITED = "The value is a call that was not awaited: write `await` before it."
-_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_WAIT_SECONDS: Final = 20.0
+"""How long one waits for a child."""
+_RUNS: Final = 100
+"""Programs that one child runs, one after another."""
+_IDLE_SECONDS: Final = 300.0
+"""After which a child without work is ended; starting one takes a quarter of a second."""
+_LONGEST: Final = 32 << 20
+"""Bytes of a line: what a run may hand over, each character escaped."""
+_INTERPRETER: Final = Path(__file__).with_name("interpreter.py")
+_IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
+_BROKEN: Final = "The program broke its interpreter, or needed more memory or processor time than it may have."
 
 Function = Callable[..., Awaitable[Any]]
 
@@ -91,7 +92,7 @@ class Outcome:
 
 
 class Sandbox:
-    """Runs programs; one per process. Its workers are started by the first program.
+    """Runs programs; one per process. Children are started as they are needed, and one is kept for the next program.
 
     Args:
         seconds: The longest time of one run, calls included.
@@ -99,8 +100,12 @@ class Sandbox:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._pool: AsyncMonty | None = None
-        self._opening = asyncio.Lock()
+        self._slots = asyncio.Semaphore(_CHILDREN)
+        self._children: set[_Child] = set()
+        self._idle: _Child | None = None
+        self._idle_end: asyncio.TimerHandle | None = None
+        self._ending: set[asyncio.Task[None]] = set()
+        self._closed = False
 
     async def run(self, code: str, functions: Mapping[str, Function], start: Start) -> Outcome:
         """Run a program to its end.
@@ -114,173 +119,253 @@ class Sandbox:
             Stop: As a function raised it; the first one, if several did.
             InvalidInput: The program is too long.
             ConfigurationError: The interpreter is not installed.
-            UpstreamError: Too many programs run at once, or the worker broke.
+            UpstreamError: Too many programs run at once, no child can be started, or the sandbox is closed.
         """
         if len(code) > MOST_CODE:
             raise InvalidInput(f"The code has {len(code)} characters; {MOST_CODE} are allowed.", hint="Write less.")
-        run = _Run(functions)
-        work = asyncio.ensure_future(self._feed(await self._workers(), code, run, start))
-        stopped = asyncio.ensure_future(run.stopped.wait())
-        try:
-            async with asyncio.timeout(self._seconds):
-                await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        except TimeoutError:
-            return Outcome(None, run.text, f"TimeoutError: the run took longer than {self._seconds:g} s")
-        finally:
-            stopped.cancel()
-            if not work.done():
-                await _ended(work)
-            run.over.set()
-        if run.stop is not None:
-            with suppress(BaseException):
-                work.exception()
-            raise run.stop
-        return work.result()
+        async with self._child() as child:
+            run = _Run(child, functions)
+            try:
+                async with asyncio.timeout(self._seconds):
+                    return await run.outcome(code, start)
+            except TimeoutError:
+                return Outcome(None, run.printed, f"TimeoutError: the run took longer than {self._seconds:g} s")
+            except ConnectionError:
+                if self._closed:
+                    raise UpstreamError("The program was ended: the server is closing.") from None
+                return Outcome(None, run.printed, _BROKEN)
 
     async def close(self) -> None:
-        """End the workers."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            await pool.__aexit__(None, None, None)
+        """End the children, and with them the runs; none starts afterwards."""
+        self._closed = True
+        if self._idle_end is not None:
+            self._idle_end.cancel()
+        await asyncio.gather(*(child.end() for child in tuple(self._children)), *self._ending)
 
-    async def _workers(self) -> AsyncMonty:
+    @asynccontextmanager
+    async def _child(self) -> AsyncGenerator[_Child]:
+        """A child of one's own; it ends with the run, unless the run came to its own end."""
         try:
-            from pydantic_monty import AsyncMonty  # noqa: PLC0415 - an extra, and needed by few
-        except ImportError:
+            async with asyncio.timeout(_WAIT_SECONDS):
+                await self._slots.acquire()
+        except TimeoutError:
+            raise UpstreamError("Too many programs run at once.", hint="Try again in a moment.") from None
+        child = None
+        try:
+            child = self._taken() or await self._started()
+            yield child
+        finally:
+            try:
+                if child is not None and not self._kept(child):
+                    await self._ended(child)
+            finally:
+                self._slots.release()
+
+    def _taken(self) -> _Child | None:
+        child, self._idle = self._idle, None
+        if self._idle_end is not None:
+            self._idle_end.cancel()
+        if child is not None and not child.is_usable:
+            self._end_later(child)
+            return None
+        return child
+
+    async def _started(self) -> _Child:
+        if importlib.util.find_spec("pydantic_monty") is None:
             raise ConfigurationError(
                 "Code cannot be run: the package pydantic-monty is not installed.",
                 hint="Install Thresher with the extra 'code', or set THRESHER_RUN_CODE=off.",
-            ) from None
-        async with self._opening:
-            if self._pool is None:
-                pool = AsyncMonty(
-                    max_processes=_WORKERS,
-                    checkout_timeout=_WAIT_SECONDS,
-                    request_timeout=self._seconds + _STEP_SECONDS,
-                    max_checkouts_per_worker=100,
-                )
-                self._pool = await pool.__aenter__()
-            return self._pool
-
-    async def _feed(self, pool: AsyncMonty, code: str, run: _Run, start: Start) -> Outcome:
-        from pydantic_monty import MontyCrashedError, MontyError, MontyRuntimeError, MontySyntaxError  # noqa: PLC0415 - as above
-
-        session = pool.checkout(
-            script_name="code.py",
-            limits={
-                "max_feed_duration_secs": _STEP_SECONDS,
-                "max_memory": _MEMORY,
-                "max_suspensions": 4 * MOST_CALLS,
-                "max_total_sleep_secs": _SLEEP_SECONDS,
-            },
-            os_policy={
-                "datetime": start.moment,
-                "timezone": "utc",
-                "random_start": {"seed": start.seed},
-                "sleep_system_max": _SLEEP_SECONDS,
-            },
-        )
+            )
         try:
-            async with session as worker:
-                value = await worker.feed_run(code, external_lookup=run.lookup(code), print_callback=run.print_text)
-                plain = plain_value(value)
-                return Outcome(plain, run.text, _NOT_AWAITED if str(plain).startswith("<coroutine ") else "")
-        except TimeoutError:
-            raise UpstreamError("Too many programs run at once.", hint="Try again in a moment.") from None
-        except MontyCrashedError:
-            return Outcome(None, run.text, "The program broke its interpreter.")
-        except (MontyRuntimeError, MontySyntaxError) as error:
-            return Outcome(None, run.text, error.display())
-        except MontyError as error:
-            return Outcome(None, run.text, f"{type(error).__name__}: {error}")
-        except ValueError as error:  # a value that is no data
-            return Outcome(None, run.text, f"ValueError: {error}")
+            child = _Child(
+                await asyncio.create_subprocess_exec(
+                    *command(_INTERPRETER), env=environment(), stdin=PIPE, stdout=PIPE, stderr=DEVNULL,
+                    limit=_LONGEST, process_group=0,
+                )
+            )  # fmt: skip
+        except OSError:
+            raise UpstreamError(
+                "The process that runs programs cannot be started.", hint="Try again when the machine has memory."
+            ) from None
+        self._children.add(child)
+        if self._closed:
+            await self._ended(child)
+            raise UpstreamError("The program was not run: the server is closing.")
+        return child
+
+    def _kept(self, child: _Child) -> bool:
+        """Keep a child for the next program, if it can serve one and none is kept."""
+        if self._closed or self._idle is not None or not child.is_usable:
+            return False
+        self._idle = child
+        self._idle_end = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._end_idle)
+        return True
+
+    def _end_idle(self) -> None:
+        child, self._idle = self._idle, None
+        if child is not None:
+            self._end_later(child)
+
+    def _end_later(self, child: _Child) -> None:
+        task = asyncio.ensure_future(self._ended(child))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def _ended(self, child: _Child) -> None:
+        try:
+            await child.end()
+        finally:
+            self._children.discard(child)
+
+
+class _Child:
+    """A process that interprets programs.
+
+    Args:
+        process: The process, the first of a group of its own.
+    """
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._requests = cast("asyncio.StreamWriter", process.stdin)
+        self._answers = cast("asyncio.StreamReader", process.stdout)
+        self._runs = 0
+        self._busy = self._ended = False
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it can run a program: it lives, has ended its last one by itself, and has not run too many."""
+        alive = self._process.returncode is None and not self._answers.at_eof()
+        return alive and not self._busy and not self._ended and self._runs < _RUNS
+
+    async def begin(self, request: Mapping[str, Any]) -> None:
+        """Send a program."""
+        self._busy = True
+        self._runs += 1
+        await self.send(request)
+
+    def done(self) -> None:
+        """Note that the program has ended by itself."""
+        self._busy = False
+
+    async def send(self, message: Mapping[str, Any]) -> None:
+        """Write a line.
+
+        Raises:
+            ValueError: It is too long.
+            ConnectionError: The process has ended.
+        """
+        line = json.dumps(message, ensure_ascii=False).encode(errors="replace")
+        if len(line) > _LONGEST:
+            raise ValueError(f"{len(line)} bytes are too much for a program")
+        self._requests.write(line + b"\n")
+        await self._requests.drain()
+
+    async def receive(self) -> dict[str, Any]:
+        """The next line.
+
+        Raises:
+            ConnectionError: The process has ended, or wrote no line that could be one.
+        """
+        try:
+            message: Any = json.loads(await self._answers.readline())
+        except (ValueError, RecursionError):
+            raise ConnectionError from None
+        if not isinstance(message, dict):
+            raise ConnectionError
+        return cast("dict[str, Any]", message)
+
+    async def end(self) -> None:
+        """Kill it, with the worker that it has started; may be called more than once."""
+        if not self._ended:
+            self._ended = True
+            with suppress(ProcessLookupError, PermissionError):
+                if hasattr(os, "killpg"):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                else:  # Windows: the worker ends with its pipes
+                    self._process.kill()
+            self._requests.close()
+        await self._process.wait()
+        with suppress(ValueError, RuntimeError):  # RuntimeError: the run still reads, up to the end
+            while await self._answers.read(1 << 16):
+                pass
 
 
 class _Run:
-    """One run: its calls, what it printed, and what stopped it."""
+    """One run: its calls, and what it printed.
 
-    def __init__(self, functions: Mapping[str, Function]) -> None:
+    Args:
+        child: Interprets it.
+        functions: What it can call, by name.
+    """
+
+    def __init__(self, child: _Child, functions: Mapping[str, Function]) -> None:
+        self._child = child
         self._functions = functions
         self._slots = asyncio.Semaphore(_TOGETHER)
-        self._calls = 0
         self._printed: list[str] = []
-        self._size = 0
-        self.stop: BaseException | None = None
-        self.stopped = asyncio.Event()
-        self.over = asyncio.Event()
 
     @property
-    def text(self) -> str:
+    def printed(self) -> str:
         """What it printed."""
         return "".join(self._printed)
 
-    def lookup(self, code: str) -> dict[str, Function]:
-        """The functions whose names stand in the code."""
-        names = names_in(code)
-        return {name: self._bounded(function) for name, function in self._functions.items() if name in names}
+    async def outcome(self, code: str, start: Start) -> Outcome:
+        """Run the program; calls that are under way when it ends are cancelled, and awaited.
 
-    def print_text(self, _stream: str, text: str) -> None:
-        """Keep what is printed, as far as there is room."""
-        room = _PRINTED - self._size
-        if room > 0:
-            self._printed.append(text[:room])
-            self._size += len(text)
-            if self._size > _PRINTED:
-                self._printed.append(f"\n... more than {_PRINTED} characters were printed; the rest is left out\n")
+        Raises:
+            Stop: A function raised it.
+            ConnectionError: The child has ended.
+        """
+        names = sorted(names_in(code) & self._functions.keys())
+        request = {"code": code, "names": names, "moment": start.moment.isoformat(), "seed": start.seed}
+        try:
+            async with asyncio.TaskGroup() as group:
+                calls: list[asyncio.Task[None]] = []
+                try:
+                    await self._child.begin(request)
+                    outcome = await self._served(group, calls)
+                finally:
+                    for call in calls:
+                        call.cancel()
+        except BaseExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+        self._child.done()
+        return outcome
 
-    def _bounded(self, function: Function) -> Function:
-        async def call(*args: Any, **kwargs: Any) -> Any:
-            self._calls += 1
-            if self._calls > MOST_CALLS:
-                raise RuntimeError(f"a run may make {MOST_CALLS} calls")
-            async with self._slots:
-                if self.stop is None:
-                    try:
-                        return await function(*map(plain_value, args), **{k: plain_value(v) for k, v in kwargs.items()})
-                    except Stop as stop:
-                        self.stop = self.stop or stop
-                        self.stopped.set()
-            await self.over.wait()  # the run ends; nothing is returned to it
-            raise asyncio.CancelledError
+    async def _served(self, group: asyncio.TaskGroup, calls: list[asyncio.Task[None]]) -> Outcome:
+        while True:
+            match await self._child.receive():
+                case {"call": int(number), "name": str(name), "args": list(), "kwargs": dict()} as call:
+                    if len(calls) < MOST_CALLS and name in self._functions:
+                        calls.append(group.create_task(self._call(number, name, call["args"], call["kwargs"])))
+                    else:
+                        await self._child.send(_failed(number, f"a run may make {MOST_CALLS} calls"))
+                case {"print": str(text)}:
+                    self._printed.append(text)
+                case {"value": value, "error": str(error)}:
+                    return Outcome(value, self.printed, error)
+                case _:
+                    raise ConnectionError
 
-        return call
+    async def _call(self, number: int, name: str, args: list[Any], kwargs: dict[str, Any]) -> None:
+        async with self._slots:
+            try:
+                answer = {"call": number, "value": await self._functions[name](*args, **kwargs)}
+            except (Stop, asyncio.CancelledError):
+                raise
+            except Exception as error:  # noqa: BLE001 - the program may catch it
+                answer = _failed(number, str(error), type(error).__name__)
+        try:
+            await self._child.send(answer)
+        except (TypeError, ValueError, RecursionError) as error:
+            await self._child.send(_failed(number, f"{name}: {error}"))
 
 
-async def _ended(work: asyncio.Task[Any]) -> None:
-    """Cancel a run, and wait a bounded time for its worker to end."""
-    work.cancel()
-    done, _ = await asyncio.wait({work}, timeout=_CLOSE_SECONDS)
-    if not done:
-        logger.warning("the worker of a program did not end in time")
+def _failed(number: int, text: str, kind: str = "RuntimeError") -> dict[str, Any]:
+    return {"call": number, "error": [kind, text]}
 
 
 def names_in(code: str) -> frozenset[str]:
     """The identifiers that stand in a program, in texts and comments too."""
     return frozenset(match[0] for match in _IDENTIFIER.finditer(code))
-
-
-def plain_value(value: Any, depth: int = 0) -> Any:
-    """A value of a program as JSON: keys are texts, tuples and sets are lists, what is no data is its text.
-
-    Raises:
-        ValueError: It is nested too deeply, or an integer is too large.
-    """
-    if depth > _DEPTH:
-        raise ValueError(f"a value has more than {_DEPTH} levels")
-    if value is None or isinstance(value, bool | str):
-        return value
-    if isinstance(value, int):
-        if value.bit_length() > _MOST_BITS:
-            raise ValueError("an integer has too many digits")
-        return value
-    if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else None
-    if isinstance(value, Mapping):
-        items = cast("Mapping[Any, Any]", value).items()
-        return {str(key): plain_value(one, depth + 1) for key, one in items}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain_value(one, depth + 1) for one in cast("Iterable[Any]", value)]
-    if isinstance(attributes := getattr(value, "attributes", None), Mapping):  # an object of a class of the program
-        return plain_value(attributes, depth + 1)
-    return str(value)
