@@ -112,11 +112,8 @@ async def opened(
             components=DropIns(tools, settings, caller),
         )
     finally:
-        await results.settle()
-        await calling.close()
-        await threads.close()
-        await assistant.close()
-        await models.close()
+        for end in (results.settle, calling.close, threads.close, assistant.close, models.close):
+            await end()
         await apis.close()
         await databases.close()
         await audit.settle()
