@@ -160,7 +160,7 @@ async def _searched(documents: DocumentService, caller: Caller, text: str) -> _S
 async def _compared(documents: DocumentService, caller: Caller, text: str) -> _Searched | None:
     """The best passages of each document that a text compares; None unless there are several."""
     several = await documents.retrieve_documents(caller, text, budget=_COMPARED_TOKENS)
-    if len(several.documents) < 2:  # noqa: PLR2004 - two are several
+    if len(several.documents) < 2:
         return None
     parts = [(one, part) for one in several.documents for part in one.sources]
     pages = await asyncio.gather(
