@@ -109,15 +109,17 @@ async def test_a_document_cannot_speak_as_thresher(
 COMPARED = "How do the boiler and the tank differ in pressure?"
 
 
+@pytest.mark.parametrize("message", [COMPARED, "What is the pressure of the boiler, and of the tank?"])
 async def test_a_comparison_gets_passages_of_each_document(
-    context: ContextService, caller: Caller, manual: Path
+    context: ContextService, caller: Caller, manual: Path, message: str
 ) -> None:
-    """The best passage of each counts as much as that of the other."""
-    pack = await context.get_context(caller, COMPARED)
+    """The best passage of each counts as much as that of the other; it says so, or names two documents."""
+    pack = await context.get_context(caller, message)
 
     passages = pack.data["passages"]
     assert {one["document"] for one in passages} == {"boiler.md", "tank.md"}
     assert all(one["text"] in BOILER + TANK for one in passages)
+    assert all(one["why"].startswith("named in the question") for one in passages)
     assert pack.spent <= pack.budget
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Awaitable, Collection
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -20,6 +21,7 @@ from thresher.core import Caller, Piece, ThresherError, one_line, shortened
 from thresher.knowledge.apis import ApiService, FoundEndpoint
 from thresher.knowledge.databases import DatabaseService, SchemaAnswer
 from thresher.knowledge.documents import DocumentService, Passage
+from thresher.search import query_words
 
 SEARCH_SECONDS: Final = 2.0
 """How long an answer waits for one kind: a repository whose first document is still being read would delay it."""
@@ -145,7 +147,7 @@ async def _searched(documents: DocumentService, caller: Caller, text: str) -> _S
     late = asyncio.get_running_loop().time() + _COMPARED_SECONDS
     answer = await documents.search_documents(caller, text, limit=MAX_PASSAGES)
     found = _Searched(tuple(answer.passages), answer.relevance, answer.degraded)
-    if not found.passages or not _COMPARES.search(text):
+    if not found.passages or not (_COMPARES.search(text) or _names_several(text, found.passages)):
         return found
     try:
         async with asyncio.timeout_at(late):
@@ -155,6 +157,15 @@ async def _searched(documents: DocumentService, caller: Caller, text: str) -> _S
     except ThresherError as error:
         reason = str(error)
     return replace(found, degraded=found.degraded or f"each document by itself was not searched: {reason}")
+
+
+def _names_several(text: str, passages: Collection[Passage]) -> bool:
+    """Return whether a text has words of the titles or paths of two documents that it fits, each its own."""
+    asked = set(query_words(text).values())
+    titles = {(one.repository, one.part.path): f"{one.title} {one.part.path.rpartition('.')[0]}" for one in passages}
+    held = [asked.intersection(query_words(title).values()) for title in titles.values()]
+    common = Counter(word for words in held for word in words)
+    return sum(any(common[word] == 1 for word in words) for words in held) > 1
 
 
 async def _compared(documents: DocumentService, caller: Caller, text: str) -> _Searched | None:
