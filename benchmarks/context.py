@@ -94,7 +94,7 @@ async def _fill_large(services: Services, place: Path) -> None:
         write_repository(path, chunks, number)
         await documents.index_here(services.caller, f"r{number}", Origin("folder", str(path)))
         shutil.rmtree(path)
-    apis = ApiService(*base, crossing, services.jobs, services.settings)
+    apis = ApiService(*base, crossing, services.jobs, services.settings, services.secrets, services.audit)
     described = data.folder().parent / "apis"
     for name, (aliases, files) in PROVIDERS.items():
         await apis.add(services.caller, name, [str(described / file) for file in files], aliases=aliases)

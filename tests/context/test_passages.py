@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from thresher.context import ContextService
+from thresher.context import ContextService, kind_sources
 from thresher.core import Caller, dumps
 from thresher.embedding import count_tokens
 from thresher.knowledge.documents import Origin
@@ -104,3 +104,44 @@ async def test_a_document_cannot_speak_as_thresher(
     assert "no limit" in pack.text
     assert own != mark
     assert not any(own in dumps(passage) for passage in pack.data["passages"])
+
+
+COMPARED = "How do the boiler and the tank differ in pressure?"
+
+
+@pytest.mark.parametrize("message", [COMPARED, "What is the pressure of the boiler, and of the tank?"])
+async def test_a_comparison_gets_passages_of_each_document(
+    context: ContextService, caller: Caller, manual: Path, message: str
+) -> None:
+    """The best passage of each counts as much as that of the other; it says so, or names two documents."""
+    pack = await context.get_context(caller, message)
+
+    passages = pack.data["passages"]
+    assert {one["document"] for one in passages} == {"boiler.md", "tank.md"}
+    assert all(one["text"] in BOILER + TANK for one in passages)
+    assert all(one["why"].startswith("named in the question") for one in passages)
+    assert pack.spent <= pack.budget
+
+
+async def test_a_comparison_with_one_document_is_searched_like_any_question(
+    context: ContextService, services: Services, caller: Caller, tmp_path: Path
+) -> None:
+    """Nothing is lost because there is nothing to compare with."""
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "alone" / "boiler.md").write_text(BOILER, encoding="utf-8")
+    await services.documents.index_here(caller, "alone", Origin("folder", str(tmp_path / "alone")))
+
+    pack = await context.get_context(caller, COMPARED)
+
+    assert [one["document"] for one in pack.data["passages"]] == ["boiler.md"]
+
+
+async def test_a_comparison_that_takes_too_long_gives_what_was_found_without_it(
+    context: ContextService, caller: Caller, manual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The passages that fit best come all the same, and the answer says what is missing."""
+    monkeypatch.setattr(kind_sources, "_COMPARED_SECONDS", 0.0)
+    pack = await context.get_context(caller, COMPARED)
+
+    assert "boiler.md" in {one["document"] for one in pack.data["passages"]}
+    assert any("each document by itself was not searched" in note for note in pack.data["notes"])

@@ -44,3 +44,9 @@ def test_one_order_stays_whole(message: str) -> None:
 def test_any_text_has_at_least_one_task(message: str) -> None:
     """And not too many."""
     assert 1 <= len(tasks_of(message)) <= MAX_TASKS
+
+
+def test_material_is_not_cut() -> None:
+    """A message with a whole log pasted into it is read once, not at every joint."""
+    message = "compare it, and then mail it to lisa, " * 1_000
+    assert tasks_of(message) == (message,)

@@ -98,6 +98,29 @@ async def test_names_choose_what_is_compared(contracts: DocumentService, caller:
     assert answer.left_out_count == 1
 
 
+async def test_a_name_that_copies_of_a_document_share_names_them_all(
+    contracts: DocumentService, caller: Caller, tmp_path: Path
+) -> None:
+    """Beside names that mean one document each, it is not passed over."""
+    (tmp_path / "copies").mkdir()
+    (tmp_path / "copies" / "alderway.md").write_text(_contract("alderway"))
+    for number in range(8):
+        (tmp_path / "copies" / f"minutes-{number}.md").write_text(f"# Minutes\n\nMeeting {number} was short.\n")
+    await contracts.index_here(caller, "copies", origin_of(str(tmp_path / "copies")))
+
+    answer = await contracts.retrieve_documents(
+        caller, "How do the Alderway, Korvane and Pelltrix contracts differ on notice periods?"
+    )
+
+    found = {(one.repository, one.document) for one in answer.documents}
+    assert found == {
+        ("contracts", "alderway.md"),
+        ("copies", "alderway.md"),
+        ("contracts", "contract-07.md"),
+        ("contracts", "pelltrix.md"),
+    }
+
+
 async def test_a_budget_too_small_for_all_says_which_have_no_room(contracts: DocumentService, caller: Caller) -> None:
     """The budget holds; what was meant and is missing is named, in the text where there is room for that."""
     question = "How do the Alderway, Korvane and Pelltrix contracts differ on notice periods?"

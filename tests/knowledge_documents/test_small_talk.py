@@ -28,6 +28,8 @@ from thresher.knowledge.documents.question import checked_question, is_small_tal
         "please, go on",
         "thanks, have a good night",
         "great work today",
+        "\U0001f642\U0001f642 !?",
+        "\x00 ...",
     ],
 )
 def test_greetings_thanks_and_chat_are_small_talk(message: str) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from thresher.context.probabilities import ENDPOINTS, PASSAGES, SCHEMAS, TOOLS
-from thresher.context.sources import RULES, SourcePieces
+from thresher.context.sources import RULES, SourcePieces, counted
 from thresher.core import KindShare, Piece
 
 PRICE: Final = 0.0003
@@ -47,7 +47,7 @@ def allocate(kinds: Sequence[tuple[str, SourcePieces]], probabilities: Mapping[s
 
     Args:
         kinds: What each kind offers, in the order in which a model reads it; the value of a piece is the probability
-            that it is needed if its kind is.
+            that it is needed if its kind is; tokens that are 0 are counted here.
         probabilities: The probability that each task needs each kind; the values of a kind without one are
             probabilities already.
     """
@@ -71,7 +71,7 @@ def allocate(kinds: Sequence[tuple[str, SourcePieces]], probabilities: Mapping[s
             valued, why = [], f"needed too improbably, {probability:.2f} of at least {least:.2f}"
         else:
             why = "worth their tokens" if probability else "named by rules"
-        worth = [piece for piece in (*valued, *found.attached) if _is_worth(piece)]
+        worth = [piece for piece in map(counted, (*valued, *found.attached)) if _is_worth(piece)]
         own = [piece for piece in worth if not said.already(piece)]
         if len(own) < len(worth):
             why = f"{why}; {len(worth) - len(own)} said by another kind"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Awaitable, Collection
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -20,6 +21,7 @@ from thresher.core import Caller, Piece, ThresherError, one_line, shortened
 from thresher.knowledge.apis import ApiService, FoundEndpoint
 from thresher.knowledge.databases import DatabaseService, SchemaAnswer
 from thresher.knowledge.documents import DocumentService, Passage
+from thresher.search import query_words
 
 SEARCH_SECONDS: Final = 2.0
 """How long an answer waits for one kind: a repository whose first document is still being read would delay it."""
@@ -37,6 +39,8 @@ _OTHER_DOCUMENT: Final = 0.5
 """What that of a passage counts that is not of the best one's document."""
 _COMPARED_TOKENS: Final = 1_200
 """Tokens of the passages of a comparison; `retrieve_documents` gives more."""
+_COMPARED_SECONDS: Final = 0.75 * SEARCH_SECONDS
+"""How long they are waited for; what was found without comparing is given then."""
 _COMPARES: Final = re.compile(
     r"\b(?:compar(?:e|es|ed|ing|ison)|differ(?:s|ence|ences|ent|ently)?|versus|vs|both|each of|which of|respectively"
     r"|vergleich\w*|unterschied\w*|unterscheid\w*)\b",
@@ -140,25 +144,47 @@ class _Searched:
 
 async def _searched(documents: DocumentService, caller: Caller, text: str) -> _Searched:
     """Search for one task; for one that compares documents, the best passages of each of them."""
-    if _COMPARES.search(text):
-        several = await documents.retrieve_documents(caller, text, budget=_COMPARED_TOKENS)
-        parts = [(one, part) for one in several.documents for part in one.sources]
-        if several.found and len(several.documents) > 1:
-            pages = await asyncio.gather(
-                *(
-                    documents.read_document(
-                        caller, one.repository, one.document, lines=(part.first_line, part.last_line)
-                    )
-                    for one, part in parts
-                )
-            )
-            passages = tuple(
-                Passage(one.repository, part, one.title, page.content, 0.0, one.why)
-                for (one, part), page in zip(parts, pages, strict=True)
-            )
-            return _Searched(passages, several.relevance, several.degraded, compared=True)
+    late = asyncio.get_running_loop().time() + _COMPARED_SECONDS
     answer = await documents.search_documents(caller, text, limit=MAX_PASSAGES)
-    return _Searched(tuple(answer.passages), answer.relevance, answer.degraded)
+    found = _Searched(tuple(answer.passages), answer.relevance, answer.degraded)
+    if not found.passages or not (_COMPARES.search(text) or _names_several(text, found.passages)):
+        return found
+    try:
+        async with asyncio.timeout_at(late):
+            return await _compared(documents, caller, text) or found
+    except TimeoutError:
+        reason = "it took too long"
+    except ThresherError as error:
+        reason = str(error)
+    return replace(found, degraded=found.degraded or f"each document by itself was not searched: {reason}")
+
+
+def _names_several(text: str, passages: Collection[Passage]) -> bool:
+    """Return whether a text has words of the titles or paths of two documents that it fits, each its own."""
+    asked = set(query_words(text).values())
+    titles = {(one.repository, one.part.path): f"{one.title} {one.part.path.rpartition('.')[0]}" for one in passages}
+    held = [asked.intersection(query_words(title).values()) for title in titles.values()]
+    common = Counter(word for words in held for word in words)
+    return sum(any(common[word] == 1 for word in words) for words in held) > 1
+
+
+async def _compared(documents: DocumentService, caller: Caller, text: str) -> _Searched | None:
+    """The best passages of each document that a text compares; None unless there are several."""
+    several = await documents.retrieve_documents(caller, text, budget=_COMPARED_TOKENS)
+    if len(several.documents) < 2:
+        return None
+    parts = [(one, part) for one in several.documents for part in one.sources]
+    pages = await asyncio.gather(
+        *(
+            documents.read_document(caller, one.repository, one.document, lines=(part.first_line, part.last_line))
+            for one, part in parts
+        )
+    )
+    passages = tuple(
+        Passage(one.repository, part, one.title, page.content, 0.0, one.why)
+        for (one, part), page in zip(parts, pages, strict=True)
+    )
+    return _Searched(passages, several.relevance, several.degraded, compared=True)
 
 
 class EndpointSource:

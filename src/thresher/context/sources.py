@@ -146,8 +146,16 @@ def _tool_piece(tool: FoundTool, value: float) -> Piece:
 
 
 def piece_of(kind: str, name: str, text: str, heading: str, data: Mapping[str, Any], value: float, why: str) -> Piece:
-    """Return a piece that costs as much as the more expensive of its two forms."""
-    return Piece(kind, name, text, heading, data, value, why, max(_tokens(text), _tokens(dumps(data))))
+    """Return a piece whose tokens are not counted yet: most of what is offered is not needed."""
+    return Piece(kind, name, text, heading, data, value, why)
+
+
+def counted(piece: Piece) -> Piece:
+    """Return a piece, and its full form, with the tokens of the more expensive of its two forms."""
+    if piece.tokens:
+        return piece
+    whole = None if piece.whole is None else counted(piece.whole)
+    return replace(piece, tokens=max(_tokens(piece.text), _tokens(dumps(piece.data))), whole=whole)
 
 
 @lru_cache(maxsize=1_024)

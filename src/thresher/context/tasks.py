@@ -19,6 +19,8 @@ MAX_TASKS: Final = 4
 _LEAST_WORDS: Final = 3
 _LONGEST: Final = 1_000
 """Characters of a message that is looked at for joints; a longer one is no order but material."""
+_LONGEST_CUT: Final = 20_000
+"""Characters of a message that is cut at all: the search for tools reads no more of one."""
 _JOINT: Final = re.compile(
     r"(?:[,;.:?]\s+(?:and\s+)?(?:then\s+|also\s+|afterwards\s+)?|\s+and\s+(?:then\s+|also\s+)?|\s+then\s+)(?=[a-z]+\s)",
     re.I,
@@ -35,6 +37,8 @@ _WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
 def tasks_of(message: str) -> tuple[str, ...]:
     """Return the message as texts to search for, one for each of its tasks; the message alone if it has one."""
+    if len(message) > _LONGEST_CUT:
+        return (message,)
     cut = clauses(message)[1:]
     tasks = cut or (_halves(message) if len(message) <= _LONGEST else [])
     return tuple(tasks[:MAX_TASKS]) if len(tasks) > 1 else (message,)

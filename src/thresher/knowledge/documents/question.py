@@ -124,6 +124,7 @@ def _one_of(name: str, allowed: tuple[str, ...], what: str) -> str:
 SMALL_TALK: Final = "Small talk needs no documents. If its words are meant, search them with search_type=text."
 _LONGEST_TALK: Final = 15
 """Words; a longer message has something to ask besides."""
+_TALK_CHARACTERS: Final = 300
 _TALK: Final = frozenset(
     """hi hello hey hiya howdy greetings thanks thank thx ty cheers bye goodbye ciao ok okay yes yep yeah no nope sure
     great perfect cool nice awesome wonderful excellent brilliant fantastic sorry welcome please lol haha hmm wow sweet
@@ -176,7 +177,11 @@ def is_small_talk(question: DocumentQuestion) -> bool:
 
 
 def chats(message: str) -> bool:
-    """Return whether a message greets, thanks, agrees or chats, and asks for nothing."""
+    """Return whether a message greets, thanks, agrees or chats, or has no word at all, and asks for nothing."""
+    if len(message) > _TALK_CHARACTERS:
+        return False
+    if not any(character.isalnum() for character in message):
+        return True
     words = [word.replace("\u2019", "'").lower() for word in _TALK_WORD.findall(message)]
     if not words or len(words) > _LONGEST_TALK or any(character.isdecimal() for character in message):
         return False

@@ -37,7 +37,7 @@ from thresher.knowledge.solutions.models import Backup, Change, UnreadableFile, 
 from thresher.knowledge.solutions.queries import KnownWorkspace
 from thresher.knowledge.solutions.servoy_workspace.workspace import METADATA, ServoyWorkspace
 from thresher.knowledge.solutions.workspace import Workspace
-from thresher.store import Database, clean, run_retrying
+from thresher.store import Database, clean, run_retrying, shared
 
 logger = logging.getLogger("thresher.knowledge.solutions")
 
@@ -97,7 +97,8 @@ class Workspaces:
 
     async def known(self, caller: Caller) -> dict[str, KnownWorkspace]:
         """Return the workspaces that the caller sees, by name."""
-        return await queries.known(self._database, caller)
+        key = ("workspaces", caller.tenant.id, caller.user)
+        return await shared(key, lambda: queries.known(self._database, caller))
 
     async def found(self, caller: Caller, name: str) -> KnownWorkspace:
         """Return one that the caller sees.

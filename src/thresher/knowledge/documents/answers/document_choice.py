@@ -30,6 +30,8 @@ MARGIN: Final = 8.0
 """Score of its best passage below the best at which a document is left out."""
 _FEW: Final = 4
 """A word names documents if it names at most one of so many."""
+_COPIES: Final = 3
+"""Most documents that one name means."""
 _FIRST: Final = re.compile(r"\W*(\w+)(?:,|['\u2019]s\b|\s+(?:and|or|vs|versus|against)\b)", re.IGNORECASE)
 """A first word that is joined to another or possesses something, as names do and verbs do not."""
 _SENTENCE_END: Final = (".", "?", "!", ":")
@@ -101,7 +103,7 @@ def mentions(query: str, scored: ScoredChunks) -> Mentions:
     if len(repositories) > 1 or any(term in capital for term in named_by):
         first = frozenset(terms(found[1]) if (found := _FIRST.match(query)) else ())
         named_by = {term: some for term, some in named_by.items() if term in capital | first or term.isdecimal()}
-    documents = _meant(named_by)
+    documents = _meant(named_by, capital)
     # The name of a single repository may be a common word, such as "contracts".
     words = {term for some in documents.values() for term in some} | (passed if len(repositories) > 1 else set[str]())
     return Mentions(documents, frozenset(repositories), frozenset(words))
@@ -150,21 +152,24 @@ def _title_words(title: str, path: str) -> frozenset[str]:
     return frozenset(query_words(f"{title} {path.rpartition('.')[0] or path}").values())
 
 
-def _meant(named_by: Mapping[str, list[int]]) -> dict[int, tuple[str, ...]]:
-    """The document that each word means, if one fits it best: "GPL" and "2" both name GPL-2, and "2" others as well."""
+def _meant(named_by: Mapping[str, list[int]], capital: Collection[str]) -> dict[int, tuple[str, ...]]:
+    """The document that each word means, if one fits it best: "GPL" and "2" both name GPL-2, and "2" others as well.
+
+    Beside another name, one that a few fit equally, such as copies of a document, means all of them.
+    """
     spelt = {key for term, some in named_by.items() if not term.isdecimal() for key in some}
     held = {term: [key for key in some if key in spelt] for term, some in named_by.items()}
     strength = dict[int, float]()
     for some in held.values():
         for key in some:
             strength[key] = strength.get(key, 0.0) + 1 / len(some)
-    found = dict[int, tuple[str, ...]]()
+    meant = dict[tuple[int, ...], tuple[str, ...]]()
     for term, some in held.items():
         most = max((strength[key] for key in some), default=0.0)
-        best = [key for key in some if strength[key] >= most]
-        if len(best) == 1:
-            found[best[0]] = (*found.get(best[0], ()), term)
-    return found
+        best = tuple(key for key in some if strength[key] >= most)
+        if 0 < len(best) <= (_COPIES if term in capital else 1):
+            meant[best] = (*meant.get(best, ()), term)
+    return {key: words for some, words in meant.items() for key in some if len(some) == 1 or len(meant) > 1}
 
 
 def without_names(query: str, names: Collection[str]) -> str:

@@ -74,13 +74,16 @@ class ScoredChunks:
         documents = np.concatenate([np.empty(0, np.int64), *(one.ids for one in holdings)])
         owners = np.repeat([one.repository for one in holdings], [len(one.ids) for one in holdings])
         order = np.argsort(documents)
-        return owners[order][np.searchsorted(documents[order], self.ids >> CHUNK_BITS)]
+        keys, firsts = self.documents
+        held = owners[order][np.searchsorted(documents[order], keys)]
+        return np.repeat(held, np.diff(firsts, append=len(self.ids)))
 
     @property
     def documents(self) -> tuple[Column, Column]:
         """Keys of the documents, sorted, and the index of the first chunk of each; both int64 (m,)."""
-        keys, firsts = np.unique(self.ids >> CHUNK_BITS, return_index=True)
-        return keys, firsts
+        keys = self.ids >> CHUNK_BITS
+        firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+        return keys[firsts], firsts
 
     def among(self, repositories: Collection[int]) -> ScoredChunks:
         """The chunks of some repositories; `fits` stays that of all."""
