@@ -28,7 +28,7 @@ CLIENT_LIMITS: Final[Mapping[str, int]] = {"claude-code": 25_000, "claude code":
 """Tokens of a result from which clients, by the beginnings of their names, cut or refuse it by default. Sources: the
 documentation of Claude Code (`MAX_MCP_OUTPUT_TOKENS`) and of Codex (`tool_output_token_limit`)."""
 _SLOW: Final = 100_000
-"""Characters from which a result is fitted in a thread, so that other calls go on."""
+"""Characters from which a result is counted in a thread, so that other calls go on."""
 _ALIKE: Final = 1.05
 _SURELY: Final = 1.5
 _MARGIN: Final = 1.1
@@ -144,7 +144,7 @@ class Results:
         aside = _aside(blocks, int(_ASIDE * budget))
         room = budget - sum(map(count_tokens, aside))
         first = "" if large is text or not text.strip() or not fits(text, room // 2) else text
-        fitted = await _off(large, fit, room // 2 if first else room, delivery.focus, mime, more)
+        fitted = await asyncio.to_thread(fit, large, room // 2 if first else room, delivery.focus, mime, more)
         part = [{"type": "text", "text": one} for one in (first, *aside, fitted.text) if one]
         others = [dict(block) for block in blocks if not _is_text(block)]
         cut: dict[str, Any] = {**answer, "content": [*part, *others]}
