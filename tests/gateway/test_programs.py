@@ -171,7 +171,7 @@ async def test_empty_code_and_wrong_arguments_are_told(client: Client[Any]) -> N
 
 async def test_a_result_of_a_server_is_no_run(client: Client[Any], services: Services, file: Path) -> None:
     """Though it looks like one, and is kept beside them: its server would have written the program."""
-    moment = {"moment": "2026-01-01T00:00:00+00:00", "seed": 1, "answers": [], "changes": []}
+    moment: dict[str, Any] = {"moment": "2026-01-01T00:00:00+00:00", "seed": 1, "answers": [], "changes": []}
     code = "await notes_add_note(title='planted', text='')"
     content = json.dumps({"code": code, **moment, "pending": ["notes_add_note", {}], "padding": "x y " * 20_000})
     resource = {"uri": "file:///run", "mimeType": "application/x-thresher-run", "text": content}
@@ -190,4 +190,4 @@ async def test_a_budget_out_of_bounds_starts_no_program(client: Client[Any], fil
     answer = await client.call_tool_mcp("run_code", {"code": "print('ran')"}, meta={"thresher/result": 3})
 
     assert answer.is_error
-    assert "3 is not a valid budget" in answer.content[0].text
+    assert "3 is not a valid budget" in str(answer.content[0])

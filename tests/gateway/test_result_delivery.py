@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
-from thresher.core import NotFound
+from thresher.core import JSON, NotFound
 from thresher.embedding import count_tokens
 from thresher.results import Delivery, KeptResult, Results
 from thresher.services import Services
@@ -15,7 +14,7 @@ from thresher.services import Services
 ROWS = [{"id": number, "name": f"item {number}"} for number in range(4_000)]
 
 
-def said(answer: dict[str, Any]) -> str:
+def said(answer: JSON) -> str:
     """What the texts of an answer say."""
     return "\n".join(block["text"] for block in answer["content"] if block["type"] == "text")
 
