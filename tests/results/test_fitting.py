@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import threading
+import time
 
 import pytest
 
@@ -164,3 +166,24 @@ def test_what_all_elements_have_is_said_once() -> None:
 
     assert part["in_all"] == {"/bills": {"currency": "EUR", "owner": "acme"}}
     assert part["parts"]["/bills/77"] == {"id": 77, "sum": 539}
+
+
+def test_one_long_line_holds_no_other_thread_up() -> None:
+    """An expression that runs over megabytes in one match would: none does."""
+    text, waited, done = "ab cd " * 1_500_000, [0.0], threading.Event()
+
+    def beat() -> None:
+        while not done.is_set():
+            before = time.perf_counter()
+            done.wait(0.001)
+            waited.append(time.perf_counter() - before)
+
+    beating = threading.Thread(target=beat)
+    beating.start()
+    started = time.perf_counter()
+    fit(text, 500, "cd")
+    took = time.perf_counter() - started
+    done.set()
+    beating.join()
+
+    assert max(waited) < max(took / 2, 0.1)

@@ -290,13 +290,14 @@ class MetaTools:
         self._context = context
         self._results = results
 
-    async def run(self, caller: Caller, name: str, given: dict[str, Any]) -> Result:
+    async def run(self, caller: Caller, name: str, given: dict[str, Any], client: str = "") -> Result:
         """Run one.
 
         Args:
             caller: Who asks.
             name: Of the tool.
             given: The arguments, as its schema wants them.
+            client: Name of the client.
         """
         match name:
             case "process_prompt":
@@ -312,7 +313,7 @@ class MetaTools:
                     return Result.of(stubs_text(found, shapes), describe_content(found))
                 return Result.of(describe_text(found), describe_content(found))
             case "read_result":
-                return Result.of((await self._results.read(caller, **given)).text)
+                return Result.of((await self._results.read(caller, **given, client=client)).text)
             case _ if not given.get("queries") and not given.get("message", "").strip():
                 return Result.of(*empty_search(await self._tools.overview(caller), current_trace()))
             case _:

@@ -27,6 +27,7 @@ from thresher.results import KeptResult, Results
 
 OWN: Final = ("find_tools", "describe_tools")
 """Those of our own tools that a program can call."""
+_TOOL: Final = "run_code"
 _RUN: Final = "application/x-thresher-run"
 """The media type of a run that is kept."""
 _MOST_KEPT = 8_000_000
@@ -173,7 +174,7 @@ class Programs:
     async def _waiting(self, caller: Caller, run: str) -> _Progress | None:
         with suppress(NotFound):
             kept = await self._results.kept(caller, run)
-            if kept.mime == _RUN:
+            if (kept.tool, kept.mime) == (_TOOL, _RUN):  # a server chooses the type alone
                 return _Progress.read(kept.text)
         return None
 
@@ -189,7 +190,7 @@ class Programs:
                 f"holds too much to go on later: make this call with call_tool_write.{done}",
                 is_error=True,
             )
-        run = await self._results.keep(caller, KeptResult("run_code", content, _RUN))
+        run = await self._results.keep(caller, KeptResult(_TOOL, content, _RUN))
         to_go_on = compact({"run": run, "name": name, "arguments": arguments})
         return Result.of(
             f"Stopped before {_shown(name, arguments)}, which may change something. It was not run. To run it and go "

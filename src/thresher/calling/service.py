@@ -172,7 +172,9 @@ class Calling:
                     inner = Call(given["name"], given.get("arguments") or {}, call.resumed, budget, focus)
                     return await self._run(caller, inner, client, call.name == "call_tool")
                 case _:
-                    result = await self._meta_tools.run(caller, call.name, given)
+                    if call.name == "read_result":
+                        given.setdefault("budget", call.budget)
+                    result = await self._meta_tools.run(caller, call.name, given, client.name)
                     self._searches.note(caller, given, result.structured)
                     return result
 
@@ -180,6 +182,8 @@ class Calling:
         """Run a program, or go on with one, and deliver what it comes to within the budget."""
         if self._settings.run_code == "off":
             raise NotFound(f"'{call.name}' is switched off.", hint="THRESHER_RUN_CODE=on offers it.")
+        if call.budget is not None:
+            checked_budget(call.budget)  # before anything is run
         if call.name == "run_code":
             result = await self._programs.run(caller, client, given["code"])
         else:

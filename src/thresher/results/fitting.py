@@ -25,6 +25,9 @@ LEAST_BUDGET: Final = 100
 """Tokens below which not even the shape of a result can be told."""
 _ROUNDED: Final = re.compile(r"\d\.?\d*e\+?(?:19|[2-9]\d)")
 _LONGEST_FOCUS: Final = 2_000
+_LONGEST_TOKEN: Final = 128
+ROOMY: Final = 16
+"""Characters of the longest token, and more than those of most: a beginning that is far too long saves the count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +61,15 @@ def fits(text: str, budget: int) -> bool:
     """Whether a text has at most so many tokens; exact, and at once for a short one, since a token has a byte."""
     if len(text) * 4 <= budget or (len(text) <= budget and text.isascii()):
         return True
-    return len(text) <= budget * 64 and count_tokens(text) <= budget
+    if len(text) > _LONGEST_TOKEN * budget:
+        return False
+    head = text[: ROOMY * budget]
+    return (len(head) == len(text) or count_tokens(head) <= 2 * budget) and count_tokens(text) <= budget
 
 
-def fit(text: str, budget: int, focus: str = "", mime: str = "", more: str = "") -> Fitted:
+def fit(
+    text: str, budget: int, focus: str = "", mime: str = "", more: str = "", *, pointer: str = "", line: int = 1
+) -> Fitted:
     """Deliver a text within a budget: itself if it fits, else what answers a question.
 
     Args:
@@ -70,6 +78,8 @@ def fit(text: str, budget: int, focus: str = "", mime: str = "", more: str = "")
         focus: What the caller wants to know; without it, what the whole consists of, and its beginning.
         mime: Its media type; empty if it is not known: its first lines tell.
         more: How to get the rest, as the answer says it.
+        pointer: Where a piece of JSON stands in the whole.
+        line: The number of a text's first line.
     """
     if fits(text, budget):
         return Fitted(text, count_tokens(text), "text", whole=True, whole_tokens=count_tokens(text))
@@ -79,25 +89,25 @@ def fit(text: str, budget: int, focus: str = "", mime: str = "", more: str = "")
     whole = estimated_tokens(text)
     if kind == "json":
         try:
-            fitted = _json(text, read_json(text), budget, focus, more, whole)
+            fitted = _json(text, read_json(text), budget, focus, more, whole, pointer)
             if _ROUNDED.search(fitted.text) is not None:  # an integer of more than 64 bits became a float
-                fitted = _json(text, read_json(text, exact=True), budget, focus, more, whole)
+                fitted = _json(text, read_json(text, exact=True), budget, focus, more, whole, pointer)
             return fitted
         except (ValueError, RecursionError):
             if (value := lines_of_json(text)) is not None:
-                return _json(text, value, budget, focus, more, whole)
+                return _json(text, value, budget, focus, more, whole, pointer)
             kind, delimiter = kind_of(text, "text/plain") if text.lstrip()[:1] not in "{[" else ("text", "")
     source = text_of(text) if kind == "html" else text
     parts = split_text(source, kind, delimiter, focus)
-    answer = text_answer(parts, match(parts, focus), focus, budget, whole, more)
+    answer = text_answer(parts, match(parts, focus), focus, budget, whole, more, line)
     return Fitted(
         answer.text, answer.tokens, kind, whole=False, whole_tokens=whole, parts=answer.parts, of=len(parts),
         passages=answer.passages,
     )  # fmt: skip
 
 
-def _json(text: str, value: Any, budget: int, focus: str, more: str, whole: int) -> Fitted:
-    answer = json_answer(value, len(text), budget, focus, whole, more)
+def _json(text: str, value: Any, budget: int, focus: str, more: str, whole: int, pointer: str) -> Fitted:
+    answer = json_answer(value, len(text), budget, focus, whole, more, pointer)
     return Fitted(
         answer.text, answer.tokens, "json", whole=False, whole_tokens=whole, parts=answer.parts, of=answer.of,
         passages=answer.passages, structured=answer.structured,

@@ -6,6 +6,7 @@ Invariant: pure; any text has a kind.
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import Final
 
 from thresher.results.text_parts import STAMP
@@ -18,6 +19,7 @@ _MEDIA: Final = {
 _CODE: Final = re.compile(
     r"python|javascript|typescript|ecmascript|x-(?:c|java|go|rust|ruby|sh|php|csharp|kotlin|swift)\b|source|java\b|rust|x-c\+\+"
 )
+_QUOTED: Final = re.compile(r'"[^"]*"')
 _CODE_LINE: Final = re.compile(
     r"\s*(?:def |class |import |from \w+ import|function |const |let |var |return\b|public |private |#include|fn |func "
     r"|package |use |struct |if \(|for \(|\}|@\w+)|.*[;{]\s*$"
@@ -59,8 +61,10 @@ def _delimiter(head: str) -> str:
     lines = [line for line in head.split("\n")[:-1] if line.strip()][:30]
     if len(lines) < 3 or head.lstrip()[:1] in "{[<#":
         return ""
-    for delimiter in ("\t", ",", ";", "|"):
-        counts = [re.sub(r'"[^"]*"', "", line).count(delimiter) for line in lines]
+    unquoted = [line for line in _QUOTED.sub("", head).split("\n")[:-1] if line.strip()][:30]  # cells may hold lines
+    several = [[_QUOTED.sub("", line) for line in lines], unquoted]
+    for delimiter, some in product(("\t", ",", ";", "|"), several):
+        counts = [line.count(delimiter) for line in some] if len(some) > 2 else [0]
         least = 1 if delimiter == "\t" else 2
         if counts[0] >= least and sum(count == counts[0] for count in counts) >= len(counts) * 0.9:
             return delimiter

@@ -61,7 +61,7 @@ class JsonAnswer:
     structured: dict[str, Any]
 
 
-def json_answer(value: Any, size: int, budget: int, focus: str, whole: int, more: str) -> JsonAnswer:
+def json_answer(value: Any, size: int, budget: int, focus: str, whole: int, more: str, place: str = "") -> JsonAnswer:
     """Choose parts, and write them.
 
     Args:
@@ -71,6 +71,7 @@ def json_answer(value: Any, size: int, budget: int, focus: str, whole: int, more
         focus: The question.
         whole: About how many tokens the whole has.
         more: How to get the rest.
+        place: The pointer of the value, where it is a piece of a whole.
     """
     cut = split_json(value, budget, size)
     parts = cut.parts
@@ -78,8 +79,8 @@ def json_answer(value: Any, size: int, budget: int, focus: str, whole: int, more
     scores = _scores(match(parts, focus), _extreme_parts(value, cut, focus))
 
     def written(kept: Sequence[int]) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
-        there = _members(cut, sorted(kept))
-        once = _said_once(cut, kept)
+        there = [(f"{place}{name}", one) for name, one in _members(cut, sorted(kept))]
+        once = {f"{place}{name}": same for name, same in _said_once(cut, kept).items()}
         said = f"{len(kept):,} of {len(parts):,} parts of about {whole:,} tokens{more and '; '}{more}"
         same = {"in_all": once} if once else {}
         return {"shape": shape, **same, "parts": _without(there, once), "left_out": said}, there
@@ -99,6 +100,9 @@ def json_answer(value: Any, size: int, budget: int, focus: str, whole: int, more
         tokens = count_tokens(text)
     if tokens > budget:
         content = {"left_out": content["left_out"]}
+        text = write_json(content)
+    if count_tokens(text) > budget:
+        content = {"left_out": more}
         text = write_json(content)
     return JsonAnswer(text, count_tokens(text), len(kept), len(parts), there, content)
 

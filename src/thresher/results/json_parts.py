@@ -80,6 +80,7 @@ def read_json(text: str, *, exact: bool = False) -> Any:
         ValueError: It is not valid JSON.
         RecursionError: It is nested too deeply.
     """
+    text = text.removeprefix("\ufeff")
     if exact:
         return json.loads(text, parse_constant=_refuse)
     return orjson.loads(text)

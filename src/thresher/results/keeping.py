@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import logging
+import re
 import secrets as random
 import zlib
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from cachetools import LRUCache
-from sqlalchemy import ColumnElement, delete, func, insert, select
+from sqlalchemy import ColumnElement, Row, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from thresher.core import Caller, NotFound, Settings, StoreError, event
@@ -31,6 +32,9 @@ LARGEST: Final = 32_000_000
 _MEMORY: Final = 48_000_000
 """Characters of results that are also held in memory, for questions that follow at once."""
 _CURSOR_BYTES: Final = 6
+_CURSOR: Final = re.compile(r"[0-9a-f]{12}")
+
+_Place: TypeAlias = tuple[int, str | None, int | None, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +66,9 @@ class Keeper:
         self._secrets = secrets
         self._hours = settings.result_hours
         self._most = settings.result_mb << 20
-        self._recent: LRUCache[tuple[int, str | None, int | None, str], KeptResult] = LRUCache(
-            _MEMORY, getsizeof=lambda kept: len(kept.text) + 1
-        )
+        self._recent: LRUCache[_Place, KeptResult] = LRUCache(_MEMORY, getsizeof=lambda kept: len(kept.text) + 1)
         self._writing: set[asyncio.Task[None]] = set()
+        self._unwritten: set[_Place] = set()
 
     def keep(self, caller: Caller, result: KeptResult) -> str:
         """Keep a result; returns its cursor. It is written to the database behind this."""
@@ -73,6 +76,7 @@ class Keeper:
         kept = KeptResult(result.tool, printable(result.text[:LARGEST]), result.mime)
         if len(kept.text) < _MEMORY:
             self._recent[_place(caller, cursor)] = kept
+            self._unwritten.add(_place(caller, cursor))
         task = asyncio.create_task(self._write(caller, cursor, kept))
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
@@ -86,24 +90,35 @@ class Keeper:
             StoreUnavailable: The database does not answer.
         """
         cursor = cursor.strip()
-        if (recent := self._recent.get(_place(caller, cursor))) is not None:
+        place = _place(caller, cursor)
+        recent = self._recent.get(place)
+        if recent is not None and place in self._unwritten:
             return recent
-        await self.settle()
-        table = kept_result.c
-        young = table.at > dt.datetime.now(dt.UTC) - dt.timedelta(hours=self._hours)
-        query = select(table.tool, table.mime, table.content).where(*_is_of(caller), table.cursor == cursor, young)
-        async with self._database.transaction(caller.tenant) as connection:
-            row = (await connection.execute(query)).first()
+        row = await self._row(caller, cursor, known=recent is not None) if _CURSOR.fullmatch(cursor) else None
         if row is None:
+            self._recent.pop(place, None)  # it is too old, or was purged by another process
             raise NotFound(
                 "No result is kept under this cursor.",
                 hint=f"A result is kept for {self._hours:g} hours, for who called the tool. Call the tool again.",
             )
+        if recent is not None:
+            return recent
         text = await asyncio.to_thread(lambda: zlib.decompress(self._secrets.open_bytes(row.content)).decode())
         return KeptResult(row.tool, text, row.mime)
 
+    async def _row(self, caller: Caller, cursor: str, *, known: bool) -> Row[Any] | None:
+        """The row of a result that may still be read; without its content if that is known."""
+        await self.settle()
+        table = kept_result.c
+        young = table.at > dt.datetime.now(dt.UTC) - dt.timedelta(hours=self._hours)
+        columns = (table.id,) if known else (table.tool, table.mime, table.content)
+        async with self._database.transaction(caller.tenant) as connection:
+            query = select(*columns).where(*_is_of(caller), table.cursor == cursor, young)
+            return (await connection.execute(query)).first()
+
     async def take(self, caller: Caller, cursor: str) -> bool:
         """Delete a result; returns whether it was there."""
+        cursor = cursor.strip()
         await self.settle()
         self._recent.pop(_place(caller, cursor), None)
 
@@ -146,7 +161,9 @@ class Keeper:
 
         try:
             await run_retrying(self._database, caller.tenant, write)
+            self._unwritten.discard(_place(caller, cursor))
         except StoreError as error:  # it stays in memory for a while
+            self._unwritten.intersection_update(self._recent)
             event(logger, "result not kept", level=logging.WARNING, tenant=caller.tenant.id, problem=error.message)
 
     def _superfluous(self, caller: Caller) -> tuple[ColumnElement[bool], ...]:
@@ -161,7 +178,7 @@ class Keeper:
         )
 
 
-def _place(caller: Caller, cursor: str) -> tuple[int, str | None, int | None, str]:
+def _place(caller: Caller, cursor: str) -> _Place:
     return caller.tenant.id, caller.user, caller.key, cursor
 
 

@@ -7,12 +7,14 @@ kept before a part of it is delivered, and the part says so.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from thresher.core import JSON, Caller, InvalidInput, Settings
-from thresher.results.fitting import LEAST_BUDGET, Fitted, fit, fits
+from thresher.embedding import count_tokens
+from thresher.results.fitting import LEAST_BUDGET, fit, fits
+from thresher.results.formats import kind_of
 from thresher.results.json_parts import write_json
 from thresher.results.keeping import LARGEST, Keeper, KeptResult
 from thresher.results.parts import estimated_tokens
@@ -26,13 +28,15 @@ CLIENT_LIMITS: Final[Mapping[str, int]] = {"claude-code": 25_000, "claude code":
 """Tokens of a result from which clients, by the beginnings of their names, cut or refuse it by default. Sources: the
 documentation of Claude Code (`MAX_MCP_OUTPUT_TOKENS`) and of Codex (`tool_output_token_limit`)."""
 _SLOW: Final = 100_000
-"""Characters from which a result is fitted in a thread, so that other calls go on."""
+"""Characters from which a result is counted in a thread, so that other calls go on."""
 _ALIKE: Final = 1.05
 _SURELY: Final = 1.5
 _MARGIN: Final = 1.1
 """Characters of a token that any result in ASCII has on the whole, and by how much an estimate may be wrong."""
-_ASIDE: Final = 40
-"""Tokens for the line about blocks that are no text."""
+_ASIDE: Final = 0.25
+"""Most of a budget for lines about blocks that are no text."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,22 +130,25 @@ class Results:
         text, mime = _text_of(blocks)
         written = "" if structured is None else write_json(structured)
         asked = delivery.budget is not None
-        text_fits = _passes(text, budget, exact=asked)
+        text_fits = await _off(text, _passes, budget, exact=asked)
         alike = not asked and len(written) <= _ALIKE * len(text)  # the text is mostly the same again
-        if text_fits and (alike or _passes(written, budget, exact=asked)):
+        if text_fits and (alike or await _off(written, _passes, budget, exact=asked)):
             return answer
         large = written if text_fits else text
         mime = mime if large is text else "application/json"
+        is_cut = not await _off(written, fits, budget) and not (delivery.schema and delivery.direct)
         cursor = self._keeper.keep(caller, KeptResult(delivery.tool, large, mime))
         more = _more(cursor, large)
-        aside = _aside(blocks)
-        room = budget - (_ASIDE * len(aside) if aside else 0)
+        if is_cut and large is text and kind_of(text, mime)[0] != "json":
+            more += "; its structured content: only with budget 0"
+        aside = _aside(blocks, int(_ASIDE * budget))
+        room = budget - sum(map(count_tokens, aside))
         first = "" if large is text or not text.strip() or not fits(text, room // 2) else text
-        fitted = await _fit(large, room // 2 if first else room, delivery.focus, mime, more)
+        fitted = await asyncio.to_thread(fit, large, room // 2 if first else room, delivery.focus, mime, more)
         part = [{"type": "text", "text": one} for one in (first, *aside, fitted.text) if one]
         others = [dict(block) for block in blocks if not _is_text(block)]
         cut: dict[str, Any] = {**answer, "content": [*part, *others]}
-        if not fits(written, budget) and not (delivery.schema and delivery.direct):
+        if is_cut:
             cut.pop("structuredContent", None)
             if fitted.structured is not None and not delivery.schema:
                 cut["structuredContent"] = fitted.structured
@@ -157,6 +164,7 @@ class Results:
         lines: str = "",
         pattern: str = "",
         budget: int | None = None,
+        client: str = "",
     ) -> ResultPart:
         """Read more of a result that was larger than its budget.
 
@@ -168,13 +176,14 @@ class Results:
             lines: `120-180`.
             pattern: A regular expression.
             budget: Most tokens; by default those of the setting.
+            client: Name of the client.
 
         Raises:
             InvalidInput: The place or the expression is not valid, or there is nothing there.
             NotFound: The result is not kept for this caller, or not any more.
         """
         kept = await self._keeper.read(caller, cursor)
-        most = self.budget(Delivery(kept.tool, budget=budget)) or MOST_BUDGET
+        most = self.budget(Delivery(kept.tool, budget=budget, client=client)) or MOST_BUDGET
         given = {"focus": focus, "pointer": pointer, "lines": lines, "pattern": pattern}
         part = await asyncio.to_thread(
             lambda: read_on(kept.text, most, mime=kept.mime, more=_more(cursor.strip(), kept.text), **given)
@@ -241,10 +250,11 @@ def _passes(text: str, budget: int, *, exact: bool) -> bool:
     return fits(text, budget)
 
 
-async def _fit(text: str, budget: int, focus: str, mime: str, more: str) -> Fitted:
+async def _off(text: str, work: Callable[..., T], *given: Any, **more: Any) -> T:
+    """Do something with a text; in a thread if it is long."""
     if len(text) < _SLOW:
-        return fit(text, budget, focus, mime, more)
-    return await asyncio.to_thread(fit, text, budget, focus, mime, more)
+        return work(text, *given, **more)
+    return await asyncio.to_thread(work, text, *given, **more)
 
 
 def _more(cursor: str, text: str) -> str:
@@ -279,15 +289,18 @@ def _text_of(blocks: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     return "\n\n".join(texts), ""
 
 
-def _aside(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What else an answer holds, with its size."""
+def _aside(blocks: Sequence[Mapping[str, Any]], most: int) -> list[str]:
+    """What else an answer holds, with its size: as many lines as so many tokens have room for."""
     lines: list[str] = []
     for block in blocks:
         if not _is_text(block):
             resource = cast("Mapping[str, Any]", block.get("resource") or {})
             data = str(block.get("data") or resource.get("blob") or "")
-            kind = str(block.get("mimeType") or resource.get("mimeType") or "")
+            kind = str(block.get("mimeType") or resource.get("mimeType") or "")[:60]
             where = str(block.get("uri") or resource.get("uri") or "")[:200]
             size = f"{len(data) * 3 // 4:,} bytes" if data else ""
-            lines.append(f"[{', '.join(one for one in (str(block.get('type')), kind, size, where) if one)}]")
-    return lines[:8]
+            line = f"[{', '.join(one for one in (str(block.get('type')), kind, size, where) if one)}]"
+            if (most := most - count_tokens(line)) < 0:
+                break
+            lines.append(line)
+    return lines

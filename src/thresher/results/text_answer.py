@@ -40,7 +40,9 @@ class TextAnswer:
     passages: Sequence[str]
 
 
-def text_answer(parts: Parts, matches: Matches, focus: str, budget: int, whole: int, more: str) -> TextAnswer:
+def text_answer(
+    parts: Parts, matches: Matches, focus: str, budget: int, whole: int, more: str, first_line: int = 1
+) -> TextAnswer:
     """Choose parts, and write them in the order of the text.
 
     Args:
@@ -50,6 +52,7 @@ def text_answer(parts: Parts, matches: Matches, focus: str, budget: int, whole: 
         budget: Most tokens.
         whole: About how many tokens the whole has.
         more: How to get the rest.
+        first_line: Its number.
     """
     lines = parts.text.count("\n") + (not parts.text.endswith("\n"))
     alike = _alike(parts) if parts.kind == "log" else None
@@ -67,7 +70,7 @@ def text_answer(parts: Parts, matches: Matches, focus: str, budget: int, whole: 
     passages: list[str] = []
 
     def write(kept: Sequence[int]) -> tuple[str, int]:
-        body, passages[:] = _written(parts, sorted(kept), matches, most, alike)
+        body, passages[:] = _written(parts, sorted(kept), matches, most, alike, first_line)
         text = "\n".join([frame(len(kept)), *body])
         return text, count_tokens(text)
 
@@ -79,7 +82,7 @@ def text_answer(parts: Parts, matches: Matches, focus: str, budget: int, whole: 
 
 
 def _cut(text: str, budget: int) -> str:
-    while count_tokens(text) > budget:
+    while text and count_tokens(text) > budget:
         text = text[: len(text) * 2 // 3]
     return text
 
@@ -152,12 +155,12 @@ def _units(parts: Parts, alike: Alike | None, most: int) -> Units:
 
 
 def _written(
-    parts: Parts, chosen: Sequence[int], matches: Matches, most: int, alike: Alike | None
+    parts: Parts, chosen: Sequence[int], matches: Matches, most: int, alike: Alike | None, first_line: int
 ) -> tuple[list[str], list[str]]:
     lines: list[str] = []
     passages: list[str] = []
     said = set[int]()
-    label, line, read, before = 0, 1, 0, -2
+    label, line, read, before = 0, first_line, 0, -2
     for part in chosen:
         start, end = int(parts.starts[part]), int(parts.ends[part])
         line += parts.text.count("\n", read, start)
@@ -167,12 +170,11 @@ def _written(
             before = -2
             if parts.names[label] and not parts.text.startswith(parts.names[label].rpartition(" > ")[2], start + 2):
                 lines.append(f"## {parts.names[label]}" if parts.kind != "code" else f"# in {parts.names[label]}")
-        if part != before + 1:
-            lines.append(f"[{line}]")
         text = parts.text[start:end]
+        first = max(0, min(matches.places.get(part, 0) - most // 3, len(text) - most))
+        if part != before + 1 or first:
+            lines.append(f"[{line + text.count(chr(10), 0, first)}]")
         if len(text) > most:
-            around = matches.places.get(part, 0)
-            first = max(0, min(around - most // 3, len(text) - most))
             passages.append(text[first : first + most])
             text = f"{'…' if first else ''}{passages[-1]}… [{len(text):,} characters]"
         else:

@@ -20,10 +20,11 @@ from thresher.results.shapes import shape_of
 _LONGEST: Final = 700
 """Characters from which a paragraph is cut between its lines or sentences."""
 _PIECE: Final = 420
-_BLOCK: Final = re.compile(r"^[^\S\n]*+\S[^\n]*(?:\n[^\S\n]*+\S[^\n]*)*", re.MULTILINE)
+_BLOCK: Final = re.compile(r"^[^\S\n]*+\S[^\n]*(?:\n[^\S\n]*+\S[^\n]*){0,1000}", re.MULTILINE)
 _LINE: Final = re.compile(r"^[^\S\n]*+\S[^\n]*", re.MULTILINE)
 """From the beginning of a line alone, so that a long run of blanks is read once."""
-_SENTENCE: Final = re.compile(r"[^\n]+?(?:[.!?;](?=\s)|\n|\Z)\s*")
+_SENTENCE: Final = re.compile(rf"[^\n]{{1,{2 * _PIECE}}}?(?:[.!?;](?=\s)|\n|\Z)\s*|[^\n]{{{2 * _PIECE}}}")
+"""No match is long: other threads wait for it."""
 _HEADING: Final = re.compile(r"(#{1,6})[ \t]+(\S.*)")
 _UNDERLINE: Final = re.compile(r"([^\n]{1,120})\n(={3,}|-{3,}|~{3,}|\^{3,})\s*\Z")
 _TABLE: Final = re.compile(r"\s*\|?[ \t:|-]*-{2,}[ \t:|-]*\|[ \t:|-]*$")
@@ -123,7 +124,7 @@ def _sentences(text: str, start: int, end: int, size: int) -> Iterator[tuple[int
             yield first, last
             first = sentence.start()
         last = sentence.end()
-        while last - first > 2 * size:
+        while last - first >= 2 * size:
             yield first, first + size
             first += size
     if end > first:
