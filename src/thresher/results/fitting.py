@@ -79,13 +79,8 @@ def fit(text: str, budget: int, focus: str = "", mime: str = "", more: str = "")
     whole = estimated_tokens(text)
     if kind == "json":
         try:
-            fitted = _json(text, read_json(text), budget, focus, more, whole)
-            if _ROUNDED.search(fitted.text) is not None:  # an integer of more than 64 bits became a float
-                fitted = _json(text, read_json(text, exact=True), budget, focus, more, whole)
-            return fitted
+            return _read_as_json(text, budget, focus, more, whole)
         except (ValueError, RecursionError):
-            if (value := lines_of_json(text)) is not None:
-                return _json(text, value, budget, focus, more, whole)
             kind, delimiter = kind_of(text, "text/plain") if text.lstrip()[:1] not in "{[" else ("text", "")
     source = text_of(text) if kind == "html" else text
     parts = split_text(source, kind, delimiter, focus)
@@ -94,6 +89,25 @@ def fit(text: str, budget: int, focus: str = "", mime: str = "", more: str = "")
         answer.text, answer.tokens, kind, whole=False, whole_tokens=whole, parts=answer.parts, of=len(parts),
         passages=answer.passages,
     )  # fmt: skip
+
+
+def _read_as_json(text: str, budget: int, focus: str, more: str, whole: int) -> Fitted:
+    """Deliver a JSON text, or one with a JSON value in each line.
+
+    Raises:
+        ValueError: It is neither.
+        RecursionError: It is nested too deeply.
+    """
+    try:
+        value = read_json(text)
+    except ValueError:
+        if (lines := lines_of_json(text)) is None:
+            raise
+        return _json(text, lines, budget, focus, more, whole)
+    fitted = _json(text, value, budget, focus, more, whole)
+    if _ROUNDED.search(fitted.text) is not None:  # an integer of more than 64 bits became a float
+        fitted = _json(text, read_json(text, exact=True), budget, focus, more, whole)
+    return fitted
 
 
 def _json(text: str, value: Any, budget: int, focus: str, more: str, whole: int) -> Fitted:
