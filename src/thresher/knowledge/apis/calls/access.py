@@ -325,7 +325,10 @@ def _credential(
         )
     if name and name not in described:
         known = ", ".join(described) or "none"
-        raise InvalidInput(f"The description has no security scheme '{name[:100]}'.", hint=f"It has: {known}.")
+        raise InvalidInput(
+            f"The description has no security scheme '{name[:100]}'.",
+            hint=f"It has: {known}. Instead of a scheme, a type can be given: key, basic, bearer or oauth2.",
+        )
     scheme, token_url = described.get(name, (None, ""))
     kind = given.type or (None if scheme is None else _type_of(scheme, given))
     if kind is None:
