@@ -97,7 +97,8 @@ def mode(request: pytest.FixtureRequest) -> str:
 async def names(client: Client[Any]) -> set[str]:
     """What `tools/list` shows beside the gateway's own tools."""
     shown = {tool.name for tool in await client.list_tools()}
-    return shown - {"process_prompt", "get_context", "find_tools", "describe_tools", "call_tool", "call_tool_write"}
+    own = {"process_prompt", "get_context", "find_tools", "describe_tools", "call_tool", "call_tool_write"}
+    return shown - own - {"read_result"}
 
 
 async def test_a_pack_that_is_of_no_use_leaves_no_trace(services: Services, stock: Path, mode: str) -> None:

@@ -235,7 +235,7 @@ async def test_a_broken_pack_stops_no_other(services: Services, folder: Path) ->
 async def test_a_pack_that_never_ends_its_import_holds_nobody_up(
     services: Services, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Requests go on after a while; its thread ends with the gateway."""
+    """Requests go on after a while, and say that tools may be missing; its thread ends with the gateway."""
     monkeypatch.setattr("thresher.gateway.packs.tools.PATIENCE", 0.1)
     monkeypatch.setattr("thresher.gateway.packs.tools.LOAD_SECONDS", 3600)
     monkeypatch.setattr("thresher.gateway.packs.tools.QUICK_SECONDS", 0.05)
@@ -243,11 +243,13 @@ async def test_a_pack_that_never_ends_its_import_holds_nobody_up(
     write_pack(folder, "ship", code=TOOLS)
     async with Client(build_gateway(services)) as client, asyncio.timeout(20):
         found = await call(client, "find_tools", queries=["git log"])
+        early = await call(client, "call_tool", name="loops_anything", arguments={})
         await eventually(lambda: _works(client, "ship_releases", product="Anvil"))
         problems = (await services.intents.packs(services.caller)).problems
     await eventually(lambda: _no_threads("pack loops"))
 
     assert not found.is_error
+    assert "still being read; ask again" in text(early)
     assert not problems
 
 

@@ -162,10 +162,12 @@ def test_variables_of_servers() -> None:
         == "http://h.example/v2"
     )
     assert server_address(found, chosen="/v2", variables={}, base_url="https://b.example/x") == "https://b.example/x/v2"
+    assert server_address(found[::-1], variables={}) == "https://eu.toys.example/v1"
+    assert server_address(found[::-1], variables={}, base_url="https://b.example") == "https://b.example/v2"
     for variables in ({"region": "evil.example/#"}, {"regoin": "eu"}):
         with pytest.raises(InvalidInput):
             server_address(found, variables=variables)
-    for lost in ("nowhere", "https://user:pw@h.example", "https://h.example/?a=b"):
+    for lost in ("nowhere", "https://h.example/a/%2e%2E/b", "https://user:pw@h.example", "https://h.example/?a=b"):
         with pytest.raises(InvalidInput):
             server_address(found, chosen=lost, variables={})
 

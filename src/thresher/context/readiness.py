@@ -77,12 +77,20 @@ class Readiness:
             answers |= {pack.name: holds for pack, holds in zip(stale, found, strict=True)}
         return frozenset(name for name, holds in answers.items() if not holds)
 
+    def unsure(self, caller: Caller, packs: Iterable[Pack]) -> bool:
+        """Return whether the condition of one of these packs has never answered."""
+        return any(
+            pack.digest in self._conditions and (pack.digest, caller.place) not in self._answers for pack in packs
+        )
+
     async def _holds(self, caller: Caller, pack: Pack) -> bool:
         key = (pack.digest, caller.place)
         known = self._answers.get(key)
         answer = await self._evaluate(Situation(caller), pack)
         if answer is None:  # unknown: as before
-            answer = known is not None and known[0]
+            if known is None:
+                return False  # not kept: it is asked again by the next request
+            answer = known[0]
         self._answers[key] = (answer, time.monotonic())
         if known is None or known[0] != answer:
             for callback in tuple(self._followers):

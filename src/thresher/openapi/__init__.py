@@ -47,6 +47,7 @@ from thresher.openapi.requests.bodies import EncodedBody, Part, is_json, is_text
 from thresher.openapi.requests.building import HttpRequest, build_request
 from thresher.openapi.requests.paging import NextPage, next_page
 from thresher.openapi.requests.servers import server_address, servers_of
+from thresher.openapi.requests.styles import cookie_text
 from thresher.openapi.rules import RULES, DescriptionScores, LintRule, RuleHit, find_problems, finding_of, score
 from thresher.openapi.samples import samples_of
 from thresher.openapi.schema_checks import Direction, SchemaCheck
@@ -105,6 +106,7 @@ __all__ = [
     "check_arguments",
     "checked_example",
     "client_credentials_url",
+    "cookie_text",
     "example_of",
     "find_problems",
     "finding_of",

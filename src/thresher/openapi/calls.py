@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
-from urllib.parse import quote, urljoin
+from urllib.parse import quote
 
 from thresher.core import one_line
 from thresher.openapi.examples import best_example
@@ -18,6 +18,7 @@ from thresher.openapi.pointers import join
 from thresher.openapi.reader.characters import UNSEEN
 from thresher.openapi.reader.description import Description
 from thresher.openapi.records import Body, Json, MediaType, Operation, Parameter, Requirement, SecurityScheme
+from thresher.openapi.requests.servers import whole_address
 from thresher.openapi.schemas import mapped
 
 Way: TypeAlias = Literal["bearer", "basic", "header", "query", "cookie"]
@@ -139,7 +140,6 @@ def _scheme(scheme: SecurityScheme) -> str:
 
 
 PLACEHOLDER: Final = "https://api.example.com"
-_ABSOLUTE: Final = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 _BREAKS: Final = str.maketrans("", "", "\n\t")
 _FORM: Final = "application/x-www-form-urlencoded"
 
@@ -240,31 +240,16 @@ def base_of(description: Description, operation: Operation, base_url: str, locat
 def base_address(servers: Sequence[str], base_url: str = "", location: str = "") -> str:
     """Return the base address that servers of a description mean, without a trailing slash; empty if none is known.
 
-    A relative server is below `base_url`; without that it is relative to the URL of the description, and no server
-    means the root of that URL's host (OpenAPI 3.1, 4.8.5; Swagger 2.0, `host`).
+    It is that of the first server whose address is known, see `whole_address`; no server means the root of the host
+    (OpenAPI 3.1, 4.8.5; Swagger 2.0, `host`).
 
     Args:
         servers: As the description names them, with the defaults of their variables.
         base_url: An address that the description does not name.
         location: The path or URL that the description was read from.
     """
-    whole = next((url for url in servers if _ABSOLUTE.match(url)), "")
-    if not whole:
-        relative = next((url for url in servers if "://" not in url), "")
-        if _ABSOLUTE.match(base_url):
-            whole = _joined(f"{base_url.rstrip('/')}/", relative if relative.startswith("//") else relative.lstrip("/"))
-        else:
-            whole = _joined(location, relative or "/")
-    return _clean(whole).rstrip("/")
-
-
-def _joined(location: str, relative: str) -> str:
-    """Return an address that is relative to another; empty if the other is a path."""
-    try:
-        joined = urljoin(location, relative)
-    except ValueError:  # brackets around what is not an IPv6 address
-        return ""
-    return joined if _ABSOLUTE.match(location) and _ABSOLUTE.match(joined) else ""
+    known = (whole_address(url, base_url, location) for url in (*servers, "/"))
+    return _clean(next((one for one in known if one), "")).rstrip("/")
 
 
 def is_placeholder(base: str) -> bool:

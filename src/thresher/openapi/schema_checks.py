@@ -117,6 +117,8 @@ _LARGEST: Final = 100_000
 """Most nested schemas in all of them together; the rest accept anything."""
 _LOOKS: Final = 5_000
 """Visits up to which all errors are collected; above, only the first, since each error copies its part of the value."""
+_EXPLAINED: Final = 20_000
+"""Visits up to which the first error is told: one of alternatives holds the errors of all, and takes their time."""
 _TYPES: Final = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
 _HELD_BACK: Final[Mapping[Direction, str]] = {"request": "readOnly", "response": "writeOnly"}
 
@@ -151,7 +153,7 @@ class SchemaCheck:
 
     def mistypes(self, value: Json) -> bool:
         """Return whether a whole value is of another JSON type than the schema allows, or fits no alternative."""
-        if not self.checks(value) or self._validator is None:
+        if self._validator is None or _cost(self._schema, value) > _EXPLAINED:
             return False
         kinds = jsonschema_rs.ValidationErrorKind
         wrong = (kinds.Type, kinds.AnyOf, kinds.OneOfNotValid)
@@ -164,6 +166,8 @@ class SchemaCheck:
             return ()
         if looks <= _LOOKS:
             return tuple((tuple(one.instance_path), _reason(one)) for one in self._validator.iter_errors(value))
+        if looks > _EXPLAINED:
+            return (((), "does not fit its schema, and is too large to say where: send less"),)
         try:
             self._validator.validate(value)
         except jsonschema_rs.ValidationError as error:

@@ -89,13 +89,8 @@ def fit(
     whole = estimated_tokens(text)
     if kind == "json":
         try:
-            fitted = _json(text, read_json(text), budget, focus, more, whole, pointer)
-            if _ROUNDED.search(fitted.text) is not None:  # an integer of more than 64 bits became a float
-                fitted = _json(text, read_json(text, exact=True), budget, focus, more, whole, pointer)
-            return fitted
+            return _read_as_json(text, budget, focus, more, whole, pointer)
         except (ValueError, RecursionError):
-            if (value := lines_of_json(text)) is not None:
-                return _json(text, value, budget, focus, more, whole, pointer)
             kind, delimiter = kind_of(text, "text/plain") if text.lstrip()[:1] not in "{[" else ("text", "")
     source = text_of(text) if kind == "html" else text
     parts = split_text(source, kind, delimiter, focus)
@@ -104,6 +99,25 @@ def fit(
         answer.text, answer.tokens, kind, whole=False, whole_tokens=whole, parts=answer.parts, of=len(parts),
         passages=answer.passages,
     )  # fmt: skip
+
+
+def _read_as_json(text: str, budget: int, focus: str, more: str, whole: int, pointer: str) -> Fitted:
+    """Deliver a JSON text, or one with a JSON value in each line.
+
+    Raises:
+        ValueError: It is neither.
+        RecursionError: It is nested too deeply.
+    """
+    try:
+        value = read_json(text)
+    except ValueError:
+        if (lines := lines_of_json(text)) is None:
+            raise
+        return _json(text, lines, budget, focus, more, whole, pointer)
+    fitted = _json(text, value, budget, focus, more, whole, pointer)
+    if _ROUNDED.search(fitted.text) is not None:  # an integer of more than 64 bits became a float
+        fitted = _json(text, read_json(text, exact=True), budget, focus, more, whole, pointer)
+    return fitted
 
 
 def _json(text: str, value: Any, budget: int, focus: str, more: str, whole: int, pointer: str) -> Fitted:

@@ -122,7 +122,7 @@ class PackTools:
             return ""
         if not searching:
             await self.ready(caller)
-            return ""
+            return _INCOMPLETE if self._lacks(caller) else ""
         offer = self.begin(caller, await self._services.intents.packs(caller))
         if offer.work is not None and not offer.work.done():
             await asyncio.wait([offer.work], timeout=max(0.0, offer.until - asyncio.get_running_loop().time()))
@@ -131,6 +131,13 @@ class PackTools:
             await asyncio.wait([offer.aligning], timeout=PATIENCE)
         begun = [task for task in (offer.work, offer.aligning) if task is not None]
         return "" if not offer.again and all(task.done() for task in begun) else _INCOMPLETE
+
+    def _lacks(self, caller: Caller) -> bool:
+        """Return whether a pack is not loaded yet, or has not yet said whether it is available."""
+        offer = self._offered.get(caller.place)
+        if offer is None or len(offer.loaded) < len(offer.coded):
+            return True
+        return self._services.context.readiness.unsure(caller, [pack for pack, _ in offer.loaded])
 
     def in_use(self, caller: Caller, packs: Packs) -> Packs:
         """Return the packs that were available to the caller at the last check."""

@@ -182,8 +182,8 @@ class ToolCatalogue:
         found = self.by_name.get(self.aliases.get(name, name))
         return found if found is not None and found.row.enabled else None
 
-    def known(self, name: str, *, enabled: bool = False) -> NamedTool:
-        """Return a tool by exposed name or alias.
+    def known(self, name: str, *, enabled: bool = False, missing: str = "") -> NamedTool:
+        """Return a tool by exposed name or alias; `missing` is why there may be more, for the error.
 
         Raises:
             HeldBack: It waits for approval.
@@ -194,7 +194,9 @@ class ToolCatalogue:
             return found
         if (waiting := self.held.get(name)) is not None:
             raise _held_back(waiting)
-        raise NotFound(f"There is no tool '{name}'.", hint=did_you_mean(self.near(name)) or "Call find_tools.")
+        raise NotFound(
+            f"There is no tool '{name}'.", hint=missing or did_you_mean(self.near(name)) or "Call find_tools."
+        )
 
     def near(self, name: str) -> tuple[str, ...]:
         """Return enabled tools with similar names."""

@@ -261,9 +261,9 @@ class ToolService:
             HeldBack: The tool waits for approval.
             UpstreamError: The tool belongs to a catalogue without a live server.
         """
-        await self.ready(caller)
+        missing = (await self.ready(caller)).capitalize()
         catalogue = await self._catalogues.current(caller)
-        found = catalogue.known(name, enabled=True)
+        found = catalogue.known(name, enabled=True, missing=missing)
         if (resolved := catalogue.resolved.get(found.row.id)) is not None:
             return resolved
         server = catalogue.servers[found.row.server]

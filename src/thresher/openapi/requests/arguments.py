@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
+
+from pydantic_core import from_json
 
 from thresher.core import InvalidInput, argument_meant, did_you_mean, nearest, shortened
 from thresher.openapi.calls import sent_content
@@ -34,13 +37,15 @@ from thresher.openapi.schemas import mapped
 
 BODY: Final = "body"
 _PLACE: Final = re.compile(r"\{([^{}]+)\}")
+_SLASH: Final = re.compile(r"[/\\]")
 _FREE: Final = frozenset({"accept", "content-type", "authorization"})
 """Headers that OpenAPI does not let a description define: never required of a caller."""
 _OURS: Final = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive"}
     | {"authorization", "proxy-authorization", "proxy-connection", "expect"}
+    | {"x-http-method-override", "x-http-method", "x-method-override"}
 )
-"""Headers that are never taken from arguments: they frame the message, or carry credentials."""
+"""Headers that are never taken from arguments: they frame the message, carry credentials, or change the method."""
 _PROBLEMS: Final = 8
 _REASON: Final = 300
 _MOST_OCTETS: Final = 32 << 20
@@ -73,8 +78,8 @@ def argument_names(operation: Operation) -> Mapping[str, Parameter]:
     text: Mapping[str, Json] = {"type": "string"}
     plain = [Parameter(name, "path", required=True, schema=text) for name in places if name not in described]
     parameters = (*operation.parameters, *plain)
-    names = [one.name for one in parameters]
-    taken = {name for name in names if names.count(name) > 1} | ({BODY} if operation.body else set[str]())
+    counted = Counter(one.name for one in parameters)
+    taken = {name for name, count in counted.items() if count > 1} | ({BODY} if operation.body else set[str]())
     return {f"{one.place}.{one.name}" if one.name in taken else one.name: one for one in parameters}
 
 
@@ -114,13 +119,14 @@ def check_arguments(
 
 def _check_size(arguments: Mapping[str, Json]) -> None:
     try:
-        size = len(json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode())
+        encoded = json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
+        from_json(encoded)  # refuses what is nested so deeply that the validator would refuse it
     except (ValueError, TypeError, RecursionError):
         raise InvalidInput(
             "The arguments are not JSON.",
             hint="They hold a number or character that JSON cannot hold, or are too deep.",
         ) from None
-    if size > _MOST_OCTETS:
+    if len(encoded) > _MOST_OCTETS:
         raise InvalidInput(f"The arguments are larger than {_MOST_OCTETS >> 20} MiB.", hint="Send less in one call.")
 
 
@@ -139,11 +145,12 @@ class _Checking:
     def take(self, arguments: Mapping[str, Json]) -> None:
         """Check the parameters."""
         names = argument_names(self._operation)
-        known = [*names, *([BODY] if self._operation.body else [])]
+        known = {**names, **({BODY: None} if self._operation.body else {})}
         for key, value in arguments.items():
-            name = argument_meant(key, known)
+            few = len(self.problems) < _PROBLEMS  # the others are only counted: looking for what is meant takes time
+            name = argument_meant(key, known) if few else key
             if name not in known:
-                self.problems.append(self._unknown(key, known))
+                self.problems.append(self._unknown(key, known) if few else key)
             elif name in self._given:
                 self.problems.append(f"{name} is given twice")
             else:
@@ -151,7 +158,7 @@ class _Checking:
         for name, parameter in names.items():
             self._take_one(name, parameter)
 
-    def _unknown(self, key: str, known: Sequence[str]) -> str:
+    def _unknown(self, key: str, known: Collection[str]) -> str:
         shown = shortened(key, 100)
         if self._operation.body and key in _body_names(self._description, self._operation):
             return f"{shown} belongs into body"
@@ -167,7 +174,7 @@ class _Checking:
         value = self._given.get(name)
         if (header in _OURS or signed) and value is not None:
             self.problems.append(
-                f"{name} cannot be given: {'stored credentials fill it' if signed else 'it is set by the connection'}"
+                f"{name} cannot be given: {'stored credentials fill it' if signed else 'it is not for callers to set'}"
             )
             return
         if header in _OURS or signed:
@@ -270,18 +277,27 @@ def _fitting(check: SchemaCheck, given: Json) -> Json:
         forms += [[one] for one in (value, *forms)]
     if found := [one for one in forms if check.fits(one)]:
         return found[0]
-    typed: list[Json] = [one for one in forms if not check.mistypes(one)] if check.mistypes(value) else []
+    typed: list[Json] = [one for one in forms if not check.mistypes(one)] if forms and check.mistypes(value) else []
     return next(iter(typed), given)
 
 
 def _unsendable(parameter: Parameter, value: Json) -> str:
     """Return why a value cannot be sent in its place; empty if it can."""
     texts = list(_texts(value))
-    if parameter.place == "path" and (value in ("", [], {}) or any(text in ("", ".", "..") for text in texts)):
-        return "cannot be empty, '.' or '..' in a path"
-    if parameter.place == "header" and not all(text.isprintable() and text.isascii() for text in texts):
-        return "holds characters that a header cannot hold"
+    if parameter.place == "path" and (value in ("", [], {}) or any(map(_climbs, texts))):
+        return "cannot be empty, or have '.' or '..' between slashes, in a path"
+    if parameter.place == "header" and not all(map(_fits_header, texts)):
+        return "holds characters that a header cannot hold, or a space at its start or end"
     return ""
+
+
+def _climbs(text: str) -> bool:
+    """Return whether a text leads elsewhere in a path, also for servers that read `%2F` as a slash."""
+    return not text or not {".", ".."}.isdisjoint(_SLASH.split(text))
+
+
+def _fits_header(text: str) -> bool:
+    return text.isprintable() and text.isascii() and text == text.strip()
 
 
 def _texts(value: Json) -> Sequence[str]:

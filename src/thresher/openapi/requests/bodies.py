@@ -212,6 +212,6 @@ def _read_file(value: Json, where: str, name: str = "") -> Part:
     except (binascii.Error, ValueError):
         raise InvalidInput(f"{where}.base64 is not base64.", hint=FILE_HINT) from None
     media, filename = str(fields.get("content_type") or ""), str(fields.get("filename") or "")
-    if not (media + filename).isprintable():
-        raise InvalidInput(f"{where} has a name or type with control characters.", hint=FILE_HINT)
+    if not (media + filename).isprintable() or not media.isascii():
+        raise InvalidInput(f"{where} has a name or type with characters that cannot be sent.", hint=FILE_HINT)
     return Part(name, data, media, filename)

@@ -165,7 +165,7 @@ class _Turning:
         value = self._arguments.get(name, default)
         try:
             return int(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import urljoin, urlsplit, urlunsplit
+from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from thresher.core import InvalidInput, did_you_mean, is_host, nearest
 from thresher.openapi.pointers import join, parent
@@ -18,6 +18,7 @@ from thresher.openapi.records import Json, Operation
 from thresher.openapi.schemas import listed, mapped
 
 _VARIABLE: Final = re.compile(r"\{([^{}]*)\}")
+_ABSOLUTE: Final = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 _VALUE: Final = re.compile(r"[^\s\\?#@{}]*")
 _LONGEST: Final = 2_000
 _LISTED: Final = 10
@@ -85,7 +86,8 @@ def server_address(
 
     Args:
         servers: The operation's servers.
-        chosen: The one to use: its address or description, or any other absolute address; the first if empty.
+        chosen: The one to use: its address or description, or any other absolute address; if empty, the first whose
+            address is known.
         variables: Values of the server's variables.
         base_url: The address that relative ones continue, as a person gave it.
         source: Where the description was read; used if it is a URL and there is no `base_url`.
@@ -93,22 +95,38 @@ def server_address(
     Raises:
         InvalidInput: No such server or value, or it is not known where the API is.
     """
-    server = _chosen(servers, chosen)
-    filled = _filled(server, variables)
-    if base_url and not _is_absolute(filled):
-        filled = base_url.rstrip("/") + (filled if filled.startswith("/") or not filled else f"/{filled}")
-    remote = source if _is_absolute(source) else ""
-    return _checked(urljoin(remote, filled) if not _is_absolute(filled) else filled)
+    rooted = bool(whole_address("/", base_url, source))
+    filled = _filled(_chosen(servers, chosen, rooted=rooted), variables)
+    return _checked(whole_address(filled, base_url, source) or filled)
 
 
-def _chosen(servers: Sequence[Server], chosen: str) -> Server:
+def whole_address(url: str, base_url: str, source: str) -> str:
+    """Return the absolute address that a server's address means; empty if it is not known.
+
+    Args:
+        url: The server's address; a relative one continues `base_url`, else it is relative to `source`.
+        base_url: The address that a person gave; may be empty.
+        source: The path or URL that the description was read from.
+    """
+    if "://" in url:
+        return url if _ABSOLUTE.match(url) else ""
+    if _ABSOLUTE.match(base_url):
+        source, url = f"{base_url.rstrip('/')}/", url if url.startswith("//") else url.lstrip("/")
+    try:
+        joined = urljoin(source, url)
+    except ValueError:  # brackets around what is not an IPv6 address
+        return ""
+    return joined if _ABSOLUTE.match(source) and _ABSOLUTE.match(joined) else ""
+
+
+def _chosen(servers: Sequence[Server], chosen: str, *, rooted: bool) -> Server:
     wanted = chosen.strip()
     if not wanted:
-        return servers[0] if servers else Server("/")
+        return next((one for one in servers if rooted or "://" in one.url), servers[0] if servers else Server("/"))
     for server in servers:
         if wanted.rstrip("/") in (server.url.rstrip("/"), server.description):
             return server
-    if _is_absolute(wanted):
+    if _ABSOLUTE.match(wanted):
         return Server(wanted)
     known = ", ".join(one.url for one in servers[:_LISTED]) or "none"
     raise InvalidInput(f"The API has no server '{wanted[:200]}'.", hint=f"The description lists: {known}.")
@@ -133,21 +151,18 @@ def _filled(server: Server, given: Mapping[str, str]) -> str:
     return _VARIABLE.sub(lambda found: values[found[1]], server.url)
 
 
-def _is_absolute(url: str) -> bool:
-    return url.lower().startswith(("http://", "https://"))
-
-
 def _checked(url: str) -> str:
     try:
         parts = urlsplit(url)
         sound = parts.scheme.lower() in ("http", "https") and is_host(parts.hostname or "") and parts.port != 0
     except ValueError:
         sound, parts = False, urlsplit("")
-    if not sound and not _is_absolute(url):
+    if not sound and not _ABSOLUTE.match(url):
         raise InvalidInput(
             "The description does not say where the API is.",
             hint="Give an address as the server, or store one: thresher apis add NAME SOURCE --base-url URL --replace.",
         )
-    if not sound or parts.username is not None or parts.query or parts.fragment or len(url) > _LONGEST:
+    climbs = any(unquote(step) in (".", "..") for step in parts.path.split("/"))
+    if not sound or climbs or parts.username is not None or parts.query or parts.fragment or len(url) > _LONGEST:
         raise InvalidInput(f"The API's address {url[:200]!r} is not valid.", hint="Give another server.")
     return urlunsplit((parts.scheme.lower(), parts.netloc.lower(), parts.path.rstrip("/"), "", ""))

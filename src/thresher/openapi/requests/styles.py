@@ -117,7 +117,12 @@ def query_pairs(name: str, value: Json, style: ParameterStyle, encode: Encode | 
 
 def cookie_pairs(name: str, value: Json, style: ParameterStyle) -> Pairs:
     """Return the cookies of a parameter; characters that a cookie cannot hold are percent-encoded."""
-    return query_pairs(name, value, style, lambda text: _COOKIE.sub(lambda found: quote(found[0], safe=""), text))
+    return query_pairs(name, value, style, cookie_text)
+
+
+def cookie_text(text: str) -> str:
+    """Encode the value of a cookie."""
+    return _COOKIE.sub(lambda found: quote(found[0], safe=""), text)
 
 
 def form_text(text: str) -> str:

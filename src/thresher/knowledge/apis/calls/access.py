@@ -7,10 +7,12 @@ hosts that the tenant allows, so that no user can have it sent elsewhere.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
-from urllib.parse import urlsplit
+
+import httpx2
 
 from thresher.core import Caller, InvalidInput, NotAllowed, NotFound, Settings, is_host, one_line
 from thresher.knowledge.apis.addresses import Refusal, is_private_host
@@ -210,15 +212,16 @@ def origin_of(text: str) -> str:
     """
     text = text.strip()
     try:
-        parts = urlsplit(text if "://" in text else f"https://{text}")
-        host, port, scheme = (parts.hostname or "").rstrip("."), parts.port, parts.scheme.lower()
-        sound = scheme in _PORTS and is_host(host) and port != 0 and parts.username is None
-    except ValueError:
-        sound, host, port, scheme = False, "", None, ""
-    if not sound or len(text) > 2_000 or not text.isprintable():
+        # Read by what sends: another reader could take the same text for another host (faß.de is not fass.de).
+        url = httpx2.URL(text if "://" in text else f"https://{text}")
+        host, port = url.raw_host.decode("ascii").rstrip("."), url.port
+        sound = url.scheme in _PORTS and is_host(host) and port != 0 and not url.userinfo
+    except (httpx2.InvalidURL, ValueError):
+        sound, url, host, port = False, httpx2.URL(), "", None
+    if not sound:
         raise InvalidInput(f"{text[:200]!r} is not a host.", hint="Write https://api.example.com, or a host's name.")
-    shown = f"[{host}]" if ":" in host else host.encode("idna").decode("ascii").lower()
-    return f"{scheme}://{shown}" + (f":{port}" if port not in (None, _PORTS[scheme]) else "")
+    shown = f"[{host}]" if ":" in host else host
+    return f"{url.scheme}://{shown}" + (f":{port}" if port not in (None, _PORTS[url.scheme]) else "")
 
 
 def allowed_host(
@@ -248,7 +251,7 @@ def allowed_host(
 
 
 def _host_of(origin: str) -> str:
-    return urlsplit(origin).hostname or ""
+    return httpx2.URL(origin).host
 
 
 def _allowing(provider: ProviderHead, origin: str, *, private: bool) -> str:
@@ -304,7 +307,7 @@ def _unsigned(
     missing = next(name for name, _ in security[0].schemes if name not in stored)
     return NotAllowed(
         f"{operation.key} of '{provider.name}' needs a sign-in ({', or '.join(needed)}); nothing was sent.",
-        hint=f"A person stores it: thresher apis credentials set {provider.name} --scheme {one_line(missing, 80)}",
+        hint=f"A person stores it: thresher apis credentials set {provider.name} --scheme {shlex.quote(missing)}",
     )
 
 
@@ -322,7 +325,10 @@ def _credential(
         )
     if name and name not in described:
         known = ", ".join(described) or "none"
-        raise InvalidInput(f"The description has no security scheme '{name[:100]}'.", hint=f"It has: {known}.")
+        raise InvalidInput(
+            f"The description has no security scheme '{name[:100]}'.",
+            hint=f"It has: {known}. Instead of a scheme, a type can be given: key, basic, bearer or oauth2.",
+        )
     scheme, token_url = described.get(name, (None, ""))
     kind = given.type or (None if scheme is None else _type_of(scheme, given))
     if kind is None:
@@ -369,7 +375,9 @@ def _check_secret(credential: ApiCredential, given: CredentialRequest) -> None:
     if credential.type == "basic" and ":" in given.user:
         raise InvalidInput("A user name with ':' cannot be sent.", hint="HTTP basic separates the password with it.")
     if credential.type == "oauth2":
-        origin_of(credential.token_url or " ")
+        if "://" not in credential.token_url:
+            raise InvalidInput("The address of the tokens is not known.", hint="Give it: --token-url https://...")
+        origin_of(credential.token_url)
     if credential.type == "key" and (not _is_token(credential.name) or credential.name.lower() in _FRAMING):
         raise InvalidInput(f"{credential.name[:100]!r} is not the name of a key.", hint="Give the header or parameter.")
 

@@ -12,9 +12,12 @@ import codecs
 import json
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote_plus, urlsplit
+
+from pydantic_core import from_json
 
 from thresher.audit import Attempt, AuditLog, StatementOutcome
 from thresher.core import Caller, InvalidInput, SourceUnavailable, ThresherError, dumps
@@ -63,6 +66,8 @@ _BODY: Final = 4_000
 """Characters of a header, and of a body that is shown."""
 _BAD: Final = 400
 _UNAUTHORIZED: Final = 401
+_SLOW: Final = frozenset({"idna", "punycode"})
+"""Encodings whose decoders take time with the square of the length."""
 _PAGES_OCTETS: Final = 4 * MOST_OCTETS
 
 
@@ -304,10 +309,26 @@ class _Call:
         if not self.request.safe or raw.status >= _BAD or not raw.whole:
             return None
         body = reply.body if reply.encoding == "json" else None
-        found = next_page(self._description, self._operation, arguments, url=raw.url, link=raw.link, body=body)
-        if found is not None and found.url and origin_of(found.url) != origin_of(self.request.base):
-            return None
-        return found
+        try:
+            found = next_page(self._description, self._operation, arguments, url=raw.url, link=raw.link, body=body)
+            elsewhere = found and found.url and origin_of(found.url) != origin_of(self.request.base)
+        except (InvalidInput, ValueError):
+            found, elsewhere = None, True
+        if elsewhere:
+            self._notes.append("The next page is on another host, or its address is not valid: it is not fetched.")
+        return None if found is None or elsewhere else replace(found, arguments=self._shareable(found.arguments))
+
+    def _shareable(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return arguments of the next page without secrets, which each page is given separately."""
+        return {
+            name: self.secrets.without(value) if isinstance(value, str) else value
+            for name, value in arguments.items()
+            if not self._signs(name.removeprefix("query."))
+        }
+
+    def _signs(self, name: str) -> bool:
+        """Return whether a credential fills this query parameter."""
+        return ("query", name.lower()) in signed_names(self._credentials)
 
     def _turned(self, request: HttpRequest, following: NextPage, arguments: Mapping[str, Any]) -> HttpRequest:
         """Return the request of the next page."""
@@ -315,7 +336,8 @@ class _Call:
             built = build_request(self._description, self._operation, self.request.base, self._checked(arguments))
             return replace(request, path=built.path, query=built.query)
         parts = urlsplit(following.url)
-        path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        pairs = [one for one in parts.query.split("&") if not self._signs(unquote_plus(one.partition("=")[0]))]
+        path = f"{parts.path}?{'&'.join(pairs)}" if any(pairs) else parts.path
         return replace(request, base=origin_of(following.url), path=path, query=())
 
     def _joined(self, replies: Sequence[ApiReply], following: NextPage | None) -> ApiReply:
@@ -437,9 +459,9 @@ def _body_of(
     notes = ("The answer contained a stored secret, which is masked.",) if shown != text else ()
     if is_json(media) and raw.whole:
         try:
-            return json.loads(shown), "json", notes
-        except (ValueError, RecursionError):
-            return shown, "text", (*notes, "The answer is said to be JSON, and is not.")
+            return from_json(shown), "json", notes
+        except ValueError:
+            return shown, "text", (*notes, "The answer is said to be JSON, and is not, or is nested too deeply.")
     return shown, "text", notes
 
 
@@ -453,13 +475,11 @@ def _decoded(content: bytes, media: str) -> str | None:
         ),
         "",
     )
-    try:
-        known = codecs.lookup(charset).name if charset else ""
-    except LookupError:
-        known = ""
     plain = plain_media(media)
-    if known and (is_text(plain) or is_json(plain) or plain.startswith("application/")):
-        return content.decode(known, "replace")
+    if charset and (is_text(plain) or is_json(plain) or plain.startswith("application/")):
+        with suppress(LookupError, ValueError):  # there is no such encoding, or it is not one of texts
+            if codecs.lookup(charset).name not in _SLOW:
+                return content.decode(charset, "replace")
     if plain.startswith(("image/", "audio/", "video/", "font/")) and not is_text(plain):
         return None
     try:

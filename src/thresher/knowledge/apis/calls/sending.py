@@ -19,7 +19,7 @@ from typing import Any, Final
 import httpx2
 from cachetools import LRUCache
 
-from thresher.core import Breaker, Pauses, SourceUnavailable
+from thresher.core import Breaker, InvalidInput, Pauses, SourceUnavailable
 from thresher.knowledge.apis.addresses import Refusal, guarded_request
 from thresher.knowledge.apis.calls.access import origin_of
 from thresher.openapi import IDEMPOTENT, EncodedBody, HttpRequest
@@ -33,6 +33,7 @@ _LONGEST_WAIT: Final = 10.0
 _CONNECT: Final = 10.0
 _REDIRECTS: Final = 5
 _MOVED: Final = frozenset({301, 302, 303, 307, 308})
+_UNWRITABLE: Final = (httpx2.LocalProtocolError, httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError)
 _AGAIN: Final = frozenset({429, 502, 503, 504})
 _BREAKERS: Final = 1_024
 _WINDOWS: Final[Mapping[str, int]] = {
@@ -87,6 +88,7 @@ class Sender:
             signed: Whether it carries credentials.
 
         Raises:
+            InvalidInput: It cannot be written as HTTP.
             NotAllowed: The host is not public.
             SourceUnavailable: It cannot be reached, breaks off, or did not answer several times in a row.
         """
@@ -101,7 +103,7 @@ class Sender:
     async def _attempts(
         self, client: httpx2.AsyncClient, tenant: int, request: HttpRequest, *, refusal: Refusal | None, signed: bool
     ) -> RawReply:
-        origin = origin_of(request.url)
+        origin = origin_of(request.base)
         breaker = self._breakers.setdefault((tenant, origin), Breaker(Pauses()))
         repeatable = request.method in IDEMPOTENT
         for attempt in range(1, _ATTEMPTS + 1):
@@ -113,7 +115,10 @@ class Sender:
             last = attempt == _ATTEMPTS or not repeatable
             try:
                 reply = await _followed(client, request, refusal=refusal, signed=signed)
-            except (httpx2.TransportError, httpx2.StreamError, httpx2.InvalidURL, zlib.error) as error:
+            except _UNWRITABLE:  # not the server's fault; and the error would show what is written
+                breaker.gave_up()
+                raise InvalidInput("The request cannot be written as HTTP; nothing was sent.", hint=_WRITTEN) from None
+            except (httpx2.TransportError, httpx2.StreamError, zlib.error) as error:
                 reason = _reason(error)
                 breaker.failed(reason)
                 if last:
@@ -129,6 +134,9 @@ class Sender:
                 return reply if attempt == 1 else replace(reply, notes=(*reply.notes, f"Sent {attempt} times."))
             await asyncio.sleep(wait)
         raise AssertionError("the last attempt returns or raises")
+
+
+_WRITTEN: Final = "The address is too long, or a header's name or value has characters that HTTP does not allow."
 
 
 def _hint(request: HttpRequest) -> str:
@@ -147,7 +155,7 @@ async def _followed(
         location = reply.headers.get("location", "")
         if reply.status not in _MOVED or not location:
             return replace(reply, notes=tuple(notes))
-        target = str(httpx2.URL(address).join(location))
+        target = _target(address, location)
         why = _why_not(request, address, target, signed=signed) or (
             "it redirects too often" if hop == _REDIRECTS else ""
         )
@@ -158,8 +166,18 @@ async def _followed(
     raise AssertionError("the last hop returns")
 
 
+def _target(address: str, location: str) -> str:
+    """Return the address that a redirect leads to; empty if it is not valid."""
+    try:
+        return str(httpx2.URL(address).join(location))
+    except (httpx2.InvalidURL, ValueError):
+        return ""
+
+
 def _why_not(request: HttpRequest, address: str, target: str, *, signed: bool) -> str:
     """Return why a redirect is not followed; empty if it is."""
+    if not target:
+        return "its address is not valid"
     here, there = httpx2.URL(address), httpx2.URL(target)
     if (here.scheme, here.host, here.port) != (there.scheme, there.host, there.port) or there.userinfo:
         return "it leads to another host"
@@ -208,14 +226,40 @@ async def _read(answer: httpx2.Response) -> tuple[bytes, bool, str]:
     """Return the first bytes of a body, whether that is all, and the encoding that is not known."""
     packed = answer.headers.get("content-encoding", "").strip().lower()
     window = _WINDOWS.get(packed)
-    unpacker = zlib.decompressobj(window) if window else None
+    unpack = _Unpacker(window).unpack if window else None
     content = bytearray()
     async for part in answer.aiter_raw():
         room = MOST_OCTETS + 1 - len(content)
-        content += part[:room] if unpacker is None else unpacker.decompress(part, room)
+        content += part[:room] if unpack is None else unpack(part, room)
         if len(content) > MOST_OCTETS:
-            return bytes(content[:MOST_OCTETS]), False, "" if unpacker else packed
-    return bytes(content), True, "" if unpacker or packed == "identity" else packed
+            return bytes(content[:MOST_OCTETS]), False, "" if unpack else packed
+    if unpack is not None:
+        unpack(b"", 0)
+    return bytes(content), True, "" if unpack or packed == "identity" else packed
+
+
+class _Unpacker:
+    """Decompresses a body of one or several members (RFC 1952, section 2.2), and keeps nothing of what follows."""
+
+    def __init__(self, window: int) -> None:
+        self._window = window
+        self._member: zlib._Decompress | None = None  # pyright: ignore[reportPrivateUsage] - it has no other name
+
+    def unpack(self, part: bytes, room: int) -> bytes:
+        """Return at most `room` bytes of what a part holds; an empty part is the end.
+
+        Raises:
+            zlib.error: It is not compressed, or breaks off.
+        """
+        if not part and self._member is not None:
+            raise zlib.error("the compressed answer breaks off")
+        content = bytearray()
+        while part and len(content) < room:
+            self._member = self._member or zlib.decompressobj(self._window)
+            content += self._member.decompress(part, room - len(content))
+            part = self._member.unused_data
+            self._member = None if self._member.eof else self._member
+        return bytes(content)
 
 
 def _wait(reply: RawReply, attempt: int) -> float:
@@ -226,7 +270,7 @@ def _wait(reply: RawReply, attempt: int) -> float:
     if asked:
         try:
             until = email.utils.parsedate_to_datetime(asked)
-        except ValueError:
+        except (ValueError, OverflowError):
             return _WAIT * 2 ** (attempt - 1)
         zone = until if until.tzinfo else until.replace(tzinfo=dt.UTC)
         return max(0.0, (zone - dt.datetime.now(dt.UTC)).total_seconds())
@@ -234,6 +278,8 @@ def _wait(reply: RawReply, attempt: int) -> float:
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, httpx2.RemoteProtocolError):  # quotes what the server sent, and is shown to other callers
+        return "its answer is not HTTP, or breaks off"
     return (str(error).strip() or type(error).__name__)[:200].rstrip(".")
 
 

@@ -5,6 +5,7 @@ Invariant: tokens live in memory only, and are fetched for exactly the stored cr
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, quote_plus
+from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
@@ -22,7 +24,7 @@ from thresher.knowledge.apis.calls.access import Access, AccessStore, allowed_ho
 from thresher.knowledge.apis.calls.models import SealedCredential
 from thresher.knowledge.apis.calls.sending import RawReply, Sender
 from thresher.knowledge.apis.heads import ProviderHead
-from thresher.openapi import EncodedBody, HttpRequest
+from thresher.openapi import EncodedBody, HttpRequest, cookie_text
 
 _TOKENS: Final = 1_024
 _EARLY: Final = 30.0
@@ -43,7 +45,7 @@ class Secrets:
     def add(self, *texts: str) -> None:
         """Mask these from now on, also as they stand in addresses and JSON."""
         for text in texts:
-            forms = {text, quote(text, safe=""), quote_plus(text), json.dumps(text)[1:-1]}
+            forms = {text, _quoted(text), quote_plus(text), cookie_text(text), json.dumps(text)[1:-1]}
             self._texts |= {one for one in forms if len(one) >= _SHORTEST}
 
     def masked(self, text: str) -> str:
@@ -58,6 +60,10 @@ class Secrets:
 
     def __repr__(self) -> str:
         return "Secrets(***)"
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="")
 
 
 def signed_names(credentials: Sequence[SealedCredential]) -> frozenset[tuple[str, str]]:
@@ -80,6 +86,7 @@ class Signer:
         self._store = store
         self._sender = sender
         self._tokens: LRUCache[str, tuple[str, float]] = LRUCache(_TOKENS)
+        self._fetching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def sign(
         self,
@@ -116,8 +123,8 @@ class Signer:
                 secrets.add(pair)
                 request = request.adding(headers=[("Authorization", f"Basic {pair}")])
             elif about.type == "key":
-                value = secret if about.place == "header" else quote(secret, safe="")
-                pairs = [(about.name, value)]
+                encode = {"query": _quoted, "cookie": cookie_text}.get(about.place, str)
+                pairs = [(about.name, encode(secret))]
                 request = request.adding(**{"query" if about.place == "query" else f"{about.place}s": pairs})
             else:
                 token = secret
@@ -141,17 +148,29 @@ class Signer:
         client: tuple[str, str],
     ) -> str:
         key = _key(caller, credential)
-        token, until = self._tokens.get(key, ("", 0.0))
-        if time.monotonic() < until:
-            return token
+        async with self._fetching.setdefault(key, asyncio.Lock()):  # calls at the same time share one token
+            token, until = self._tokens.get(key, ("", 0.0))
+            if time.monotonic() >= until:
+                token, until = await self._fetched(caller, provider, access, credential, client)
+                self._tokens[key] = token, until
+        return token
+
+    async def _fetched(
+        self,
+        caller: Caller,
+        provider: ProviderHead,
+        access: Access,
+        credential: SealedCredential,
+        client: tuple[str, str],
+    ) -> tuple[str, float]:
+        """Return a new token, and until when it is used."""
         host = allowed_host(access, provider, credential.about.token_url, [credential])
         refusal = refusal_of(host, provider)
         reply = await self._asked(caller, credential, client, refusal, in_body=False)
         if reply.status in (400, 401):  # some servers take the client only in the body
             reply = await self._asked(caller, credential, client, refusal, in_body=True)
         token, seconds = _read_token(reply, credential.about.token_url)
-        self._tokens[key] = token, time.monotonic() + max(0.0, seconds - _EARLY)
-        return token
+        return token, time.monotonic() + max(0.0, seconds - _EARLY)
 
     async def _asked(
         self,
