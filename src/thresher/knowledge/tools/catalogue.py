@@ -189,14 +189,12 @@ class ToolCatalogue:
             HeldBack: It waits for approval.
             NotFound: No tool has this name, or it is disabled and only enabled ones were requested.
         """
-        found = self.find(name) if enabled else self.by_name.get(self.aliases.get(name, name))
-        if found is not None:
+        if (found := self.find(name) if enabled else self.by_name.get(self.aliases.get(name, name))) is not None:
             return found
         if (waiting := self.held.get(name)) is not None:
             raise _held_back(waiting)
-        raise NotFound(
-            f"There is no tool '{name}'.", hint=missing or did_you_mean(self.near(name)) or "Call find_tools."
-        )
+        hint = missing or did_you_mean(self.near(name)) or "Call find_tools."
+        raise NotFound(f"There is no tool '{name}'.", hint=hint)
 
     def near(self, name: str) -> tuple[str, ...]:
         """Return enabled tools with similar names."""
