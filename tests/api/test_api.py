@@ -226,7 +226,7 @@ def _resolved(schema: Any, document: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "components": document["components"]}
 
 
-API_PARTS = ("", "/sync", "/hosts", "/credentials")
+API_PARTS = ("", "/schedule", "/sync", "/hosts", "/credentials")
 
 
 async def test_the_description_is_what_is_served(product: Served) -> None:
@@ -312,6 +312,7 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
     }
     jobs = {"/v1/jobs", "/v1/jobs/{job}", "/v1/jobs/{job}/cancel"}
     told = {
+        "/v1/read_result",
         "/v1/intents",
         "/v1/intents/stats",
         "/v1/audit",

@@ -225,9 +225,13 @@ def _commands(group: Any, *path: str) -> Iterator[str]:
         yield from _commands(entry, *path, name) if hasattr(entry, "commands") else [" ".join((*path, name))]
 
 
+SWITCHED_OFF: Final = ("run_code", "run_code_write")
+"""They answer with what a program of the caller's own writes."""
+
+
 def test_no_tool_lets_a_foreign_text_speak_as_us(client: Client) -> None:
     """Meta-tools and the tools of all packs; whatever is outside the borders of an answer is ours."""
-    names = {tool["name"] for tool in client.ask("tools/list")["result"]["tools"]} | set(SCHEMAS)
+    names = {tool["name"] for tool in client.ask("tools/list")["result"]["tools"]} | set(SCHEMAS) - {*SWITCHED_OFF}
     ours = {name for name in names if not name.startswith("staff_")}
     answers = {name: client.call(name, **CALLS[name]) for name in CALLS if name in ours}
 

@@ -29,7 +29,7 @@ GIVEN = {
     "connection": "shop", "sql": "SELECT 1", "table": "orders", "repository": "handbook", "path": "leave.md",
     "provider": "tracker", "source": "/nowhere", "sources": ["/nowhere"], "url": "sqlite:////nowhere.db",
     "name": "other", "new_name": "another", "active": "shop", "workspace": "shop", "change_id": "none",
-    "content": "bGVhdmU=",
+    "content": "bGVhdmU=", "cursor": "none", "code": "1", "run": "none",
 }  # fmt: skip
 """What a tool requires, by the argument's name."""
 
@@ -39,7 +39,9 @@ async def client(
     database: Database, tenant: Tenant, settings: Settings, encoder: Encoder, tmp_path: Path
 ) -> AsyncIterator[Client[Any]]:
     """A client of a gateway that has tools of every kind, those for administration too."""
-    all_tools = settings.model_copy(update={"admin_tools": True, "rules_first": "off", "expose": "own"})
+    all_tools = settings.model_copy(
+        update={"admin_tools": True, "rules_first": "off", "expose": "own", "run_code": "on"}
+    )
     path = tmp_path / "shop.sqlite"
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY)")

@@ -22,7 +22,8 @@ from thresher.packs import BUILT_IN
 from thresher.services import Services
 from thresher.store import Database
 
-META = [*SCHEMAS]
+META = [name for name in SCHEMAS if not name.startswith("run_code")]
+"""Our own tools without those that a setting switches on."""
 
 
 @pytest.fixture

@@ -76,10 +76,11 @@ async def test_a_killed_server_is_started_again_at_the_next_call(settings: Setti
 
 
 async def test_an_answer_of_ten_megabytes_arrives_whole(settings: Settings, tmp_path: Path) -> None:
-    """And a small call beside it is answered meanwhile."""
+    """Where all of it is asked for, and a small call beside it is answered meanwhile."""
     child = Child.at(tmp_path, "box", ECHO, reading("huge"))
     async with running(settings, child) as gateway:
-        huge, small = await asyncio.gather(gateway.run("box_huge"), gateway.run("box_echo", text="small"))
+        whole = gateway.call("call_tool", name="box_huge", arguments={}, budget=0)
+        huge, small = await asyncio.gather(whole, gateway.run("box_echo", text="small"))
 
     assert len(text(huge)) == HUGE
     assert "small" in text(small)

@@ -16,7 +16,7 @@ from thresher.core import Settings, UpstreamError
 ECHO = reading("echo", "Say a text back.", {"text": {"type": "string"}})
 FOLD = reading("fold", "Fold a sheet of paper.")
 CUT = reading("cut", "Cut it.")
-META = ["process_prompt", "get_context", "find_tools", "describe_tools", "call_tool", "call_tool_write"]
+META = ["process_prompt", "get_context", "find_tools", "describe_tools", "call_tool", "call_tool_write", "read_result"]
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

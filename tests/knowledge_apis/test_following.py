@@ -96,7 +96,7 @@ async def test_a_source_that_is_allowed_no_more_is_not_asked(
         with_it, without = (
             ApiService(
                 database, services.index, open_cross_encoder(settings), Jobs(database),
-                settings.model_copy(update={"api_sources": named}),
+                settings.model_copy(update={"api_sources": named}), services.secrets, services.audit,
             )
             for named in ((web.base,), ())
         )  # fmt: skip

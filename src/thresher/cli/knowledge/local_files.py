@@ -128,7 +128,10 @@ def round_trip(answer: Row) -> RenderableType:
     return Group(head, *names, *(broken_file(one) for one in broken))
 
 
-OWN_TOOLS = ("call_tool", "call_tool_write", "describe_tools", "find_tools", "get_context", "process_prompt")
+OWN_TOOLS = (
+    *("call_tool", "call_tool_write", "describe_tools", "find_tools", "get_context", "process_prompt", "read_result"),
+    *("run_code", "run_code_write"),
+)
 """The tools of the gateway, which are in no catalogue."""
 
 _BATCH = 64
