@@ -9,9 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any, Final, cast
+
+from cachetools import LRUCache
 
 from thresher.audit import AuditLog
 from thresher.calling.arguments import check, coerce, own_arguments
@@ -19,7 +22,6 @@ from thresher.calling.meta_tools import SCHEMAS, MetaTools, meta_tools, schema_o
 from thresher.calling.programs import Programs, data_of
 from thresher.calling.records import NO_CLIENT, Call, Client, PackTools, Result
 from thresher.calling.rules_first import RulesFirst
-from thresher.calling.searches import Searches
 from thresher.calling.statements import Statements
 from thresher.context import ContextService
 from thresher.core import (
@@ -331,3 +333,45 @@ def _reachable(answer: JSON, config: ServerConfig) -> JSON:
             for block in blocks
         ],
     }
+
+
+_SESSIONS: Final = 1_024
+_SEARCHES: Final = 8
+_QUESTION_CHARACTERS: Final = 2_000
+
+
+class Searches:
+    """The last searches of each session: what a tool was found for is the question that its large result is read with.
+
+    One per process; bounded, and nothing of it is written down or logged.
+    """
+
+    def __init__(self) -> None:
+        self._known: LRUCache[tuple[Any, ...], deque[tuple[str, frozenset[str]]]] = LRUCache(_SESSIONS)
+
+    def note(self, caller: Caller, given: Mapping[str, Any], answer: JSON) -> None:
+        """Remember a search.
+
+        Args:
+            caller: Who searched.
+            given: The arguments of the meta-tool.
+            answer: Its structured content, which names the tools.
+        """
+        tools = cast("list[Mapping[str, Any]]", answer.get("tools") or [])
+        if not tools:
+            return
+        queries: Any = given.get("queries") or ()
+        asked = (
+            given.get("prompt") or given.get("message") or " ".join([queries] if isinstance(queries, str) else queries)
+        )
+        names = frozenset(str(tool.get("name", "")) for tool in tools)
+        self._known.setdefault(_session(caller), deque(maxlen=_SEARCHES)).append((asked[:_QUESTION_CHARACTERS], names))
+
+    def focus(self, caller: Caller, tool: str) -> str:
+        """The last words that found a tool in the caller's session; empty if none did."""
+        searches = self._known.get(_session(caller), ())
+        return next((asked for asked, names in reversed(searches) if tool in names), "")
+
+
+def _session(caller: Caller) -> tuple[Any, ...]:
+    return caller.tenant.id, caller.user, caller.key, caller.client
