@@ -136,7 +136,7 @@ def _named_by(
             continue
         if not named.any():
             held = np.isin(keys, np.unique(ids >> CHUNK_BITS)).sum()
-            # Of a question without capitals, a word that one document alone holds and that is no common one.
+            # Of a question without capitals, a word that one document alone holds and that is not common.
             if term in capital or (not capital and held == 1 and count_tokens(f" {word}") > 1):
                 bounds = np.searchsorted(ids, [candidates << CHUNK_BITS, candidates + 1 << CHUNK_BITS])
                 everywhere = (bounds[1] - bounds[0] >= EVERYWHERE * sizes) & (sizes >= LEAST_CHUNKS)
