@@ -2,8 +2,8 @@
 
 Invariant: what was opened is closed in the opposite order, however the block ends; no server delays the start.
 
-Uses: agent, api, audit, context, core, embedding, gateway, jobs, knowledge, llm, packs, search, services, store,
-upstream.
+Uses: agent, api, audit, console, context, core, embedding, gateway, jobs, knowledge, llm, packs, search, services,
+store, upstream.
 """
 
 from __future__ import annotations
@@ -269,14 +269,18 @@ async def _sweep(services: Services, indexing: asyncio.Task[None]) -> None:
 def _open_door(services: Services, conversations: Conversations, mcp: ASGIApp, work: _Work) -> ASGIApp:
     """The application that serves the port."""
     from thresher.api import Door, Origins, http_api  # noqa: PLC0415 - a second that a daemon without a port saves
+    from thresher.console import console  # noqa: PLC0415 - as above
 
     settings = services.settings
     owner = None if why_keys(settings) else services.caller
     origins = Origins.of(settings.allowed_hosts, settings.allowed_origins)
     api = partial(http_api, services, conversations)
     webhook = services.documents.refresh_signed
-    door = Door(mcp, api, services.keys, origins, owner, work.welcome, webhook)
-    work.begin(door.prepare())
+    pages = partial(console, services, conversations)
+    door = Door(
+        mcp, api, services.keys, origins, owner, work.welcome, webhook, sessions=services.sessions, console=pages
+    )
+    work.begin(door.warm())
     return door
 
 

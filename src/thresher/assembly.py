@@ -41,7 +41,7 @@ from thresher.packs import BUILT_IN
 from thresher.results import Results
 from thresher.search import SearchIndex
 from thresher.services import Services
-from thresher.store import Database, Keys, SecretBox, open_store
+from thresher.store import Database, Keys, SecretBox, Sessions, open_store
 from thresher.upstream import Changed, IdleUpstreams, ServerConfig, Upstreams, settle_sign_ins
 
 LOCAL_TENANT = "local"
@@ -151,6 +151,7 @@ async def _assemble(
         secrets=secrets,
         caller=caller,
         keys=keys,
+        sessions=Sessions(database, keys),
         documents=documents,
         jobs=jobs,
         audit=audit,

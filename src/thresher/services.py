@@ -24,7 +24,7 @@ from thresher.knowledge.solutions import SolutionService
 from thresher.knowledge.tools import DropIns, ToolService
 from thresher.results import Results
 from thresher.search import SearchIndex
-from thresher.store import Database, Keys, SecretBox
+from thresher.store import Database, Keys, SecretBox, Sessions
 from thresher.upstream import Upstreams
 
 
@@ -46,6 +46,7 @@ class Services:
         secrets: Seals what must not be stored in clear.
         caller: The owner of this process: who asks over the local socket, or without a key over HTTP.
         keys: Who else may ask, and for whom.
+        sessions: Who has signed in to the console.
         documents: The documents kind.
         jobs: Long work, done by other processes.
         audit: What was decided about statements to databases, and what came of them.
@@ -73,6 +74,7 @@ class Services:
     secrets: SecretBox
     caller: Caller
     keys: Keys
+    sessions: Sessions
     documents: DocumentService
     jobs: Jobs
     audit: AuditLog

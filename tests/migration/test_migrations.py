@@ -130,7 +130,7 @@ async def test_columns_constraints_and_indexes_are_those_of_the_tables(databases
 
 
 async def test_every_tenant_table_is_under_a_forced_policy(databases: Databases, name: str) -> None:
-    """Whatever has a `tenant_id` is a tenant table with one policy; the owner of the tables may read keys besides."""
+    """Whatever has a `tenant_id` is a tenant table with one policy; the owner of the tables may read keys and sessions besides."""
     rows = await databases.admin(_TABLES, name)
 
     assert {row[0] for row in rows if row[4]} == set(TENANT_TABLES)
@@ -138,7 +138,7 @@ async def test_every_tenant_table_is_under_a_forced_policy(databases: Databases,
         assert owner == "thresher_owner"
         if table in TENANT_TABLES:
             assert (enabled, forced) == (True, True), table
-            of_owner = ["{thresher_owner} r t true "] if table == "access_key" else []
+            of_owner = ["{thresher_owner} r t true "] if table in ("access_key", "console_session") else []
             assert policies == [f"{{-}} * t {_TENANT} {_TENANT}", *of_owner], table
 
 
@@ -152,6 +152,7 @@ async def test_functions_of_the_owner_are_closed_to_the_public(databases: Databa
         "cached_embeddings",
         "remember_embeddings",
         "key_holder",
+        "session_key",
         "keys_exist",
         "known_tenants",
         "purge_logs",

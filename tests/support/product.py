@@ -37,7 +37,7 @@ from thresher.llm import OpenAIChat
 from thresher.results import Results
 from thresher.search import SearchIndex
 from thresher.services import Services
-from thresher.store import Database, Keys, SecretBox
+from thresher.store import Database, Keys, SecretBox, Sessions
 from thresher.upstream import Changed, ServerConfig, Upstreams
 
 LISTED = Path(__file__).parent.parent / "fakes" / "listed_server.py"
@@ -96,6 +96,7 @@ async def opened(
             secrets=secrets,
             caller=caller,
             keys=Keys(database),
+            sessions=Sessions(database, Keys(database)),
             documents=documents,
             jobs=jobs,
             audit=audit,

@@ -7,8 +7,10 @@ and nothing internal.
 Uses: agent, context, core, embedding, knowledge, llm, peers, services, store, verbs.
 """
 
-from thresher.api.application import http_api
-from thresher.api.door import CALLER, KEY, Door
+from thresher.api.application import Bounded, http_api
+from thresher.api.door import CALLER, KEY, OWNER, SESSION, Door
+from thresher.api.errors import status_of
 from thresher.api.origins import Origins
+from thresher.api.routes import HTTP_VERBS
 
-__all__ = ["CALLER", "KEY", "Door", "Origins", "http_api"]
+__all__ = ["CALLER", "HTTP_VERBS", "KEY", "OWNER", "SESSION", "Bounded", "Door", "Origins", "http_api", "status_of"]

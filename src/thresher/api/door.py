@@ -11,7 +11,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Awaitable, Callable, Collection
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated, TypeAlias
@@ -28,7 +28,7 @@ from thresher.api.errors import problem, refused, unexpected
 from thresher.api.origins import KEY_HEADERS, Headers, Origins, read, was_forwarded
 from thresher.core import FINGERPRINT, AccessDenied, Caller, ThresherError, event
 from thresher.peers import PEER, ConnectionPeer
-from thresher.store import Keys, without_placeholder
+from thresher.store import Keys, Sessions, without_placeholder
 
 logger = logging.getLogger("thresher.api")
 
@@ -37,10 +37,17 @@ CALLER = "thresher.caller"
 KEY = "thresher.key"
 """The scope's entry for the fingerprint of the request's key; absent without one. MCP sessions belong to it."""
 
+OWNER = "thresher.owner"
+"""The scope's entry that says whether the caller is the owner of this process."""
+SESSION = "thresher_session"
+"""The cookie of a session of the console; a port's follows."""
+
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 Webhook: TypeAlias = Callable[[str, str, str, str, bytes], Awaitable[int]]
 """Takes a repository's name, the webhook, the time, the signature and the raw body; returns the job."""
 SIGNATURE, TIMESTAMP = "x-thresher-signature", "x-thresher-timestamp"
+_OF_PROGRAMS = ("/mcp", "/v1", "/.well-known/")
+"""Beginnings of paths that are no page's."""
 _WEBHOOK = re.compile(r"/v1/repositories/([^/]+)/refresh")
 _WEBHOOK_BYTES = 1 << 20
 _WAY_IN = "Send a key as `Authorization: Bearer thr_...`; make one with: thresher keys add NAME."
@@ -62,11 +69,13 @@ class Door:
 
     Args:
         mcp: Serves `/mcp`.
-        http: Makes what serves every other path; called in a thread, when it is first needed.
+        http: Makes what serves the HTTP API; called in a thread, when it is first needed.
         keys: The keys that are valid.
         origins: The Host and Origin headers that are accepted.
         owner: The caller of requests without a key from processes of our own user; None: every request needs a key.
         welcome: Called with each request's caller; must not block.
+        sessions: Who has signed in to the console.
+        console: Makes what serves every path of people; None: there is no console.
         webhook: Checks and does what is signed in place of a key; None: there is no such thing.
     """
 
@@ -79,10 +88,16 @@ class Door:
         owner: Caller | None,
         welcome: Callable[[Caller], None],
         webhook: Webhook | None = None,
+        *,
+        sessions: Sessions | None = None,
+        console: Callable[[], ASGIApp] | None = None,
     ) -> None:
         self._mcp = mcp
         self._make_http = http
         self._making: asyncio.Task[ASGIApp] | None = None
+        self._sessions = sessions
+        self._make_console = console
+        self._making_console: asyncio.Task[ASGIApp] | None = None
         self._keys = keys
         self._origins = origins
         self._owner = owner
@@ -103,8 +118,14 @@ class Door:
         except Exception as error:  # noqa: BLE001 - a face: whatever went wrong becomes one clear answer
             await answer.instead(unexpected(error, scope["path"]), scope, receive)
 
+    async def warm(self) -> None:
+        """Make everything that serves, before anybody asks: together it takes half a second."""
+        await self.prepare()
+        if self._make_console is not None:
+            await self._prepare_console(self._make_console)
+
     async def prepare(self) -> ASGIApp:
-        """Return what serves every path but `/mcp`; it takes a third of a second to make."""
+        """Return what serves the HTTP API; it takes a third of a second to make."""
         if self._making is None:
             self._making = asyncio.create_task(asyncio.to_thread(self._make_http))
         return await asyncio.shield(self._making)
@@ -114,6 +135,8 @@ class Door:
             await refusal(scope, receive, answer.send)
         elif scope["path"] in OPEN_PATHS:
             await (await self.prepare())(scope, receive, answer.send)
+        elif self._make_console is not None and not scope["path"].startswith(_OF_PROGRAMS):
+            await self._visit(self._make_console, scope, receive, answer.send)
         else:
             await self._inside(scope, receive, answer.send)
 
@@ -137,6 +160,38 @@ class Door:
         client = _client(key, scope)
         named = {CALLER: replace(caller, client=client)} | ({KEY: key} if key else {})
         with anyio.CancelScope() as work, self._keys.watched(text, work.cancel) if text else nullcontext():
+            await face({**scope, **named}, receive, send)
+        if work.cancelled_caught:
+            raise _REVOKED
+
+    async def _prepare_console(self, make: Callable[[], ASGIApp]) -> ASGIApp:
+        if self._making_console is None:
+            self._making_console = asyncio.create_task(asyncio.to_thread(make))
+        return await asyncio.shield(self._making_console)
+
+    async def _visit(self, make: Callable[[], ASGIApp], scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a path of the console; to nobody, too, who then can sign in.
+
+        A cookie counts here alone: what a program sends to the other faces, no page can send in its user's name.
+        """
+        face = await self._prepare_console(make)
+        headers, peer = read(scope), _peer(scope)
+        named: dict[str, object] = {}
+        watched: str | bytes = _key(headers)
+        token = "" if watched else _session_token(scope)
+        session = await self._sessions.find(token) if token and self._sessions is not None else None
+        if session is not None:
+            named, watched = {CALLER: session.caller}, session.key
+        else:
+            with suppress(AccessDenied):
+                caller = await self._caller(headers, str(watched), peer)
+                named = {CALLER: caller, OWNER: not watched}
+        if named and peer is not None:
+            peer.recognise()
+        caller = named.get(CALLER)
+        if isinstance(caller, Caller):
+            self._welcome(caller)
+        with anyio.CancelScope() as work, self._keys.watched(watched, work.cancel) if watched else nullcontext():
             await face({**scope, **named}, receive, send)
         if work.cancelled_caught:
             raise _REVOKED
@@ -219,6 +274,13 @@ def _bearer(value: str) -> str:
     if scheme and scheme.lower() != "bearer":
         raise AccessDenied("The header Authorization holds no key.", hint=_WAY_IN)
     return token.strip()
+
+
+def _session_token(scope: Scope) -> str:
+    """Return what the cookie of this port holds; empty without one."""
+    sent = Request({**scope, "type": "http"})
+    _, _, port = sent.headers.get("host", "").rpartition(":")
+    return sent.cookies.get(f"{SESSION}_{port}" if port.isdecimal() else SESSION, "")
 
 
 def _address(scope: Scope) -> str:

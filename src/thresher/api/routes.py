@@ -30,6 +30,7 @@ from thresher.verbs import (
     THREADS,
     TOOLS,
     Kind,
+    Verb,
 )
 
 _ROUTES: Mapping[Kind, Sequence[Route]] = {
@@ -185,3 +186,6 @@ ROUTES: Sequence[tuple[Kind, Sequence[Route]]] = tuple(
     (kind, _ROUTES.get(kind) or default_routes(kind)) for kind in KINDS if not kind.local
 )
 """By kind."""
+
+HTTP_VERBS: frozenset[Verb] = frozenset(kind[route.verb] for kind, routes in ROUTES for route in routes)
+"""What anybody with a key may use over HTTP; everything else is the owner's, by commands and in the console."""

@@ -13,9 +13,11 @@ from thresher.store.log_queue import LogQueue, age_limit, period, period_start, 
 from thresher.store.private import make_private
 from thresher.store.schema import migrate, migrate_external
 from thresher.store.secrets import SecretBox, clean, clean_json, message_of
+from thresher.store.sessions import LONGEST_SESSION, Session, Sessions
 from thresher.store.shared_reads import shared, shared_reads
 
 __all__ = [
+    "LONGEST_SESSION",
     "Database",
     "EmbeddedServer",
     "KeyInfo",
@@ -24,6 +26,8 @@ __all__ = [
     "Row",
     "SecretBox",
     "Send",
+    "Session",
+    "Sessions",
     "age_limit",
     "clean",
     "clean_json",

@@ -178,18 +178,19 @@ class Keys:
         Raises:
             StoreUnavailable: The database does not answer, or too many unknown keys are being looked up.
         """
-        if not _FORM.fullmatch(text):
-            return None
-        digest = _hash(text)
+        return await self.holder_of(_hash(text)) if _FORM.fullmatch(text) else None
+
+    async def holder_of(self, digest: bytes) -> Caller | None:
+        """Like `holder`, for the SHA-256 of a key."""
         known = self._known.get(digest)
         if known is None or time.monotonic() >= known.until:
             known = await self._look_up(digest)
         return known and known.caller
 
     @contextmanager
-    def watched(self, text: str, end: Callable[[], None]) -> Generator[None]:
-        """Call `end` once if the key is revoked during the block."""
-        digest = _hash(text)
+    def watched(self, key: str | bytes, end: Callable[[], None]) -> Generator[None]:
+        """Call `end` once if the key, given as its text or its SHA-256, is revoked during the block."""
+        digest = _hash(key) if isinstance(key, str) else key
         self._watched.setdefault(digest, set()).add(end)
         try:
             yield

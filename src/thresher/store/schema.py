@@ -108,7 +108,7 @@ grant select, insert, update, delete on {tables} to {role};
 {revoked}
 grant select on alembic_version to {role};
 grant execute on function ensure_tenant(text), drop_tenant(), cached_embeddings, remember_embeddings,
-  key_holder(bytea), keys_exist(), purge_logs(timestamptz), prune_embeddings(timestamptz),
+  key_holder(bytea), session_key(bytea, interval), keys_exist(), purge_logs(timestamptz), prune_embeddings(timestamptz),
   known_tenants(), prune_audit(), take_up_sources(double precision, integer, text),
   take_up_descriptions(double precision, integer, text),
   purge_conversations(timestamptz), purge_threads(timestamptz) to {role};

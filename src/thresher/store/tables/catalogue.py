@@ -38,6 +38,19 @@ access_key = tenant_table(
 )
 """A key of a caller: `owner` is the user it stands for (null: the tenant as a whole), `hint` its first characters."""
 
+console_session = tenant_table(
+    "console_session",
+    row_id(),
+    Column("key_id", BigInteger, nullable=False),
+    Column("hash", LargeBinary, nullable=False, unique=True),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("used_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("expires_at", DateTime(timezone=True), nullable=False),
+    ForeignKeyConstraint(["tenant_id", "key_id"], ["access_key.tenant_id", "access_key.id"], ondelete="CASCADE"),
+    Index(None, "tenant_id", "key_id"),
+)
+"""A session of the console: opened with a key, known by the hash of what its cookie holds."""
+
 credential = tenant_table(
     "credential",
     row_id(),

@@ -1,0 +1,14 @@
+"""The console: pages that show a person what a model sees, and why, and let them decide.
+
+A face like the others: a page runs declared verbs and shows their records. Pages are made by the server and work
+without script; htmx and a few custom elements make parts of them live.
+
+Invariant: no state but the database's, nothing from another host, no inline script or style. Text of others is escaped
+and its invisible characters are shown, whatever a template does. What HTTP does not serve, the owner alone may do here.
+
+Uses: agent, api, core, foreign, services, store, verbs.
+"""
+
+from thresher.console.application import console
+
+__all__ = ["console"]

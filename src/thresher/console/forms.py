@@ -1,0 +1,140 @@
+"""Forms made from what verbs declare, and arguments read from what people fill in.
+
+Invariant: pure. An empty field is an omitted argument; everything else is checked as on every face.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, TypeAlias, Union, cast, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le, MaxLen
+
+from thresher.core import InvalidInput
+from thresher.verbs import Parameter, Verb
+
+Kind: TypeAlias = Literal["text", "long", "number", "switch", "choice", "list", "json"]
+_LONG: Final = frozenset(
+    ("message", "prompt", "question", "document", "content", "text", "sql", "guide", "description", "queries", "words")
+)
+"""Parameters whose values often have several lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a form.
+
+    Attributes:
+        name: The parameter's name.
+        kind: How it is filled in: `list` has one item a line, `switch` is yes, no or not given, `json` is any value.
+        required: Whether it has no default.
+        description: What it means.
+        default: What holds if it is empty, as text.
+        choices: The values of a `choice`.
+        least: The least number; None if there is none.
+        most: The greatest number; None if there is none.
+    """
+
+    name: str
+    kind: Kind
+    required: bool
+    description: str
+    default: str
+    choices: Sequence[str] = ()
+    least: float | None = None
+    most: float | None = None
+
+
+def fields(verb: Verb) -> tuple[Field, ...]:
+    """The fields of a verb's form, in the order of its parameters."""
+    return tuple(_field(one) for one in verb.parameters.values())
+
+
+def arguments(verb: Verb, form: Mapping[str, str]) -> dict[str, Any]:
+    """The arguments that a form gives a verb.
+
+    Raises:
+        InvalidInput: A number or a JSON value cannot be read.
+    """
+    given = ((field, form.get(field.name, "")) for field in fields(verb))
+    return {field.name: _value(field, text) for field, text in given if text.strip()}
+
+
+def _field(parameter: Parameter) -> Field:
+    plain, notes = _unfolded(parameter.annotation)
+    kind, choices = _kind(parameter.name, plain)
+    default = "" if parameter.required or parameter.default in (None, "", (), [], {}) else parameter.default
+    shown = {True: "yes", False: "no"}[default] if isinstance(default, bool) else _text(default)
+    least = next((_number(one.ge) for one in notes if isinstance(one, Ge)), None)
+    least = next((_number(one.gt) for one in notes if isinstance(one, Gt)), least)
+    most = next((_number(one.le) for one in notes if isinstance(one, Le)), None)
+    if kind == "text" and any(isinstance(one, MaxLen) and one.max_length > 1_000 for one in notes):
+        kind = "long"
+    return Field(parameter.name, kind, parameter.required, parameter.description, shown, choices, least, most)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value) if value is not None else ""
+
+
+def _number(value: Any) -> float:
+    return cast("float", value)
+
+
+def _kind(name: str, types: Sequence[Any]) -> tuple[Kind, Sequence[str]]:
+    """How the values of some types are filled in; the first type that people can write decides."""
+    for one in types:
+        if get_origin(one) is Literal:
+            return "choice", tuple(str(value) for value in get_args(one))
+    if bool in types:
+        return "switch", ()
+    if any(get_origin(one) in (list, tuple) and _items_are_text(one) for one in types):
+        return "list", ()
+    if types and all(one in (int, float) for one in types):
+        return "number", ()
+    if str in types:
+        return ("long" if name in _LONG else "text"), ()
+    return "json", ()
+
+
+def _items_are_text(annotation: Any) -> bool:
+    return all(_unfolded(one)[0] == (str,) for one in get_args(annotation) if one is not Ellipsis)
+
+
+def _unfolded(annotation: Any) -> tuple[tuple[Any, ...], list[Any]]:
+    """The alternatives of a type without None, and what `Annotated` says of any of them."""
+    notes: list[Any] = []
+
+    def walk(one: Any) -> Iterator[Any]:
+        if get_origin(one) is Annotated:
+            inner, *metadata = get_args(one)
+            notes.extend(metadata)
+            yield from walk(inner)
+        elif get_origin(one) in (Union, UnionType):
+            for alternative in get_args(one):
+                yield from walk(alternative)
+        elif one is not NoneType:
+            yield one
+
+    return tuple(walk(annotation)), notes
+
+
+def _value(field: Field, text: str) -> Any:
+    try:
+        match field.kind:
+            case "list":
+                return [line.strip() for line in text.splitlines() if line.strip()]
+            case "switch":
+                return text == "yes"
+            case "number":
+                return float(text) if "." in text or "e" in text.lower() else int(text)
+            case "json":
+                return json.loads(text)
+            case _:
+                return text
+    except ValueError:
+        what = "a number" if field.kind == "number" else "JSON"
+        raise InvalidInput(f"{field.name} is not {what}.", hint="Correct the field.") from None

@@ -1,0 +1,8 @@
+"""The pages of the console, one module for each entry of its navigation."""
+
+from thresher.console.pages import actions, home, session, tools
+
+PAGES = (*session.PAGES, *home.PAGES, *tools.PAGES, *actions.PAGES)
+"""All pages."""
+
+__all__ = ["PAGES"]

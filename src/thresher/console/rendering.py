@@ -1,0 +1,173 @@
+"""Renders templates: every value is escaped, and its invisible characters are shown.
+
+Invariant: a template cannot forget it: each value that it prints passes `_shown`, and Jinja escapes the rest.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote, urlencode, urlsplit
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+from thresher.core import plain
+from thresher.foreign import visible, visible_json
+
+_HERE: Final = Path(__file__).parent
+STATIC: Final = _HERE / "static"
+_STEPS: Final = ((60, 1, "s"), (3_600, 60, "min"), (86_400, 3_600, "h"), (60 * 86_400, 86_400, "days"))
+_WEB: Final = ("http", "https")
+
+
+@cache
+def templates() -> Environment:
+    """The templates, compiled when each is first shown."""
+    environment = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "ago": ago,
+        "bytes": size,
+        "exact": _exact,
+        "json": lambda value: visible_json(plain(value), indent=2),
+        "markdown": markdown,
+        "ms": milliseconds,
+        "number": number,
+        "percent": percent,
+        "plain": plain,
+        "segment": lambda value: quote(str(value), safe=""),
+    }
+    added: Any = {"asset": asset, "link": link, "built": (STATIC / "built").is_dir}
+    environment.globals.update(added)
+    return environment
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, Markup):
+        return value
+    return visible(value, breaks=True) if isinstance(value, str) else "" if value is None else value
+
+
+def _exact(value: str | None) -> Markup:
+    """A value as it is, escaped: for hidden fields and addresses, which come back."""
+    return escape("" if value is None else value)
+
+
+def number(value: float | None) -> str:
+    """A number with its thousands separated."""
+    return "" if value is None else f"{value:,}"
+
+
+def percent(share: float | None) -> str:
+    """A share of 0 to 1."""
+    return "" if share is None else f"{100 * share:.0f} %"
+
+
+def link(path: str, **query: Any) -> str:
+    """A path with a query; parameters without a value are left out, and a list is repeated."""
+    given = {name: value for name, value in query.items() if value not in (None, "", [], ())}
+    return f"{path}?{urlencode(given, doseq=True)}" if given else path
+
+
+@cache
+def asset(name: str) -> str:
+    """The address of a static file: another one when its content is."""
+    digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+    return f"/static/{name}?v={digest}"
+
+
+def ago(when: dt.datetime | str | None, now: dt.datetime | None = None) -> Markup:
+    """A time as people say it, with the exact one beside it for a pointer."""
+    if not when:
+        return Markup("never")
+    when = dt.datetime.fromisoformat(when) if isinstance(when, str) else when
+    now = now or dt.datetime.now(dt.UTC)
+    seconds = (now - when).total_seconds()
+    amount = abs(seconds)
+    step = next(((amount // unit, name) for limit, unit, name in _STEPS if amount < limit), None)
+    said = (
+        f"{when:%d %b %Y}"
+        if step is None
+        else f"{step[0]:.0f} {step[1].rstrip('s') if step[0] == 1 and len(step[1]) > 3 else step[1]}"
+    )
+    if step is not None:
+        said = "now" if amount < 1 else f"{said} ago" if seconds > 0 else f"in {said}"
+    exact = f"{when.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(when.isoformat(), exact, said)
+
+
+def size(count: float | None) -> str:
+    """Bytes with a unit."""
+    if count is None:
+        return ""
+    for unit in ("B", "kB", "MB"):
+        if count < 1_000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1_000
+    return f"{count:.1f} GB"
+
+
+def milliseconds(value: float | None) -> str:
+    """A duration in milliseconds; seconds from ten thousand on."""
+    if value is None:
+        return ""
+    return f"{value / 1_000:,.1f} s" if value >= 10_000 else f"{value:,.0f} ms" if value >= 10 else f"{value:.1f} ms"
+
+
+def markdown(text: str) -> Markup:
+    """Markdown of others as HTML: no raw HTML, no images, and links that name their host."""
+    return Markup(_markdown().render(visible(text, breaks=True)))  # noqa: S704 - the renderer escapes, HTML is off
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    reader = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable(["table", "strikethrough"])
+    reader.validateLink = _is_web  # pyright: ignore[reportAttributeAccessIssue] - how the library is told
+    return reader
+
+
+def _is_web(address: str) -> bool:
+    parts = urlsplit(address)
+    return parts.scheme in _WEB and bool(parts.netloc)
+
+
+class _Renderer(RendererHTML):
+    """Renders links with their host, and images as links."""
+
+    def link_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        """The beginning of a link."""
+        token = tokens[at]
+        token.attrSet("rel", "noopener nofollow")
+        env["host"] = urlsplit(str(token.attrGet("href") or "")).hostname or ""
+        return self.renderToken(tokens, at, options, env)
+
+    def link_close(self, _tokens: Sequence[Token], _at: int, _options: Any, env: Any) -> str:
+        """The end of a link, and its host."""
+        return f'</a> <span class="host">({escape(env["host"])})</span>'
+
+    def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:  # noqa: ARG002 - the library's
+        """An image, which is not loaded: a link to it."""
+        token = tokens[idx]
+        source, name = str(token.attrGet("src") or ""), escape(token.content or "image")
+        host = escape(urlsplit(source).hostname or "no host")
+        link = f'<a rel="noopener nofollow" href="{escape(source)}">{name}</a>' if _is_web(source) else name
+        return f'{link} <span class="host">(image, {host})</span>'
+
+
+def render(name: str, context: Mapping[str, Any]) -> str:
+    """The text of a page."""
+    return templates().get_template(name).render(context)
