@@ -95,6 +95,10 @@ class Visit:
         """A parameter of the address."""
         return self.sent.query_params.get(name, default)
 
+    async def form(self) -> dict[str, str]:
+        """The texts of the form that was sent, without its files."""
+        return {name: value for name, value in (await self.sent.form()).items() if isinstance(value, str)}
+
     @property
     def address(self) -> str:
         """The path and query of the page, to come back to."""
