@@ -26,7 +26,7 @@ def live(visit: Visit, show: Callable[[], Awaitable[str]]) -> StreamingResponse:
     """Send a part of a page, and again whenever it has changed.
 
     Args:
-        visit: The browser; its `Last-Event-ID` says what it shows already.
+        visit: The browser; its `Last-Event-ID`, as a header or in the address, says what it shows already.
         show: Renders the part.
     """
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
@@ -34,7 +34,8 @@ def live(visit: Visit, show: Callable[[], Awaitable[str]]) -> StreamingResponse:
 
 
 async def _changes(visit: Visit, show: Callable[[], Awaitable[str]]) -> AsyncIterator[str]:
-    known, token = visit.sent.headers.get("last-event-id", ""), visit.cookie(SESSION)
+    known = visit.sent.headers.get("last-event-id", "") or visit.query("last-event-id")
+    token = visit.cookie(SESSION)
     loop = asyncio.get_running_loop()
     end, quiet = loop.time() + LONGEST, 0
     while loop.time() < end:
