@@ -1,6 +1,6 @@
 // What every page loads, with `defer`: htmx under the page's Content-Security-Policy, and the custom elements.
 import htmx from "htmx.org";
-import { setLost } from "./notices.js";
+import { setFailed, setLost } from "./notices.js";
 import "./copy-button.js";
 import "./filter-table.js";
 import "./keyboard.js";
@@ -19,14 +19,18 @@ Object.assign(htmx.config, {
   reportValidityOfForms: true,
   responseHandling: [
     { code: "204", swap: false },
-    { code: "[23]..", swap: true },
-    { code: "[45]..", swap: true, error: true }, // the server says what happened and what to do
+    { code: "...", swap: true }, // of a refusal, too, the server says what happened and what to do
   ],
 });
 
 document.addEventListener("htmx:configRequest", ({ detail }) => {
   const token = document.querySelector("meta[name=csrf]")?.content;
   if (token && detail.verb !== "get") detail.headers["x-csrf-token"] = token;
+});
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  const isPage = detail.xhr.getResponseHeader("content-type")?.startsWith("text/html");
+  if (!isPage) detail.shouldSwap = false; // whatever stands before the console answered in its place
+  setFailed(isPage ? "" : `The server answered ${detail.xhr.status} ${detail.xhr.statusText}. Load the page again.`);
 });
 document.addEventListener("htmx:sendError", () => setLost(htmx, true));
 document.addEventListener("htmx:afterOnLoad", () => setLost(htmx, false));

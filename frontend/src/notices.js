@@ -6,11 +6,7 @@ let status, corner, timer;
 
 /** Let screen readers say a text when they have finished what they say. */
 export function announce(text) {
-  if (!status?.isConnected) {
-    status = Object.assign(document.createElement("div"), { className: "visually-hidden" });
-    status.setAttribute("role", "status");
-    document.body.append(status);
-  }
+  if (!status?.isConnected) status = added("visually-hidden", "", "status");
   status.textContent = "";
   setTimeout(() => (status.textContent = text), 100); // a region that is new, or says the same again, is heard so
 }
@@ -18,24 +14,24 @@ export function announce(text) {
 /** Note that something has lost, or found, its connection; the corner says so while anything has lost it. */
 export function setLost(owner, isLost) {
   if (isLost) lost.add(owner);
-  else lost.delete(owner);
-  if (lost.size && !timer && !corner) timer = setTimeout(show, PATIENCE);
-  if (!lost.size) hide();
+  else if (!lost.delete(owner)) return;
+  if (lost.size) timer ??= setTimeout(() => setFailed("Connection lost. Trying again."), PATIENCE);
+  else setFailed("");
 }
 
-function show() {
-  timer = undefined;
-  corner = Object.assign(document.createElement("div"), { className: "connection-lost" });
-  corner.textContent = "Connection lost. Trying again.";
-  document.body.append(corner);
-  announce(corner.textContent);
-}
-
-function hide() {
+/** Say in the corner that something failed, until the empty text says that it works again. */
+export function setFailed(text) {
   clearTimeout(timer);
   timer = undefined;
-  if (!corner) return;
-  corner.remove();
-  corner = undefined;
-  announce("Connected again.");
+  const was = corner?.isConnected;
+  corner?.remove();
+  if (text) corner = added("connection-lost", text);
+  if (text || was) announce(text || "Connected again.");
+}
+
+function added(className, textContent, role) {
+  const element = Object.assign(document.createElement("div"), { className, textContent });
+  if (role) element.setAttribute("role", role);
+  document.body.append(element);
+  return element;
 }

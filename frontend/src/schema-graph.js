@@ -47,7 +47,7 @@ class SchemaGraph extends HTMLElement {
     bar.append(
       button("+", "Zoom in", () => this.#zoom(1 / ZOOM)),
       button("−", "Zoom out", () => this.#zoom(ZOOM)),
-      button("Fit", "Show all", () => this.#fit()),
+      button("Fit", "Fit all", () => this.#fit()),
     );
     return bar;
   }

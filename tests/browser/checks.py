@@ -15,14 +15,17 @@ GRAVE = ("serious", "critical")
 _FOCUSED = "(element) => element === document.activeElement || element.contains(document.activeElement)"
 _NAME = """() => {
   const element = document.activeElement;
-  return `${element.tagName.toLowerCase()} ${(element.ariaLabel || element.textContent || element.name || "").trim().slice(0, 40)}`;
+  const name = element.ariaLabel || element.textContent || element.name || "";
+  return `${element.tagName.toLowerCase()} ${name.trim().slice(0, 40)}`;
 }"""
 _WIDE = """() => {
-  const right = (element) => element.getBoundingClientRect().left + Math.max(element.offsetWidth ?? 0, element.scrollWidth);
+  const width = (element) => Math.max(element.offsetWidth ?? 0, element.scrollWidth);
+  const right = (element) => element.getBoundingClientRect().left + width(element);
   const wide = [...document.querySelectorAll("body *")]
     .filter((element) => right(element) > innerWidth + 1 && !element.closest("[data-scroll-x]"));
-  return wide.filter((element) => !wide.some((other) => other !== element && element.contains(other))).slice(0, 5)
-    .map((element) => `${element.tagName.toLowerCase()}.${element.getAttribute("class") ?? ""} ${element.textContent.trim().slice(0, 40)}`);
+  const innermost = wide.filter((element) => !wide.some((other) => other !== element && element.contains(other)));
+  const name = (element) => `${element.tagName.toLowerCase()}.${element.getAttribute("class") ?? ""}`;
+  return innermost.slice(0, 5).map((element) => `${name(element)} ${element.textContent.trim().slice(0, 40)}`);
 }"""
 
 
@@ -44,7 +47,7 @@ def _finding(violation: dict[str, Any]) -> str:
 
 
 async def schemes(page: Page) -> AsyncGenerator[Literal["light", "dark"]]:
-    """Show a page in light, then in dark: `async for scheme in schemes(page)`."""
+    """Show a page in light, then in dark; gives the name of each."""
     for scheme in ("light", "dark"):
         await page.emulate_media(color_scheme=scheme)
         yield scheme

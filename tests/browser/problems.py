@@ -18,9 +18,8 @@ _NETWORK = frozenset({"http", "https", "ws", "wss"})
 _LEFT = frozenset({"net::ERR_ABORTED"})
 """A page was left, or a stream closed, while it waited."""
 _LISTEN = """
-document.addEventListener("securitypolicyviolation", (event) => reportProblem(
-  `Content-Security-Policy: ${event.effectiveDirective} blocked ${event.blockedURI} ${event.sample} at ${event.documentURI}`
-));
+document.addEventListener("securitypolicyviolation", ({ effectiveDirective, blockedURI, sample, documentURI }) =>
+  reportProblem(`Content-Security-Policy: ${effectiveDirective} blocked ${blockedURI} ${sample} at ${documentURI}`));
 """
 
 

@@ -22,7 +22,8 @@ POLICY = (
 )
 STYLE = """
 body { margin: 0; font: 14px sans-serif; } main { min-height: 10px; } [hidden] { display: none; }
-.visually-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.visually-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.connection-lost { position: fixed; right: 0; bottom: 0; }
 """
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta name="viewport" content="width=device-width"><meta name="csrf" content="the-token"><link rel="icon" href="/icon">
@@ -42,6 +43,7 @@ class Site:
         events: What a stream sends, each as (name, id, data); None ends the response.
         streams: The query and the `Last-Event-ID` header of each stream that was opened.
         open: How many streams are open now.
+        refuses: Whether streams are answered with 500.
     """
 
     url: str = ""
@@ -50,6 +52,7 @@ class Site:
     events: asyncio.Queue[tuple[str, str, str] | None] = field(default_factory=asyncio.Queue)
     streams: list[tuple[str, str | None]] = field(default_factory=list[tuple[str, str | None]])
     open: int = 0
+    refuses: bool = False
 
     def page(self, path: str, body: str, title: str = "Test") -> None:
         """Serve a whole page with the console's scripts."""
@@ -65,6 +68,8 @@ class Site:
 
     async def live(self, request: Request) -> Response:
         """Answer with a stream."""
+        if self.refuses:
+            return Response(status_code=500)
         self.streams.append((request.url.query, request.headers.get("last-event-id")))
         return StreamingResponse(self._stream(), media_type="text/event-stream")
 

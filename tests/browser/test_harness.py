@@ -98,7 +98,7 @@ async def test_two_visitors_share_nothing(site: Site, visit: Visit) -> None:
 
 
 async def test_axe_finds_what_people_cannot_use(site: Site, visit: Visit) -> None:
-    """A field without a label and a text without contrast are found; a decent page has no finding, in light and dark."""
+    """A field without a label and a pale text are found; a decent page has no finding, in light and dark."""
     site.pages["/pale.css"] = "p { color: #bbb; background: #fff; }"
     site.page("/bad", "<main><h1>Bad</h1><input><p>Pale</p></main><link rel='stylesheet' href='/pale.css'>")
     site.page("/good", "<main><h1>Good</h1><label>Name <input></label></main>")
