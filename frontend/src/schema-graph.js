@@ -6,10 +6,13 @@
 import dagre from "@dagrejs/dagre";
 
 const SVG = "http://www.w3.org/2000/svg";
-const LINE = 18; // units of the drawing, which are pixels at the first zoom
+const LINE = 18; // units of the drawing, which are pixels unless it is larger than its place
+const HEAD = 26;
+const TALLEST = 720;
 const PADDING = 10;
 const GAP = 24;
 const LONGEST = 40; // characters of a name; the whole is in the title
+const LOOP = 30;
 const COLUMNS = 8; // more are counted
 const WITH_COLUMNS = 40; // tables: where there are more, names alone are drawn
 const SLOW = 150; // tables: where there are more, ranks are assigned the quick way
@@ -26,7 +29,7 @@ class SchemaGraph extends HTMLElement {
     if (this.#svg || !data) return;
     const schema = JSON.parse(data.textContent);
     this.#svg = svg("svg", {
-      class: "schema", width: "100%", height: 480, tabindex: 0, role: "group",
+      class: "schema", width: "100%", tabindex: 0, role: "group", "font-size": 12, fill: "currentColor",
       "aria-label": `Schema: ${schema.tables.length} tables, ${schema.relations.length} relations. ` +
         "Arrow keys move it, plus and minus zoom, 0 shows all.",
     });
@@ -55,9 +58,11 @@ class SchemaGraph extends HTMLElement {
   #draw({ tables, relations }) {
     const measure = measured(this.#svg);
     const boxes = new Map(tables.map((table) => [table.name, box(table, tables.length <= WITH_COLUMNS, measure)]));
-    const graph = laidOut(boxes, relations.filter(({ from, to }) => boxes.has(from) && boxes.has(to)));
+    const known = relations.filter(({ from, to }) => boxes.has(from) && boxes.has(to));
+    const graph = laidOut(boxes, known);
     this.#svg.append(svg("defs", {}, arrow()));
     for (const edge of graph.edges()) this.#svg.append(...line(graph.edge(edge)));
+    for (const relation of known) if (relation.from === relation.to) this.#svg.append(...loop(relation, boxes));
     const base = `/databases/${encodeURIComponent(this.getAttribute("database"))}/tables/`;
     for (const one of boxes.values()) this.#svg.append(drawn(one, base));
     this.#whole = extent(boxes.values(), graph);
@@ -104,8 +109,13 @@ class SchemaGraph extends HTMLElement {
     this.#svg.addEventListener("click", (event) => moved && event.preventDefault(), { capture: true });
   }
 
+  /** Show all, as large as it fits but no larger than life. */
   #fit() {
-    this.#look({ ...this.#whole });
+    const { x, y, width, height } = this.#whole;
+    const across = Math.max(width, this.#svg.clientWidth);
+    const scale = (this.#svg.clientWidth || across) / across;
+    this.#svg.setAttribute("height", Math.min(Math.ceil(height * scale), TALLEST));
+    this.#look({ x: x - (across - width) / 2, y, width: across, height });
   }
 
   /** Move by pixels of the screen. */
@@ -145,10 +155,10 @@ class SchemaGraph extends HTMLElement {
 /** A table's lines and its size. */
 function box(table, withColumns, measure) {
   const columns = withColumns ? (table.columns ?? []) : [];
-  const lines = columns.slice(0, COLUMNS).map(({ name, type }) => cut(type ? `${name}  ${type}` : name));
-  if (columns.length > COLUMNS) lines.push(`+ ${columns.length - COLUMNS} more`);
-  const width = Math.max(...[cut(table.name), ...lines].map(measure)) + 2 * PADDING;
-  return { table, lines, width, height: (lines.length + 1) * LINE + PADDING };
+  const lines = columns.slice(0, COLUMNS).map(({ name, type }) => [cut(name), type ? cut(` ${type}`) : ""]);
+  if (columns.length > COLUMNS) lines.push([`+ ${columns.length - COLUMNS} more`, ""]);
+  const width = Math.max(measure(cut(table.name), "bold"), ...lines.map((parts) => measure(parts.join("")))) + 2 * PADDING;
+  return { table, lines, width, height: HEAD + (lines.length ? lines.length * LINE + PADDING : 0) };
 }
 
 function cut(text) {
@@ -164,6 +174,7 @@ function laidOut(boxes, relations) {
   });
   relations.forEach((relation, at) => {
     for (const name of [relation.from, relation.to]) graph.setNode(name, boxes.get(name));
+    if (relation.from === relation.to) return; // drawn by the box's side
     graph.setEdge(relation.from, relation.to, { relation, width: 40, height: LINE, labelpos: "c" }, String(at));
   });
   if (graph.nodeCount()) dagre.layout(graph);
@@ -188,23 +199,39 @@ function drawn({ table, lines, x, y, width, height }, base) {
   link.append(
     svg("title", {}, table.name),
     svg("rect", { x: left, y: top, width, height, rx: 4, fill: "Canvas", stroke: "currentColor" }),
-    svg("text", { x: left + PADDING, y: top + LINE, class: "name", fill: "currentColor" }, cut(table.name)),
-    ...lines.map((text, at) =>
-      svg("text", { x: left + PADDING, y: top + (at + 2) * LINE, class: "column", fill: "currentColor" }, text)),
+    svg("text", { x: left + PADDING, y: top + LINE, class: "name", "font-weight": "bold" }, cut(table.name)),
   );
+  if (lines.length) link.append(svg("path", { d: `M ${left} ${top + HEAD} h ${width}`, stroke: "currentColor" }));
+  lines.forEach(([name, type], at) => {
+    const text = svg("text", { x: left + PADDING, y: top + HEAD + (at + 1) * LINE, class: "column" }, name);
+    if (type) text.append(svg("tspan", { class: "type", opacity: 0.75 }, type));
+    link.append(text);
+  });
   return link;
 }
 
 function line({ relation, points, x, y }) {
-  const { from, to, columns, declared, confidence } = relation;
+  return arc(relation, curve(points), x, y);
+}
+
+/** A table's relation to itself, by the right side of its box. */
+function loop(relation, boxes) {
+  const { x, y, width } = boxes.get(relation.from);
+  const side = x + width / 2;
+  const path = `M ${side} ${y - 8} C ${side + LOOP} ${y - 20}, ${side + LOOP} ${y + 20}, ${side} ${y + 8}`;
+  return arc(relation, path, side + LOOP + 10, y);
+}
+
+function arc({ from, to, columns, declared, confidence }, d, x, y) {
   const shown = declared ? "declared" : `${Math.round(100 * confidence)} %`;
   const path = svg("path", {
-    d: curve(points), class: declared ? "relation declared" : "relation potential", fill: "none",
+    d, class: declared ? "relation declared" : "relation potential", fill: "none",
     stroke: "currentColor", "marker-end": "url(#schema-arrow)", ...(declared ? {} : { "stroke-dasharray": "6 4" }),
   });
   path.append(svg("title", {}, `${from} → ${to}${columns ? `: ${columns}` : ""} (${shown})`));
   if (declared) return [path];
-  return [path, svg("text", { x, y, class: "confidence", "text-anchor": "middle", fill: "currentColor" }, shown)];
+  const label = { x, y: y + 4, class: "confidence", "text-anchor": "middle" };
+  return [path, svg("text", { ...label, stroke: "Canvas", "stroke-width": 4, "paint-order": "stroke" }, shown)];
 }
 
 /** A smooth line through the points of an edge: each inner one bends it. */
@@ -226,7 +253,7 @@ function arrow() {
 
 function extent(boxes, graph) {
   const corners = [...boxes].flatMap(({ x, y, width, height }) => [
-    [x - width / 2, y - height / 2], [x + width / 2, y + height / 2],
+    [x - width / 2, y - height / 2], [x + width / 2 + 2 * LOOP, y + height / 2],
   ]);
   const points = graph.edges().flatMap((edge) => graph.edge(edge).points.map(({ x, y }) => [x, y]));
   let [left, top, right, bottom] = [0, 0, 1, 1];
@@ -239,13 +266,12 @@ function extent(boxes, graph) {
 
 /** Returns what measures a text in the drawing's own font. */
 function measured(parent) {
-  const probe = svg("text", { class: "name" });
-  parent.append(probe);
-  const { fontWeight, fontSize, fontFamily } = getComputedStyle(probe);
-  probe.remove();
+  const { fontSize, fontFamily } = getComputedStyle(parent);
   const context = document.createElement("canvas").getContext("2d");
-  context.font = `${fontWeight} ${fontSize} ${fontFamily}`;
-  return (text) => context.measureText(text).width;
+  return (text, weight = "normal") => {
+    context.font = `${weight} ${fontSize} ${fontFamily}`;
+    return context.measureText(text).width;
+  };
 }
 
 function svg(name, attributes, content = "") {
