@@ -8,7 +8,7 @@ const bundled = ["htmx.org", "@dagrejs/dagre", "@dagrejs/graphlib"];
 
 rmSync(folder, { recursive: true, force: true });
 await build({
-  entryPoints: ["src/theme.js", "src/console.js", "src/schema-graph.js"],
+  entryPoints: ["src/console.js", "src/schema-graph.js"],
   outdir: folder,
   bundle: true,
   minify: true,

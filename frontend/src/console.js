@@ -5,7 +5,6 @@ import "./copy-button.js";
 import "./filter-table.js";
 import "./keyboard.js";
 import "./live-region.js";
-import "./theme-switch.js";
 
 // htmx reads this when the document is parsed, which is after deferred scripts have run.
 Object.assign(htmx.config, {

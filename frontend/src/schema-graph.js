@@ -63,7 +63,7 @@ class SchemaGraph extends HTMLElement {
     this.#svg.append(svg("defs", {}, arrow()));
     for (const edge of graph.edges()) this.#svg.append(...line(graph.edge(edge)));
     for (const relation of known) if (relation.from === relation.to) this.#svg.append(...loop(relation, boxes));
-    const base = `/databases/${encodeURIComponent(this.getAttribute("database"))}/tables/`;
+    const base = `/knowledge/databases/${encodeURIComponent(this.getAttribute("database"))}/tables/`;
     for (const one of boxes.values()) this.#svg.append(drawn(one, base));
     this.#whole = extent(boxes.values(), graph);
   }

@@ -27,7 +27,7 @@ body { margin: 0; font: 14px sans-serif; } main { min-height: 10px; } [hidden] {
 """
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta name="viewport" content="width=device-width"><meta name="csrf" content="the-token"><link rel="icon" href="/icon">
-<link rel="stylesheet" href="/style.css"><script src="/built/theme.js"></script>
+<link rel="stylesheet" href="/style.css">
 <script src="/built/console.js" defer></script><script src="/built/schema-graph.js" defer></script></head>
 <body>{body}</body></html>"""
 

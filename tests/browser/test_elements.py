@@ -88,35 +88,6 @@ async def test_the_copy_button_works_without_a_clipboard(site: Site, page: Page)
     await expect(page.locator("textarea")).to_have_count(1)
 
 
-async def test_a_theme_is_kept_and_there_before_the_first_paint(site: Site, page: Page) -> None:
-    """The choice survives a reload, holds while the page is still parsed, and `system` forgets it."""
-    await shown(site, page, "<theme-switch></theme-switch>")
-    await page.get_by_label("Theme").select_option("dark")
-    await page.add_init_script(
-        "new MutationObserver(() => document.body && (window.themeAtBody ??= document.documentElement.dataset.theme))"
-        ".observe(document, {childList: true, subtree: true})"
-    )
-
-    await page.reload()
-
-    assert await page.evaluate("() => window.themeAtBody") == "dark"
-    await expect(page.get_by_label("Theme")).to_have_value("dark")
-    await page.get_by_label("Theme").select_option("system")
-    assert await page.evaluate("() => document.documentElement.dataset.theme") is None
-
-
-async def test_a_theme_follows_to_other_tabs(site: Site, page: Page) -> None:
-    """What one tab chooses, the other shows."""
-    await shown(site, page, "<theme-switch></theme-switch>")
-    other = await page.context.new_page()
-    await other.goto("/")
-
-    await other.get_by_label("Theme").select_option("light")
-
-    await expect(page.locator("html[data-theme=light]")).to_be_attached()
-    await expect(page.get_by_label("Theme")).to_have_value("light")
-
-
 async def test_keys_search_go_and_step_through_rows(site: Site, page: Page) -> None:
     """`/` focuses the search, where letters are letters; `j` and `k` step; `g t` follows the link."""
     site.page("/tools", "<h1>Tools</h1>")
@@ -337,10 +308,10 @@ async def test_a_schema_is_drawn_with_links_and_relations(site: Site, page: Page
     links = page.locator("svg a")
     await expect(links).to_have_count(4)
     assert await links.evaluate_all("(all) => all.map((one) => one.getAttribute('href'))") == [
-        "/databases/shop%201/tables/orders",
-        "/databases/shop%201/tables/customers",
-        "/databases/shop%201/tables/odd%2F%3Cb%3Ename%3C%2Fb%3E%20%3F%23",
-        "/databases/shop%201/tables/alone",
+        "/knowledge/databases/shop%201/tables/orders",
+        "/knowledge/databases/shop%201/tables/customers",
+        "/knowledge/databases/shop%201/tables/odd%2F%3Cb%3Ename%3C%2Fb%3E%20%3F%23",
+        "/knowledge/databases/shop%201/tables/alone",
     ]
     await expect(page.locator("path.declared")).to_have_count(1)
     await expect(page.locator("path.potential[stroke-dasharray]")).to_have_count(2)
