@@ -39,8 +39,7 @@ async def problems() -> AsyncIterator[Problems]:
     """What went wrong in the pages of this test; whatever it did not allow fails it."""
     problems = Problems()
     yield problems
-
-    assert problems.remaining() == []
+    problems.check()
 
 
 @pytest.fixture

@@ -66,9 +66,10 @@ class Problems:
             except Error:
                 continue  # it is closed, or on its way to the next page
 
-    def remaining(self) -> list[str]:
-        """The problems so far that the test did not allow."""
-        return [problem for problem in self.seen if not any(re.search(pattern, problem) for pattern in self._allowed)]
+    def check(self) -> None:
+        """Fail if there is a problem that the test did not allow."""
+        left = [problem for problem in self.seen if not any(re.search(pattern, problem) for pattern in self._allowed)]
+        assert not left, "\n".join(["The page had problems:", *left])
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error" and not message.text.startswith(_REPEATED):
