@@ -131,7 +131,7 @@ def _qualified(schema: str, name: str, tables: Sequence[Any]) -> str:
     return f"{schema}.{name}" if schema and schema != usual else name
 
 
-@PAGES.get(f"{_BASE}/{{name}}/tables/{{table}}")
+@PAGES.get(f"{_BASE}/{{name}}/tables/{{table:path}}")
 async def show_table(visit: Visit) -> Response:
     """One table: columns, keys in both directions, potential relations with their evidence."""
     name, table = visit.sent.path_params["name"], visit.sent.path_params["table"]
