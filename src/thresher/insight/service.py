@@ -66,6 +66,7 @@ class Insight:
         since = period_start(days)
         values = period(caller, since)
         async with self._database.transaction(caller.tenant) as connection:
+            await connection.execute(queries.BY_HASH)
             messages = _by_day(await connection.execute(queries.MESSAGES, values))
             searches = _by_day(await connection.execute(queries.SEARCHES, values))
             calls = _by_day(await connection.execute(queries.CALLS, values))
@@ -120,6 +121,7 @@ class Insight:
         since = period_start(days)
         values = period(caller, since) | {"limit": limit, "passed": passed}
         async with self._database.transaction(caller.tenant) as connection:
+            await connection.execute(queries.BY_HASH)
             rows = (await connection.execute(queries.UNANSWERED, values)).all()
         found = tuple(Unanswered(*row[:7]) for row in rows)
         more = rows[0][7] - len(rows) if rows else 0
