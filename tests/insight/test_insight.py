@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime as dt
 import subprocess
 from contextlib import suppress
@@ -15,7 +14,7 @@ from tests.knowledge_intents.packs import write_pack
 from tests.support import without_tenant_conditions
 from tests.support.product import CATALOGUE, ListedServer, listed, opened
 from thresher.calling import Call
-from thresher.core import ASSISTANT, Caller, InvalidInput, NotFound, Settings, Tenant, ThresherError
+from thresher.core import ASSISTANT, Caller, InvalidInput, Settings, Tenant, ThresherError
 from thresher.embedding import Encoder
 from thresher.insight import Insight
 from thresher.jobs import Jobs
@@ -183,9 +182,7 @@ async def test_intents_are_counted_by_day(services: Services, insight: Insight, 
     assert found.days[0].messages == 0
 
 
-async def test_what_the_assistant_searches_counts_nowhere(
-    services: Services, insight: Insight, caller: Caller
-) -> None:
+async def test_what_the_assistant_searches_counts_nowhere(services: Services, insight: Insight, caller: Caller) -> None:
     """It searches everywhere for every question."""
     assistant = replace(caller, client=f"{ASSISTANT}x")
     await services.tools.find_tools(assistant, queries=[NONSENSE])
