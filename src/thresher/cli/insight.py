@@ -296,4 +296,4 @@ def export_cases(as_json: AsJson = False) -> None:
     if as_json:
         show(lines, as_json, case_list)
     else:
-        export("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines))
+        export("".join(f"{json.dumps(line)}\n" for line in lines))
