@@ -150,6 +150,23 @@ async def test_searches_and_messages_that_got_nothing_are_grouped(
     assert (len(cut.messages), cut.more) == (1, 2)
 
 
+async def test_searches_for_operations_without_a_result_are_listed(
+    services: Services, insight: Insight, caller: Caller
+) -> None:
+    """Their words are kept by a setting of their own; those inside an answer to a message are not counted again."""
+    await services.apis.search(caller, NONSENSE)
+    await services.context.get_context(caller, NONSENSE)
+    await services.apis.settle()
+    await settle(services)
+
+    found = await insight.unanswered(caller)
+
+    assert sorted((one.verb, one.message, one.count) for one in found.messages) == [
+        ("get_context", None, 1),
+        ("search_api_docs", NONSENSE, 1),
+    ]
+
+
 async def test_texts_are_there_where_the_settings_keep_them(
     database: Database, tenant: Tenant, settings: Settings, encoder: Encoder, shelf: Path, tmp_path: Path
 ) -> None:
