@@ -1,4 +1,4 @@
-"""Every page, in a browser: nothing serious for axe in light or dark, no wider than a phone, and usable without script."""
+"""Every page in a browser: nothing serious for axe in light or dark, no wider than a phone, usable without script."""
 
 from __future__ import annotations
 
