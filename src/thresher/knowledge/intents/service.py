@@ -108,14 +108,12 @@ class IntentService:
     ) -> Decision:
         """The same with the scores of all intents, each with its best line; nothing is recorded.
 
-        Waits for the router if it is being fitted. Further arguments and errors as for `route`.
-
-        Args:
-            thresholds: What is tried in place of the thresholds in force, by intent; `*` for all others.
+        Waits for the router if it is being fitted. Arguments and errors as for `route`; `thresholds` are tried in place
+        of those in force, by intent, `*` for all others.
 
         Raises:
             InvalidInput: A threshold is not a probability.
-            NotFound: There is no such intent.
+            NotFound: There is no intent to a threshold.
         """
         for value in thresholds.values():
             _check_threshold(value)

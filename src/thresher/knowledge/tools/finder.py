@@ -325,6 +325,7 @@ def _result(
         selection=selection,
         embedding_generated=search.embedded,
         held_back=tuple(held),
+        budget=question.budget,
         threshold=search.threshold,
     )
     return result, candidates, answer

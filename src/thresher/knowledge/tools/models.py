@@ -166,6 +166,7 @@ class FindResult:
         unchosen: On request, if clients see all tools: those inside the filter that were not chosen, oldest first, up
             to `UNCHOSEN_CAP`.
         left_out: The number of further ones.
+        budget: The most tokens of `text`.
         threshold: The probability below which no tool fits.
         ranked: What was to be inspected: in the order of the answer and the search, then what has no rank.
     """
@@ -188,6 +189,7 @@ class FindResult:
     embedding_generated: bool = False
     unchosen: tuple[FoundTool, ...] = ()
     left_out: int = 0
+    budget: int = 0
     threshold: float = 0.0
     ranked: tuple[RankedTool, ...] = ()
 
