@@ -5,7 +5,7 @@ Invariant: names and texts of others are never markup.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Annotated, Literal
 
@@ -19,6 +19,8 @@ from thresher.cli.context import Files, History, Message, Queries, intent_reason
 from thresher.cli.output import AsJson, shortened, show
 from thresher.cli.views import Row, milliseconds, tool_reasons
 
+_OTHERS = 8
+"""Tools or pieces of a kind that are not given and shown; `--json` has all."""
 _ANSWERS = ("process_prompt", "find_tools", "get_context")
 
 
@@ -131,9 +133,9 @@ def _add_rules(tree: Tree, answer: Row) -> None:
 def _add_tools(tree: Tree, tools: Row, answer: Row) -> None:
     figures = f" p={tools['probability']:.2f} of at least {tools['threshold']:.2f}, {tools['searched']:,} searched"
     branch = tree.add(Text("tools", "bold").append(f"{figures}; {_spent(answer)}", "dim"))
-    for tool in tools["ranked"]:
+    for tool in _cut(branch, tools["ranked"]):
         place = f"{tool['rank']}. " if tool["rank"] is not None else ""
-        figures = f"needed {tool['need']:.2f}, fits {tool['score']:.2f}"
+        figures = f"needed {tool['need']:.2f}, fits {tool['score']:.2f}" if tool["server"] else "-"
         state = f"{tool['reason']}, {tool['tokens']} tokens" if tool["fate"] == "given" else tool["reason"]
         why = tool_reasons(tool["why"]) if tool["why"]["source"] != "none" else ""
         mark = "expected: " if tool["expected"] else ""
@@ -147,11 +149,23 @@ def _add_context(tree: Tree, answer: Row) -> None:
         share: Row = kind["share"]
         figures = f" p={share['probability']:.2f} of at least {kind['least']:.2f}, {share['tokens']:,} tokens: "
         lane = branch.add(Text(share["kind"], "bold").append(f"{figures}{share['why']}", "dim"))
-        for piece in (one for one in answer["pieces"] if one["kind"] == share["kind"]):
+        for piece in _cut(lane, [one for one in answer["pieces"] if one["kind"] == share["kind"]]):
             figures = f"{piece['probability']:.2f}, {piece['tokens']:,} tokens"
             lane.add(_item(piece["name"], figures, piece["reason"], piece["why"], given=piece["fate"] == "given"))
-        for find in kind["finds"]:
+        for find in kind["finds"][:_OTHERS]:
             lane.add(_item(find["name"], f"{find['probability']:.2f}", "found", find["why"], given=False))
+
+
+def _cut(branch: Tree, entries: Sequence[Row]) -> Iterator[Row]:
+    """What is given or expected, and the best others; then how many more there are."""
+    others = 0
+    for one in entries:
+        refused = one["fate"] != "given" and not one.get("expected")
+        others += refused
+        if not refused or others <= _OTHERS:
+            yield one
+    if others > _OTHERS:
+        branch.add(Text(f"and {others - _OTHERS} more that are not given (--json has all)", "dim"))
 
 
 def _item(name: str, figures: str, state: str, why: str, *, given: bool | None = None) -> Text:

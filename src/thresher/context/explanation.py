@@ -132,9 +132,9 @@ class ExplainedAnswer:
 
     Attributes:
         text: The text, exactly.
-        tokens: What it costs.
+        tokens: What it costs; of a context, which has two forms, the larger one.
         budget: The most tokens of it; None without a limit on the whole.
-        left: The tokens of the budget that are left, in the larger of its two forms; None without a budget.
+        left: The tokens of the budget that are left; None without a budget.
         parts: About what each part costs; `frame` is what remains.
         notes: What is missing or degraded.
         timings: Milliseconds of each stage.
@@ -229,13 +229,20 @@ def _kind(filled: FilledContext, kind: str, part: SourcePieces) -> ExplainedKind
     least = _least(filled, kind)
     share = next((one for one in filled.pack.shares if one.kind == kind), None)
     if share is None:
-        best = max(chances, default=0.0)
-        why = f"needed too improbably, {best:.2f} of at least {least:.2f}" if best else "nothing found"
-        kinds = filled.query.request.trial.kinds if filled.query.request.trial is not None else None
-        if kinds is not None and kind not in kinds:
-            why = "left out of this try"
-        share = KindShare(kind, 0, 0, round(best, 3), 0, why)
+        share = KindShare(kind, 0, 0, round(max(chances, default=0.0), 3), 0, _nothing(filled, kind, part, least))
     return ExplainedKind(share, least, chances, part.evidence, part.finds, round(part.ms, 1))
+
+
+def _nothing(filled: FilledContext, kind: str, part: SourcePieces, least: float) -> str:
+    """Why a kind offered nothing."""
+    trial, best = filled.query.request.trial, max(filled.chances.get(kind, ()), default=0.0)
+    if trial is not None and trial.kinds is not None and kind not in trial.kinds:
+        return "left out of this try"
+    if best:
+        return f"needed too improbably, {best:.2f} of at least {least:.2f}"
+    if part.notes:
+        return str(part.notes[0])
+    return "nothing found" if part.ms else "not searched: the message is small talk"
 
 
 def _least(filled: FilledContext, kind: str) -> float:
@@ -312,19 +319,20 @@ def _found_answer(found: FindResult) -> ExplainedAnswer:
 def _context_answer(filled: FilledContext) -> ExplainedAnswer:
     pack = filled.pack
     parts = {share.kind: share.tokens for share in pack.shares if share.taken}
-    timings = {**pack.timings, "compose": round(filled.compose_ms, 1)}
-    answer = _answer(pack.text, pack.spent, pack.budget, parts, tuple(map(str, filled.notes)), timings)
-    return replace(answer, tokens=count_tokens(pack.text))
+    compose = round(filled.compose_ms, 1)
+    timings = {**pack.timings, "compose": compose, "total": round(pack.timings["total"] + compose, 1)}
+    timings["total"] = timings.pop("total")  # last
+    return _answer(pack.text, pack.spent, pack.budget, parts, tuple(map(str, filled.notes)), timings)
 
 
 def _answer(
     text: str,
-    spent: int,
+    tokens: int,
     budget: int | None,
     parts: Mapping[str, int],
     notes: tuple[str, ...],
     timings: Mapping[str, float],
 ) -> ExplainedAnswer:
-    left = None if budget is None else max(budget - spent, 0)
-    frame = max(spent - sum(parts.values()), 0)
-    return ExplainedAnswer(text, spent, budget, left, {**parts, "frame": frame}, notes, timings)
+    left = None if budget is None else max(budget - tokens, 0)
+    frame = max(tokens - sum(parts.values()), 0)
+    return ExplainedAnswer(text, tokens, budget, left, {**parts, "frame": frame}, notes, timings)

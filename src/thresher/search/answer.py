@@ -75,7 +75,7 @@ class RankedHits:
         abstained: Whether no item reached the threshold.
         probability: The probability, 0 to 1, that at least one item fits.
         threshold: The probability below which nothing fits.
-        ranked: What was to be inspected, best first.
+        ranked: With an inspection the hits and the others that it names, best first.
     """
 
     hits: tuple[Hit, ...]
@@ -195,7 +195,9 @@ def answer(
         return "" if place in taken else "limit" if enough[place] else "need"
 
     numbers = scores.ids[scores.columns[ranking.candidates]].tolist()
-    shown = [place for place, number in enumerate(numbers) if place < inspection.limit or number in inspection.ids]
+    others = [place for place in range(len(numbers)) if place not in taken]
+    named = (place for place in others[inspection.limit :] if numbers[place] in inspection.ids)
+    shown = sorted((*places, *others[: inspection.limit], *named))
     ranked = [RankedItem(hit(place), place + 1, dropped(place)) for place in shown]
     for number in sorted(inspection.ids.difference(numbers)):
         column = int(np.searchsorted(scores.ids, number))

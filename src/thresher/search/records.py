@@ -179,7 +179,7 @@ class Inspection:
     """Which items a search names besides its hits.
 
     Attributes:
-        limit: The number of those that it ranked, best first.
+        limit: The best so many that are no hits.
         ids: Further ones, whatever their rank.
     """
 
@@ -224,7 +224,7 @@ class SearchResult:
         model: The model of the vectors; empty without any.
         vectors: float32 (phrases, dimension), one for each searched text; None without any.
         threshold: The probability below which nothing fits.
-        ranked: What was to be inspected, best first.
+        ranked: With an inspection the hits and the others that it names, best first.
     """
 
     hits: tuple[Hit, ...]

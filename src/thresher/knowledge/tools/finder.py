@@ -149,9 +149,10 @@ class Finder:
             result, candidates, answer = _result(
                 catalogue, question, scope, search, chosen, held, missing, trace, selection
             )
-            if question.inspection is not None:
+            if (inspection := question.inspection) is not None:
                 request = InspectedSearch(question, whole, catalogue, scope, search, _need(question))
-                result = replace(result, ranked=ranked_tools(request, chosen, candidates, answer, result.tools, held))
+                ranked = ranked_tools(request, inspection, chosen, candidates, answer, result.tools, held)
+                result = replace(result, ranked=ranked)
             if unchosen and selection != "on":
                 result = _with_unchosen(result, catalogue, scope)
             result = replace(result, duration_ms=(time.perf_counter() - started) * 1000)

@@ -82,16 +82,18 @@ def inspected_items(catalogue: ToolCatalogue, inspection: ToolInspection | None)
 
 def ranked_tools(
     request: InspectedSearch,
+    inspection: ToolInspection,
     chosen: Sequence[ChosenTool],
     candidates: Sequence[Candidate],
     answer: Answer,
     given: Sequence[FoundTool],
     held: Sequence[str],
 ) -> tuple[RankedTool, ...]:
-    """Return the tools of an answer and the best others, each with the reason.
+    """Return the tools of an answer and the others that are inspected, each with what became of it.
 
     Args:
         request: What was searched.
+        inspection: Which tools are named besides those in the answer.
         chosen: What might be part of the answer, best first.
         candidates: The same, as they could be written.
         answer: The composed answer.
@@ -99,7 +101,7 @@ def ranked_tools(
         held: Names of held tools that fit.
     """
     catalogue = request.catalogue
-    expected = expected_tools(catalogue, request.question.inspection)
+    expected = expected_tools(catalogue, inspection)
     wanted = {tool.row.id for tool in expected.values() if tool is not None}
     items = {item.hit.id: item for item in (() if isinstance(request.search, str) else request.search.ranked)}
     forms = {tool.name: tool for tool in given}
@@ -142,8 +144,11 @@ def ranked_tools(
     found += [catalogue.held[name] for name in held if name in catalogue.held]
     found += [tool for tool in expected.values() if tool is not None]
     ranked = [shown(tool) for tool in {tool.row.id: tool for tool in found}.values()]
+    ranked.sort(key=lambda tool: (tool.rank is None, tool.rank or 0, -tool.need))
+    others = [tool.name for tool in ranked if tool.fate != "given"]
+    left_out = frozenset(others[inspection.limit :])
     unknown = [_unknown(catalogue, name) for name, tool in expected.items() if tool is None]
-    return (*sorted(ranked, key=lambda tool: (tool.rank is None, tool.rank or 0, -tool.need)), *unknown)
+    return (*(tool for tool in ranked if tool.expected or tool.name not in left_out), *unknown)
 
 
 def _fate(

@@ -89,7 +89,7 @@ class ToolInspection:
     """Which tools an answer names besides the chosen ones; one that is inspected is not logged.
 
     Attributes:
-        limit: The number of those that the search ranked, best first.
+        limit: The best so many that are not in the answer.
         expected: Further ones by exposed name, or as `server/tool`, whatever their rank.
     """
 
@@ -168,7 +168,7 @@ class FindResult:
         left_out: The number of further ones.
         budget: The most tokens of `text`.
         threshold: The probability below which no tool fits.
-        ranked: What was to be inspected: in the order of the answer and the search, then what has no rank.
+        ranked: With an inspection the tools and the others that it names, by rank; those without one come last.
     """
 
     tools: tuple[FoundTool, ...]
