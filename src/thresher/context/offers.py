@@ -141,12 +141,11 @@ class ToolOffers:
         wanted = list(dict.fromkeys(name for pack in packs for name in pack.tools if name not in shown))
         named = wanted[:NAMED_TOOLS]
         tried = _tried(request).servers
-        definitions = {
-            item.name: item
-            for item in (await self._described(caller, named)).tools
-            if tried is None or not {item.tool.server, plain_name(item.tool.server)}.isdisjoint(tried)
-        }
-        offers = (*tools, *(_named(definitions[name]) for name in named if name in definitions))
+        definitions = {item.name: item for item in (await self._described(caller, named)).tools}
+        own = [definitions[name] for name in named if name in definitions]
+        if tried is not None:
+            own = [item for item in own if not {item.tool.server, plain_name(item.tool.server)}.isdisjoint(tried)]
+        offers = (*tools, *map(_named, own))
         absent = [*missing, *(name for name in named if name not in definitions)]
         return MessageTools(offers, servers, tuple(_notes(found, absent, len(wanted) - len(named))))
 
