@@ -41,7 +41,7 @@ class Allocation:
     Attributes:
         pieces: In the order in which a model reads them, with the probability that each is needed.
         shares: One for each kind that was searched, as long as nothing of it was delivered.
-        refused: The other pieces, with the reasons.
+        refused: The other pieces, with the reasons; the value of an improbable one is still that inside its kind.
     """
 
     pieces: tuple[Piece, ...]
@@ -69,21 +69,19 @@ def allocate(kinds: Sequence[tuple[str, SourcePieces]], probabilities: Mapping[s
         chances = probabilities.get(kind) or (1.0,)
         tasks = found.tasks or (0,) * len(found.pieces)
         least = LEAST[kind] / min(len(chances), 2)
-        valued: list[Piece] = []
-        unneeded: list[Piece] = []
-        for piece, task in zip(found.pieces, tasks, strict=True):
-            enough = kind not in probabilities or chances[task] >= least
-            (valued if enough else unneeded).append(replace(piece, value=piece.value * chances[task]))
         probability = max(chances) if kind in probabilities else max(piece.value for piece in offered)
+        why = "worth their tokens" if probability else "named by rules"
         if probability < least:
-            unneeded, valued = [*unneeded, *valued], []
             why = f"needed too improbably, {probability:.2f} of at least {least:.2f}"
-        else:
-            why = "worth their tokens" if probability else "named by rules"
+        valued: list[Piece] = []
+        for piece, task in zip(found.pieces, tasks, strict=True):
+            if probability >= least and (kind not in probabilities or chances[task] >= least):
+                valued.append(replace(piece, value=piece.value * chances[task]))
+            else:
+                refused.append((piece, "improbable"))
         offers = [*map(counted, (*valued, *found.attached))]
         refusals: list[Refusal | None] = [_refusal(piece, said) for piece in offers]
         own = [piece for piece, refusal in zip(offers, refusals, strict=True) if refusal is None]
-        refused.extend((piece, "improbable") for piece in unneeded)
         refused.extend((piece, refusal) for piece, refusal in zip(offers, refusals, strict=True) if refusal is not None)
         if repeated := refusals.count("repeated"):
             why = f"{why}; {repeated} said by another kind"

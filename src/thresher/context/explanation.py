@@ -272,8 +272,12 @@ def _pieces(filled: FilledContext) -> list[ExplainedPiece]:
         else:
             found.append(shown(piece, "budget", f"no room was left for {piece.tokens:,} tokens"))
     for piece, refusal in filled.worth.refused:
+        task = tasks.get(id(piece.data), 0)
+        chances = filled.chances.get(piece.kind)
         weighed = counted(piece)
-        found.append(shown(weighed, refusal, _reason(filled, weighed, refusal, tasks.get(id(piece.data), 0))))
+        if refusal == "improbable" and chances is not None:
+            weighed = replace(weighed, value=piece.value * chances[task])
+        found.append(shown(weighed, refusal, _reason(filled, weighed, refusal, task)))
     order = {kind: place for place, (kind, _) in enumerate(filled.offered)}
     return sorted(found, key=lambda one: (order[one.kind], one.fate != "given", -one.probability))
 

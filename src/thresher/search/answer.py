@@ -316,20 +316,27 @@ def _hit(
 ) -> Hit:
     column, row = int(scores.columns[ranking.candidates[place]]), int(ranking.rows[place])
     number = int(scores.ids[column])
-    why = replace(_why(plan, postings, scores, row, column), trained=float(ranking.trained[place]))
+    why = _why(plan, postings, scores, row, column, float(ranking.trained[place]))
     if learned is not None and len(at := np.flatnonzero(learned.ids == number)):
         why = replace(why, learned=float(learned.added[row, at[0]]), uses=int(learned.uses[at[0]]))
     return Hit(number, float(chances[place]), why, float(needed[place]), float(ranking.standing[place]))
 
 
-def _why(plan: SearchPlan, postings: Mapping[str, Postings], scores: CandidateScores, row: int, column: int) -> Why:
+def _why(
+    plan: SearchPlan,
+    postings: Mapping[str, Postings],
+    scores: CandidateScores,
+    row: int,
+    column: int,
+    trained: float = 0.0,
+) -> Why:
     """What both arms say of an item for one text."""
     number = int(scores.ids[column])
     terms = matched_terms(plan.terms[row], postings, number)
     dense = _arm(scores.dense[row], column) if scores.known[column] else Arm(None, None)
     lexical = _arm(scores.lexical[row], column) if terms else Arm(None, None)
     minor = tuple(term for term in terms if postings[term].is_minor(number))
-    return Why(_source(dense, lexical), dense, lexical, terms, row, minor_terms=minor)
+    return Why(_source(dense, lexical), dense, lexical, terms, row, minor_terms=minor, trained=trained)
 
 
 def _arm(row: Floats, column: int) -> Arm:
