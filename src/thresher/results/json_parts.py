@@ -219,6 +219,7 @@ class _Splitter:
             element = Element(pointer, identity)
         name = self._label(pointer, element)
         small: dict[str, Any] = {}
+        written: list[bytes] = []
         room = self._most
         for key, member in value.items():
             octets = self._octets(member)
@@ -229,17 +230,25 @@ class _Splitter:
                 self._add(octets_of(key) + b":" + octets, (*pointer, key), member, element, name)
             else:
                 if length > room:
-                    self._some(small, value, pointer, element, name)
-                    small, room = {}, self._most
+                    self._some(small, written, value, pointer, element, name)
+                    small, written, room = {}, [], self._most
                 small[key] = member
+                written.append(octets_of(key) + b":" + octets)
                 room -= length
         if small:
-            self._some(small, value, pointer, element, name)
+            self._some(small, written, value, pointer, element, name)
 
     def _some(
-        self, members: dict[str, Any], value: dict[str, Any], pointer: Pointer, element: Element | None, name: int
+        self,
+        members: dict[str, Any],
+        written: Sequence[bytes],
+        value: dict[str, Any],
+        pointer: Pointer,
+        element: Element | None,
+        name: int,
     ) -> None:
-        self._add(octets_of(members), pointer, Some(members, len(value) - len(members)), element, name)
+        octets = b"{" + b",".join(written) + b"}"
+        self._add(octets, pointer, Some(members, len(value) - len(members)), element, name)
 
     def _add(self, octets: bytes, pointer: Pointer, value: Any, element: Element | None, label: int) -> None:
         self.runs.append(Run(len(self.texts), pointer, (value,), is_list=False, element=element))

@@ -9,8 +9,10 @@ Invariant: pure; the time is that of a few passes over the text in C, whatever i
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -48,11 +50,16 @@ _CODE: Final = re.compile(r"(?<![^\W_])(?:[A-Za-z]{1,6}\d+[A-Za-z0-9]*|\d+[A-Za-
 """A name of letters and digits: `M3`, `Z17`, `4xx`."""
 _COMMON: Final = 0.25
 """Share of the parts from which a word says nothing about where in a part an answer is."""
-_SYNONYM: Final = 0.5
-"""Weight of another expression for a word, next to the word."""
+_SYNONYM: Final = 0.15
+_UNEXPLAINED: Final = 0.5
+"""Weight of another expression for a word, next to the word, and how much more where no part has the words."""
 _EXPLAINED: Final = 0.05
 """A word that stands in fewer parts than this share, and in some, needs no other expressions."""
 _COVERED: Final = 1.2
+_LONGEST: Final = 1_000_000
+"""Octets of a result up to which other expressions are looked for: of a longer one that takes too long."""
+_LETTERS: Final = bytes(octet if 97 <= octet <= 122 or octet > 127 else 32 for octet in range(256))
+"""What is no letter becomes a blank."""
 _ENDING: Final = re.compile(rb"(?:e|i)?(?:s|es|d|ed|ing|ings|er|ers|ion|ions|ation|al|ly|y|ies|e|able|ment|ments)?")
 _ASKING: Final = frozenset(
     """mani much give tell show find list name valu what which kind mean state say mention line entri record element
@@ -145,23 +152,26 @@ def match(parts: Parts, question: str) -> Matches:
         total += one.weight * found.idf
         if found.share < _COMMON:
             rare.append(found.places)
-    for stems, others in synonyms_of(question).items():
+    explained = float(covered.max()) / total if total else 0.0
+    weight = np.float32(_SYNONYM + _UNEXPLAINED * (1 - min(explained, 1.0)))
+    for stems, others in synonyms_of(question).items() if len(places.hay) <= _LONGEST else ():
         if len(stems) > 1 or not 0 < shares.get(stems[0], 0) < _EXPLAINED:
-            _add(places, others, scores, covered)
+            best, covers = _best(places, others)
+            scores += weight * best
+            covered += weight * covers
     coverage = np.minimum(covered / np.float32(total), _COVERED) if total else covered
     return Matches((scores * (0.5 + coverage)).astype(np.float32), coverage.astype(np.float32), _first(rare, places))
 
 
-def _add(places: _Places, others: Sequence[Expression], scores: Floats, covered: Floats) -> None:
-    """Add what other expressions for a word say of each part: the best of them."""
-    best, covers = np.zeros_like(scores), np.zeros_like(scores)
+def _best(places: _Places, others: Sequence[Expression]) -> tuple[Floats, Floats]:
+    """What the best of other expressions for a word adds to the score of each part, and how much of it each has."""
+    best, covers = (np.zeros(len(places.starts), np.float32) for _ in range(2))
     for other in others:
         one = _expressed(other)
-        if any(literal in places.hay for literal in one.literals) and (found := places.of(one)) and found.share:
+        if places.may_hold(one) and (found := places.of(one)) is not None and found.share:
             best[found.holders] = np.maximum(best[found.holders], found.weights)
             covers[found.holders] = np.maximum(covers[found.holders], found.covers)
-    scores += np.float32(_SYNONYM) * best
-    covered += np.float32(_SYNONYM) * covers
+    return best, covers
 
 
 def _expressed(other: Expression) -> Wanted:
@@ -209,6 +219,21 @@ class _Places:
         self._labels = parts.labels
         self._lengths = (self._ends - self.starts).astype(np.float32)
         self._totals = Totals(len(parts), float(self._lengths.sum()))
+
+    def may_hold(self, wanted: Wanted) -> bool:
+        """Whether a word begins as something does; quicker than looking for it."""
+        words = self._words
+        for literal in wanted.literals:
+            first = literal.translate(_LETTERS).split()[:1] or [literal]
+            place = bisect_left(words, first[0])
+            if place < len(words) and words[place].startswith(first[0]):
+                return len(first[0]) == len(literal) or any(one in self.hay for one in wanted.literals)
+        return False
+
+    @cached_property
+    def _words(self) -> list[bytes]:
+        """The distinct words, sorted."""
+        return sorted(set(self.hay.translate(_LETTERS).split()))
 
     def of(self, wanted: Wanted) -> _Found | None:
         """What holds something; None if it is almost everywhere."""
