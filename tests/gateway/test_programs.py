@@ -96,7 +96,7 @@ async def test_what_may_change_something_waits_for_a_decision(client: Client[Any
     )
     failed, told, waiting = await run(client, code)
     assert (failed, notes(file)) == (False, ["t0", "t1", "t2"])
-    assert 'notes_add_note({"title":"note 3"})' in told
+    assert '"name":"notes_add_note","arguments":{"title":"note 3"}' in told
     assert json.dumps({"run": waiting}, separators=(",", ":"))[1:-1] in told
 
     failed, told, second = await go_on(client, waiting, "notes_add_note", title="note 3")

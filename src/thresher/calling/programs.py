@@ -204,8 +204,8 @@ class Programs:
         run = await self._results.keep(caller, KeptResult(_TOOL, content, _RUN))
         to_go_on = compact({"run": run, "name": name, "arguments": arguments})
         return Result.of(
-            f"Stopped before {_shown(name, arguments)}, which may change something. It was not run. To run it and go "
-            f"on, call run_code_write with {to_go_on}{done}",
+            f"Stopped before {name}, which may change something. It was not run. To run it and go on, call "
+            f"run_code_write with {to_go_on}{done}",
             meta={"thresher/run": run},
         )
 
