@@ -186,7 +186,8 @@ class Calling:
             raise NotFound(f"'{call.name}' is switched off.", hint="THRESHER_RUN_CODE=on offers it.")
         if call.budget is not None:
             checked_budget(call.budget)  # before anything is run
-        programs, arguments = self._programs, given.get("arguments") or {}
+        programs = self._programs
+        arguments: JSON = given.get("arguments") or {}
 
         async def work(client: Client) -> Result:
             if call.name == "run_code":

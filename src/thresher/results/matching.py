@@ -155,7 +155,7 @@ def match(parts: Parts, question: str) -> Matches:
     explained = float(covered.max()) / total if total else 0.0
     weight = np.float32(_SYNONYM + _UNEXPLAINED * (1 - min(explained, 1.0)))
     for stems, others in synonyms_of(question).items() if len(places.hay) <= _LONGEST else ():
-        if len(stems) > 1 or not 0 < shares.get(stems[0], 0) < _EXPLAINED:
+        if not 0 < shares.get(" ".join(stems), 0) < _EXPLAINED:
             best, covers = _best(places, others)
             scores += weight * best
             covered += weight * covers

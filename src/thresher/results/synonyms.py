@@ -90,4 +90,5 @@ def _table() -> Mapping[tuple[str, ...], Sequence[Expression]]:
 
 
 def _is_telling(one: Expression) -> bool:
-    return len(one.words) > 1 or (len(one.words[0]) >= _LEAST and one.words[0] not in STOP_WORDS)
+    text = " ".join(one.words)
+    return len(text) >= _LEAST and text not in STOP_WORDS
