@@ -306,14 +306,16 @@ async def refresh(
     request: Request,
     servers: Annotated[list[str] | None, Doc("These servers; all by default")] = None,
     tool: Annotated[str | None, Doc("One tool, by the name that clients call it by")] = None,
+    reconnect: Annotated[bool, Doc("End the sessions with the named servers first")] = False,
 ) -> Refreshed:
     """List servers again, and index what changed; answers when that is done.
 
     Raises:
-        InvalidInput: Both servers and a tool are given.
+        InvalidInput: Both servers and a tool are given, or no server to reconnect to.
         NotFound: There is no such server or tool.
+        NotAllowed: A server to reconnect to belongs to the tenant, and the caller is one of its users.
     """
-    return await implementation("servers").refresh(request, servers, tool)
+    return await implementation("servers").refresh(request, servers, tool, reconnect=reconnect)
 
 
 @TOOLS.verb("admin")
