@@ -28,15 +28,20 @@ def marked(text: str, quoted: Iterable[str] = ()) -> Markup:
 
     Args:
         text: Any text.
-        quoted: Quotations, in visible characters, blanks joined, cut at an ellipsis. One that is not found in the text
-            word by word, such as what was hidden in it, is not marked.
+        quoted: Quotations, in visible characters, blanks joined, cut at an ellipsis. One whose words are not found in
+            the text, invisible characters aside, is not marked: it was hidden in another way.
     """
     shown = visible(text, breaks=True)
-    spans = [found.span() for found in _UNSEEN.finditer(shown)]
+    unseen = [found.span() for found in _UNSEEN.finditer(shown)]
+    spans = [*unseen]
+    # Where each character of the text without its invisible ones stands in what is shown.
+    hidden = {at for start, end in unseen for at in range(start, end)}
+    places = [at for at in range(min(len(shown), _LONGEST)) if at not in hidden]
+    plain = "".join(shown[at] for at in places)
     for quotation in quoted:
-        words = quotation.strip("…").split()
-        if words and (found := re.search(r"\s+".join(map(re.escape, words)), shown[:_LONGEST], re.IGNORECASE)):
-            spans.append(found.span())
+        words = _UNSEEN.sub("", quotation.strip("…")).split()
+        if words and (found := re.search(r"\s+".join(map(re.escape, words)), plain, re.IGNORECASE)):
+            spans.append((places[found.start()], places[found.end() - 1] + 1))
     parts: list[str] = []
     at = 0
     for start, end in _merged(spans):

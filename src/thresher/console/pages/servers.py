@@ -29,6 +29,9 @@ _CALLS: Final = 500
 _POINTS: Final = 40
 _NAMED: Final = 10
 DIALECTS: Final = ("postgresql", "mysql", "mariadb", "sqlite", "duckdb", "oracle", "mssql")
+_UNREACHED: Final = ("static", "local")
+"""Servers that nobody connects to."""
+_ORDER: Final = ("broken", "look", "healthy", "off")
 _ADDRESS_SECONDS: Final = 20.0
 
 
@@ -49,7 +52,7 @@ async def list_servers(visit: Visit) -> Response:
             durations[call.server].append(call.duration_ms)
     return visit.page(
         "servers.html",
-        servers=sorted(servers, key=lambda one: one.transport == "local"),
+        servers=sorted(servers, key=lambda one: (one.transport in _UNREACHED, _ORDER.index(state_of(one)[0]))),
         states={one.name: state_of(one) for one in servers},
         usage={one.server: one for one in usage.servers},
         durations={name: values[::-1] for name, values in durations.items()},

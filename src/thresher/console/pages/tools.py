@@ -285,9 +285,9 @@ async def _tool_page(
 
 
 def _quoted(findings: Sequence[Any]) -> Mapping[str, Sequence[str]]:
-    """What the scanner quotes, by the place in the definition."""
+    """What the scanner quotes, by the place in the definition; invisible characters are marked in any case."""
     found: dict[str, list[str]] = {}
-    for finding in findings:
+    for finding in (one for one in findings if "<U+" not in one.excerpt):
         found.setdefault(finding.where, []).append(finding.excerpt)
     return found
 
