@@ -42,12 +42,6 @@ _ROUTES: Mapping[Kind, Sequence[Route]] = {
     ),
     TOOLS: (
         Route("find_tools", "POST", "/v1/tools/find", needs_body=True, view=found_answer, answer=FindResponse),
-        Route("browse_tools", "GET", "/v1/catalogue", exact=True),
-        Route("show_tool", "GET", "/v1/catalogue/{name}"),
-        Route("tool_rivals", "GET", "/v1/catalogue/{name}/rivals"),
-        Route("held_tools", "GET", "/v1/tools/held", key="tools"),
-        Route("list_servers", "GET", "/v1/servers", key="servers"),
-        Route("show_server", "GET", "/v1/servers/{name}"),
         Route("tool_health", "GET", "/v1/tools/health"),
         Route("list_tool_categories", "GET", "/v1/tools/categories"),
         Route("derive_tool_categories", "POST", "/v1/tools/categories"),

@@ -14,11 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
 from thresher.console.pages.declaration import Pages
+from thresher.console.rendering import page_of
 from thresher.console.visit import Visit
 from thresher.core import InvalidInput, ThresherError
 from thresher.verbs import INSIGHT, TOOLS
@@ -33,11 +34,6 @@ _UNREACHED: Final = ("static", "local")
 """Servers that nobody connects to."""
 _ORDER: Final = ("broken", "look", "healthy", "off")
 _ADDRESS_SECONDS: Final = 20.0
-
-
-def server_address(name: str, *parts: str) -> str:
-    """The address of a server's page, or of something below it."""
-    return "/".join(("/servers", quote(name, safe=""), *parts))
 
 
 @PAGES.get("/servers")
@@ -129,7 +125,7 @@ def _add_page(
 @PAGES.post("/servers/add")
 async def add_server(visit: Visit) -> Response:
     """Add one server, or those of a pasted file; what could not be used is said for each."""
-    form = {key: value for key, value in (await visit.sent.form()).items() if isinstance(value, str)}
+    form = await visit.form()
     try:
         if form.get("what") == "file":
             arguments = {
@@ -146,7 +142,7 @@ async def add_server(visit: Visit) -> Response:
         )
     except ThresherError as error:
         return _add_page(visit, form, error=error)
-    return visit.go(server_address(server["name"]), refreshed(done), is_error=bool(done.failures))
+    return visit.go(page_of("/servers", server["name"]), refreshed(done), is_error=bool(done.failures))
 
 
 def _server(form: Mapping[str, str]) -> dict[str, Any]:
@@ -232,9 +228,9 @@ async def _server_page(visit: Visit, *, error: ThresherError | None = None) -> R
 @PAGES.post("/servers/{name}/refresh")
 async def refresh_one(visit: Visit) -> Response:
     """List the server again; over a new session, if that was asked for."""
-    name, form = visit.sent.path_params["name"], await visit.sent.form()
+    name, form = visit.sent.path_params["name"], await visit.form()
     done = await visit.run(TOOLS["refresh"], servers=[name], reconnect=form.get("reconnect") == "yes")
-    return visit.go(server_address(name), refreshed(done), is_error=bool(done.failures))
+    return visit.go(page_of("/servers", name), refreshed(done), is_error=bool(done.failures))
 
 
 _SWITCHES: Final[Mapping[str, tuple[str, dict[str, Any], str]]] = {
@@ -254,31 +250,31 @@ _SWITCHES: Final[Mapping[str, tuple[str, dict[str, Any], str]]] = {
 @PAGES.post("/servers/{name}/switch")
 async def switch_server(visit: Visit) -> Response:
     """Switch it on or off, or change how far it is trusted."""
-    name, form = visit.sent.path_params["name"], await visit.sent.form()
-    switch = str(form.get("switch", ""))
+    name, form = visit.sent.path_params["name"], await visit.form()
+    switch = form.get("switch", "")
     if switch not in _SWITCHES:
         raise InvalidInput("The form does not say what to switch.", hint="Load the page again.")
     verb, values, done = _SWITCHES[switch]
     await visit.run(TOOLS[verb], name=name, **values)
-    return visit.go(server_address(name), done)
+    return visit.go(page_of("/servers", name), done)
 
 
 @PAGES.post("/servers/{name}/sql")
 async def guard_server(visit: Visit) -> Response:
     """Set which arguments of its tools are SQL."""
     name = visit.sent.path_params["name"]
-    form = {key: value for key, value in (await visit.sent.form()).items() if isinstance(value, str)}
+    form = await visit.form()
     sql = _sql(form)
     await visit.run_checked(TOOLS["set_server_sql"], {"name": name, "sql": sql})
     done = "The guard reads the SQL of its calls." if sql else "Nobody reads the SQL of its calls any more."
-    return visit.go(server_address(name), done)
+    return visit.go(page_of("/servers", name), done)
 
 
 @PAGES.post("/servers/{name}/remove")
 async def remove_server(visit: Visit) -> Response:
     """Remove it with its tools, if its name was written."""
-    name, form = visit.sent.path_params["name"], await visit.sent.form()
-    if str(form.get("confirm", "")).strip() != name:
+    name, form = visit.sent.path_params["name"], await visit.form()
+    if form.get("confirm", "").strip() != name:
         error = InvalidInput("Nothing was removed: the name does not agree.", hint=f"Write {name} into the field.")
         return await _server_page(visit, error=error)
     await visit.run(TOOLS["remove_server"], name=name)
@@ -321,11 +317,11 @@ def _key(visit: Visit, name: str) -> _Key:
 @PAGES.post("/servers/{name}/sign-in")
 async def sign_in(visit: Visit) -> Response:
     """Begin a sign-in; the page then shows the address to open."""
-    name, form = visit.sent.path_params["name"], await visit.sent.form()
+    name, form = visit.sent.path_params["name"], await visit.form()
     if not visit.may(TOOLS["login_server"]):
         await visit.run(TOOLS["login_server"], name=name)  # says why not
     await _cancel(visit, name)
-    key, scopes = _key(visit, name), str(form.get("scopes", "")).split()
+    key, scopes = _key(visit, name), form.get("scopes", "").split()
 
     def follow(event: Mapping[str, Any]) -> None:
         address = str(event.get("address", ""))
@@ -347,18 +343,18 @@ async def sign_in(visit: Visit) -> Response:
     with suppress(TimeoutError):
         async with asyncio.timeout(_ADDRESS_SECONDS):
             await begun.known.wait()
-    return visit.go(server_address(name) + "#sign-in")
+    return visit.go(page_of("/servers", name) + "#sign-in")
 
 
 @PAGES.post("/servers/{name}/sign-in/finish")
 async def finish_sign_in(visit: Visit) -> Response:
     """Take the address of the last page of a browser that cannot reach this machine."""
-    name, form = visit.sent.path_params["name"], await visit.sent.form()
-    await visit.run_checked(TOOLS["finish_login"], {"address": str(form.get("address", ""))})
+    name, form = visit.sent.path_params["name"], await visit.form()
+    await visit.run_checked(TOOLS["finish_login"], {"address": form.get("address", "")})
     begun = _sign_ins.get(_key(visit, name))
     if begun is not None:
         await asyncio.wait([begun.task], timeout=_ADDRESS_SECONDS)
-    return visit.go(server_address(name) + "#sign-in")
+    return visit.go(page_of("/servers", name) + "#sign-in")
 
 
 @PAGES.post("/servers/{name}/sign-in/cancel")
@@ -366,7 +362,7 @@ async def cancel_sign_in(visit: Visit) -> Response:
     """Give up a sign-in, or put away why it failed."""
     name = visit.sent.path_params["name"]
     await _cancel(visit, name)
-    return visit.go(server_address(name))
+    return visit.go(page_of("/servers", name))
 
 
 async def _cancel(visit: Visit, name: str) -> None:
@@ -382,4 +378,4 @@ async def sign_out(visit: Visit) -> Response:
     name = visit.sent.path_params["name"]
     done = await visit.run(TOOLS["logout_server"], name=name)
     told = "" if done["revoked"] else " The server was not told, or cannot end sign-ins."
-    return visit.go(server_address(name), f"Signed out of '{name}'.{told}")
+    return visit.go(page_of("/servers", name), f"Signed out of '{name}'.{told}")

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final, cast
-from urllib.parse import quote
 
 from starlette.responses import Response
 
 from thresher.calling import RULES_META, Call, Result
 from thresher.console.forms import schema_fields, values
 from thresher.console.pages.declaration import Pages
+from thresher.console.rendering import page_of
 from thresher.console.visit import Visit, safe_return
 from thresher.core import FINGERPRINT, InvalidInput, ThresherError, Tool, dumps, plain
 from thresher.verbs import INSIGHT, TOOLS
@@ -36,11 +36,6 @@ _STATES: Final = {
 _DEPTH: Final = 4
 _MOST_PARAMETERS: Final = 500
 _SHOWN_HELD: Final = 20
-
-
-def tool_address(name: str, *parts: str) -> str:
-    """The address of a tool's page, or of something below it."""
-    return "/".join(("/tools", quote(name, safe=""), *parts))
 
 
 @PAGES.get("/tools")
@@ -77,14 +72,14 @@ async def list_tools(visit: Visit) -> Response:
 @PAGES.post("/tools/switch")
 async def switch_tool(visit: Visit) -> Response:
     """Switch one tool of the list."""
-    form = await visit.sent.form()
-    change = str(form.get("switch", ""))
+    form = await visit.form()
+    change = form.get("switch", "")
     what, _, name = change.partition(":")
     if what not in _SWITCHES:
         raise InvalidInput("The form does not say what to switch.", hint="Load the page again.")
     switches, done = _SWITCHES[what]
     await visit.run(TOOLS["set_tool"], name=name, **switches)
-    return visit.go(safe_return(str(form.get("next", "/tools"))), done.format(name))
+    return visit.go(safe_return(form.get("next", "/tools")), done.format(name))
 
 
 _SWITCHES: Final[Mapping[str, tuple[Mapping[str, bool], str]]] = {
@@ -104,14 +99,14 @@ async def list_categories(visit: Visit) -> Response:
 @PAGES.post("/tools/categories")
 async def change_category(visit: Visit) -> Response:
     """Derive categories, rename one or remove one; its tools stay."""
-    form = await visit.sent.form()
-    what, category = str(form.get("what", "")), str(form.get("category", ""))
+    form = await visit.form()
+    what, category = form.get("what", ""), form.get("category", "")
     match what:
         case "derive":
             await visit.run(TOOLS["derive_tool_categories"])
             done = "Tools without a category have one now."
         case "rename":
-            given = {"category": category, "to": str(form.get("to", ""))}
+            given = {"category": category, "to": form.get("to", "")}
             await visit.run_checked(TOOLS["rename_tool_category"], given)
             done = "The category is renamed."
         case "remove":
@@ -140,21 +135,21 @@ async def show_rivals(visit: Visit) -> Response:
 @PAGES.post("/tools/{name}/decide")
 async def decide(visit: Visit) -> Response:
     """Approve or reject exactly the definition that was shown."""
-    name, form = visit.sent.path_params["name"], await visit.sent.form()
-    decision = str(form.get("decision", ""))
+    name, form = visit.sent.path_params["name"], await visit.form()
+    decision = form.get("decision", "")
     verbs = {"approve": ("approve_tools", "in use"), "reject": ("reject_tools", "rejected: it stays out of use")}
     if decision not in verbs:
         raise InvalidInput("The form does not say how it was decided.", hint="Load the page again.")
     verb, done = verbs[decision]
-    await visit.run_checked(TOOLS[verb], {"definitions": {name: str(form.get("digest", ""))}})
-    return visit.go(tool_address(name), f"The definition of '{name}' that was shown is {done}.")
+    await visit.run_checked(TOOLS[verb], {"definitions": {name: form.get("digest", "")}})
+    return visit.go(page_of("/tools", name), f"The definition of '{name}' that was shown is {done}.")
 
 
 @PAGES.post("/tools/{name}/texts")
 async def change_texts(visit: Visit) -> Response:
     """Change what the search reads beside the definition: words, rewrite, questions, category."""
     name = visit.sent.path_params["name"]
-    form = {key: value for key, value in (await visit.sent.form()).items() if isinstance(value, str)}
+    form = await visit.form()
     what, text = form.get("what", ""), form.get("text", "")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     given: Mapping[str, tuple[str, dict[str, Any], str]] = {
@@ -174,14 +169,14 @@ async def change_texts(visit: Visit) -> Response:
         raise InvalidInput("The form does not say what to change.", hint="Load the page again.")
     verb, arguments, done = given[what]
     await visit.run_checked(TOOLS[verb], arguments)
-    return visit.go(f"{tool_address(name)}#search", done)
+    return visit.go(f"{page_of('/tools', name)}#search", done)
 
 
 @PAGES.post("/tools/{name}/call")
 async def call_tool(visit: Visit) -> Response:
     """Call the tool with what was filled in, and show its result below the form."""
     name = visit.sent.path_params["name"]
-    form = {key: value for key, value in (await visit.sent.form()).items() if isinstance(value, str)}
+    form = await visit.form()
     report = await visit.run(TOOLS["show_tool"], name=name)
     try:
         arguments = _arguments(report.definition.tool, form)
