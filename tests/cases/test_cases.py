@@ -153,7 +153,7 @@ async def test_what_is_not_valid_is_refused(
 
 
 async def test_users_share_the_tenants_cases_and_change_only_their_own(
-    cases: Cases, caller: Caller, other_tenant: Tenant
+    cases: Cases, services: Services, caller: Caller, other_tenant: Tenant
 ) -> None:
     """Nothing of another tenant is seen, also without the statements' conditions."""
     ana, bob, other = replace(caller, user="ana"), replace(caller, user="bob"), Caller(other_tenant)
@@ -169,7 +169,7 @@ async def test_users_share_the_tenants_cases_and_change_only_their_own(
     assert numbers(await cases.list_cases(other)) == [theirs.id]
     assert (await cases.run(ana)).cases == 2
     assert await cases.last(bob) is None
-    async with without_tenant_conditions(cases._database):
+    async with without_tenant_conditions(services.database):
         assert numbers(await cases.list_cases(ana)) == [shared.id, hers.id]
         with pytest.raises(NotFound):
             await cases.remove(caller, theirs.id)

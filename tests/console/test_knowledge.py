@@ -3,57 +3,22 @@
 from __future__ import annotations
 
 import secrets
-import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from pydantic import SecretStr
 
-from tests.api.serving import Served, served
+from tests.api.serving import Served
+from tests.console.filling import filled_product
 from tests.console.person import Person, person, said
 from tests.support import Databases
-from tests.support.tracker import TRACKER
-from thresher.core import Settings
-from thresher.knowledge.documents import origin_of
-
-LEAVE = "# Leave\n\nEverybody has thirty days of holiday.\n\n<script>alert(1)</script>\n\n[x](javascript:alert(1))\n"
-SHOP = """
-create table customer (id integer primary key, name text);
-create table invoice (id integer primary key, customer_id integer references customer (id), total real);
-insert into customer values (1, '<b>Ann</b>'), (2, '=1+1'), (3, null);
-insert into invoice values (1, 1, 10.5), (2, 2, 3), (3, 1, 4);
-"""
 
 
 @pytest.fixture(scope="module")
-async def filled(
-    databases: Databases, open_folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Served]:
-    """A product with a repository, an API and a database."""
-    folder, name, files = open_folder / secrets.token_hex(4), await databases.create(), tmp_path_factory.mktemp("files")
-    folder.mkdir()
-    (files / "handbook").mkdir()
-    (files / "handbook" / "leave.md").write_text(LEAVE, encoding="utf-8")
-    (files / "handbook" / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
-    (files / "tracker.yaml").write_text(TRACKER, encoding="utf-8")
-    connection = sqlite3.connect(files / "shop.sqlite")
-    connection.executescript(SHOP)
-    connection.close()
-    url = SecretStr(databases.url(name))
-    settings = Settings(data_dir=folder, allow_root=True, database_url=url, home_packs="off", workers=0)
-    async with served(settings) as product:
-        services = product.app.services
-        await services.documents.index_here(services.caller, "handbook", origin_of(str(files / "handbook")))
-        async with person(product) as owner:
-            await owner.see("/knowledge/databases")
-            await owner.do("/knowledge/databases", name="shop", url=f"sqlite:///{files / 'shop.sqlite'}")
-            await owner.see("/knowledge/databases/shop")
-            await owner.do("/knowledge/databases/shop/refresh")
-            await owner.see("/knowledge/apis")
-            await owner.do("/knowledge/apis", sources=str(files / "tracker.yaml"), name="tracker")
+async def filled(databases: Databases, open_folder: Path) -> AsyncIterator[Served]:
+    """A product with a repository, an API and a database, for all tests of this module."""
+    async with filled_product(databases, open_folder) as product:
         yield product
-    await databases.drop(name)
 
 
 @pytest.fixture

@@ -83,6 +83,7 @@ CALLS: Final[Mapping[str, Mapping[str, Any]]] = {
     "remove_workspace": {"workspace": NAME},
 }
 COMMANDS: Final[tuple[tuple[str, ...], ...]] = (
+    ("explain", QUESTION, "-e", NAME),
     ("status",), ("prompt", QUESTION), ("context", QUESTION), ("ask", QUESTION), ("ask", f"list tables {NAME}"),
     ("doctor",),
     ("tools", "find", "days of leave"), ("tools", "list"), ("tools", "show", "staff_leave_days"),
@@ -106,6 +107,10 @@ COMMANDS: Final[tuple[tuple[str, ...], ...]] = (
     ("packs", "list"), ("packs", "show", "leave-rules"), ("packs", "untrust", NAME), ("packs", "trust", NAME, "--yes"),
     ("components", "list"), ("components", "refresh"), ("intents", "list"), ("intents", "explain", QUESTION),
     ("intents", "threshold", NAME, "0.5"), ("intents", "stats"), ("keys", "list"), ("keys", "revoke", NAME),
+    ("insight", "usage"), ("insight", "unanswered"), ("insight", "intents"), ("insight", "calls"),
+    ("insight", "attention"), ("cases", "add", f"days {NAME}", "--tool", NAME, "--not", f"intent:{NAME}"),
+    ("cases", "list"), ("cases", "run"), ("cases", "last"), ("cases", "runs"), ("cases", "export"),
+    ("cases", "import", "/none"), ("cases", "remove", "999"),
     ("jobs", "list"), ("jobs", "show", "1"), ("jobs", "cancel", "999"), ("audit", "log"), ("audit", "verify"),
     ("docs", "list"), ("docs", "show", "handbook"), ("docs", "guide", "handbook"), ("docs", "refresh", NAME),
     ("docs", "schedule", "handbook"), ("docs", "schedule", NAME, "--never"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime as dt
 import subprocess
 from contextlib import suppress
@@ -15,7 +14,7 @@ from tests.knowledge_intents.packs import write_pack
 from tests.support import without_tenant_conditions
 from tests.support.product import CATALOGUE, ListedServer, listed, opened
 from thresher.calling import Call
-from thresher.core import ASSISTANT, Caller, InvalidInput, NotFound, Settings, Tenant, ThresherError
+from thresher.core import ASSISTANT, Caller, InvalidInput, Settings, Tenant, ThresherError
 from thresher.embedding import Encoder
 from thresher.insight import Insight
 from thresher.jobs import Jobs
@@ -151,6 +150,23 @@ async def test_searches_and_messages_that_got_nothing_are_grouped(
     assert (len(cut.messages), cut.more) == (1, 2)
 
 
+async def test_searches_for_operations_without_a_result_are_listed(
+    services: Services, insight: Insight, caller: Caller
+) -> None:
+    """Their words are kept by a setting of their own; those inside an answer to a message are not counted again."""
+    await services.apis.search(caller, NONSENSE)
+    await services.context.get_context(caller, NONSENSE)
+    await services.apis.settle()
+    await settle(services)
+
+    found = await insight.unanswered(caller)
+
+    assert sorted((one.verb, one.message, one.count) for one in found.messages) == [
+        ("get_context", None, 1),
+        ("search_api_docs", NONSENSE, 1),
+    ]
+
+
 async def test_texts_are_there_where_the_settings_keep_them(
     database: Database, tenant: Tenant, settings: Settings, encoder: Encoder, shelf: Path, tmp_path: Path
 ) -> None:
@@ -183,9 +199,7 @@ async def test_intents_are_counted_by_day(services: Services, insight: Insight, 
     assert found.days[0].messages == 0
 
 
-async def test_what_the_assistant_searches_counts_nowhere(
-    services: Services, insight: Insight, caller: Caller
-) -> None:
+async def test_what_the_assistant_searches_counts_nowhere(services: Services, insight: Insight, caller: Caller) -> None:
     """It searches everywhere for every question."""
     assistant = replace(caller, client=f"{ASSISTANT}x")
     await services.tools.find_tools(assistant, queries=[NONSENSE])

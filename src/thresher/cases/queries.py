@@ -11,11 +11,11 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Row, delete, func, insert, literal_column, select
+from sqlalchemy import Boolean, delete, func, insert, literal_column, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.cases.records import Case, CaseOutcome, CaseVerb
+from thresher.cases.records import Case, CaseOutcome, CaseRun, CaseVerb
 from thresher.core import Caller
 from thresher.store.tables import case_outcome, case_run, test_case
 
@@ -44,7 +44,7 @@ async def put_case(
     stored = row.on_conflict_do_update(
         index_elements=["tenant_id", "owner", "verb", "digest"],
         set_={"needs": row.excluded.needs, "excluded": row.excluded.excluded},
-    ).returning(*_CASE, literal_column("xmax = 0").label("new"))
+    ).returning(*_CASE, literal_column("xmax = 0", Boolean).label("new"))
     found = (await connection.execute(stored)).one()
     return _case(found), bool(found.new)
 
@@ -60,7 +60,7 @@ _CASE: Final = (
 )
 
 
-def _case(row: Row[Any]) -> Case:
+def _case(row: Any) -> Case:
     needs, excluded = (
         {kind: tuple(names) for kind, names in names_by_kind.items()} for names_by_kind in (row.needs, row.excluded)
     )
@@ -123,20 +123,23 @@ def _own_runs(caller: Caller) -> tuple[Any, ...]:
     return case_run.c.tenant_id == caller.tenant.id, case_run.c.owner.is_not_distinct_from(caller.user)
 
 
-async def run_before(
-    connection: AsyncConnection, caller: Caller, number: int | None = None, day: dt.datetime | None = None
-) -> Row[Any] | None:
-    """Return the newest run before another one, or before a moment: number, time, budget and duration."""
-    query = select(case_run.c.id, case_run.c.at, case_run.c.budget, case_run.c.duration_ms).where(*_own_runs(caller))
-    if number is not None:
-        query = query.where(case_run.c.id < number)
-    if day is not None:
-        query = query.where(case_run.c.at < day)
-    return (await connection.execute(query.order_by(case_run.c.id.desc()).limit(1))).first()
+async def runs(
+    connection: AsyncConnection,
+    caller: Caller,
+    limit: int = 1,
+    *,
+    before: int | None = None,
+    day: dt.datetime | None = None,
+) -> list[CaseRun]:
+    """Return the newest runs, without outcomes.
 
-
-async def runs(connection: AsyncConnection, caller: Caller, limit: int) -> Sequence[Row[Any]]:
-    """Return the newest runs, each with the number of its cases and of those that passed."""
+    Args:
+        connection: Inside a transaction of the tenant.
+        caller: Whose runs.
+        limit: Most runs.
+        before: Only runs before this one.
+        day: Only runs before this moment.
+    """
     query = (
         select(
             case_run.c.id,
@@ -155,7 +158,14 @@ async def runs(connection: AsyncConnection, caller: Caller, limit: int) -> Seque
         .order_by(case_run.c.id.desc())
         .limit(limit)
     )
-    return (await connection.execute(query)).all()
+    if before is not None:
+        query = query.where(case_run.c.id < before)
+    if day is not None:
+        query = query.where(case_run.c.at < day)
+    found = await connection.execute(query)
+    return [
+        CaseRun(row.id, row.at, row.cases, row.passed, row.budget, row.duration_ms, (), None, None) for row in found
+    ]
 
 
 async def outcomes(connection: AsyncConnection, caller: Caller, run: int) -> dict[int, CaseOutcome]:

@@ -135,7 +135,7 @@ class Cases:
         return number
 
     async def run(
-        self, caller: Caller, budget: int | None = None, progress: Callable[[int, int], None] = lambda *_: None
+        self, caller: Caller, budget: int | None = None, progress: Callable[[int, int], None] | None = None
     ) -> CaseRun:
         """Ask all cases, store what each got, and compare it with earlier runs.
 
@@ -152,7 +152,8 @@ class Cases:
         servers = await server_names(self._tools, caller) if cases else {}
         outcomes: list[CaseOutcome] = []
         for done, case in enumerate(cases):
-            progress(done, len(cases))
+            if progress is not None:
+                progress(done, len(cases))
             outcomes.append(await self._ask(asking, case, servers, budget))
         took = (time.perf_counter() - started) * 1000
 
@@ -160,14 +161,16 @@ class Cases:
             return await queries.put_run(connection, caller, began, budget, took, outcomes) if outcomes else 0
 
         number = await run_retrying(self._database, caller.tenant, store)
-        return await self._compared(caller, number, began, budget, took, {one.case: one for one in outcomes})
+        passed = sum(one.passed for one in outcomes)
+        run = CaseRun(number, began, len(outcomes), passed, budget, took, (), None, None)
+        return await self._compared(caller, run, {one.case: one for one in outcomes})
 
     async def last(self, caller: Caller) -> CaseRun | None:
         """Return the last run, compared with the ones before; None if there is none."""
         async with self._database.transaction(caller.tenant) as connection:
-            row = await queries.run_before(connection, caller)
-            found = {} if row is None else await queries.outcomes(connection, caller, row.id)
-        return None if row is None else await self._compared(caller, row.id, row.at, row.budget, row.duration_ms, found)
+            newest = await queries.runs(connection, caller)
+            found = await queries.outcomes(connection, caller, newest[0].id) if newest else {}
+        return await self._compared(caller, newest[0], found) if newest else None
 
     async def runs(self, caller: Caller, limit: int = 20) -> tuple[CaseRun, ...]:
         """Return the last runs, the newest first, without outcomes and comparisons.
@@ -177,7 +180,7 @@ class Cases:
         """
         check_limit(limit, MOST_RUNS)
         async with self._database.transaction(caller.tenant) as connection:
-            return tuple(CaseRun(*row, (), None, None) for row in await queries.runs(connection, caller, limit))
+            return tuple(await queries.runs(connection, caller, limit))
 
     async def purge(self, caller: Caller, older_than: float | None = None) -> int:
         """Remove the caller's runs that are at least so many days old; returns their number.
@@ -209,30 +212,17 @@ class Cases:
             got = [(_KINDS.get(piece.kind, piece.kind), piece.name, names_of(piece, servers)) for piece in pack.pieces]
         return judged(case, got, tokens, (time.perf_counter() - started) * 1000)
 
-    async def _compared(
-        self,
-        caller: Caller,
-        number: int,
-        at: dt.datetime,
-        budget: int | None,
-        took: float,
-        outcomes: Mapping[int, CaseOutcome],
-    ) -> CaseRun:
-        today = at.astimezone(dt.UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    async def _compared(self, caller: Caller, run: CaseRun, outcomes: Mapping[int, CaseOutcome]) -> CaseRun:
+        """A run with its outcomes, compared with the one before and with the last of an earlier day."""
+        today = run.at.astimezone(dt.UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        changes: list[CaseChanges | None] = []
         async with self._database.transaction(caller.tenant) as connection:
-            previous = await queries.run_before(connection, caller, number) if number else None
-            earlier = await queries.run_before(connection, caller, number, today) if number else None
-            found = {
-                row.id: await queries.outcomes(connection, caller, row.id)
-                for row in (previous, earlier)
-                if row is not None
-            }
-        changes = [
-            None if row is None else _changes(row.id, row.at, found[row.id], outcomes) for row in (previous, earlier)
-        ]
+            for day in (None, today):
+                former = await queries.runs(connection, caller, before=run.id, day=day)
+                before = await queries.outcomes(connection, caller, former[0].id) if former else {}
+                changes.append(_changes(former[0], before, outcomes) if former else None)
         ordered = tuple(sorted(outcomes.values(), key=lambda one: (one.passed, one.case)))
-        passed = sum(one.passed for one in ordered)
-        return CaseRun(number, at, len(ordered), passed, budget, took, ordered, changes[0], changes[1])
+        return replace(run, outcomes=ordered, previous=changes[0], yesterday=changes[1])
 
 
 _KINDS: Final = {piece: kind for kind, piece in PARTS.items()}
@@ -241,7 +231,7 @@ _Checked = tuple[CaseVerb, str, Mapping[str, tuple[str, ...]], Mapping[str, tupl
 
 
 def _checked(message: object, needs: object, excluded: object, verb: object) -> _Checked:
-    asked = next((one for one in VERBS if one == verb), None)
+    asked: CaseVerb | None = next((one for one in VERBS if one == verb), None)
     if asked is None:
         raise InvalidInput(f"A case cannot ask '{verb}'.", hint=f"Give {' or '.join(VERBS)}.")
     names = checked_names("needs", needs, asked), checked_names("excluded", excluded, asked)
@@ -275,12 +265,10 @@ def judged(case: Case, got: Sequence[tuple[str, str, Collection[str]]], tokens: 
 _ORDER: Final = ("broken", "fixed", "changed", "new")
 
 
-def _changes(
-    run: int, at: dt.datetime, before: Mapping[int, CaseOutcome], after: Mapping[int, CaseOutcome]
-) -> CaseChanges:
+def _changes(former: CaseRun, before: Mapping[int, CaseOutcome], after: Mapping[int, CaseOutcome]) -> CaseChanges:
     changes = [change for case, one in after.items() if (change := _change(before.get(case), one)) is not None]
     changes.sort(key=lambda one: (_ORDER.index(one.change), one.case))
-    return CaseChanges(at, run, len(before), sum(one.passed for one in before.values()), tuple(changes))
+    return CaseChanges(former.at, former.id, former.cases, former.passed, tuple(changes))
 
 
 def _change(before: CaseOutcome | None, after: CaseOutcome) -> CaseChange | None:

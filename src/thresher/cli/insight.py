@@ -5,7 +5,6 @@ Invariant: messages, names and errors of others are never markup.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Final
@@ -20,6 +19,7 @@ from thresher.cli.command_table import new_group
 from thresher.cli.commands import add_command, writes
 from thresher.cli.output import AsJson, export, shortened, show
 from thresher.cli.views import Row, figure_table, milliseconds, moment, plain_table, removed
+from thresher.foreign import visible_json
 from thresher.verbs import CASES, INSIGHT
 
 _TEXT: Final = 100
@@ -296,4 +296,4 @@ def export_cases(as_json: AsJson = False) -> None:
     if as_json:
         show(lines, as_json, case_list)
     else:
-        export("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines))
+        export("".join(f"{visible_json(line)}\n" for line in lines))

@@ -1,7 +1,7 @@
 """One request of a browser: who sends it, what they may do, and how they are answered.
 
 Invariant: a change carries a token that only a page of this console could know. It is bound to the browser's visit and
-to its caller, by a key that all replicas have. A verb that changes something and that HTTP does not serve is for the owner.
+to its caller, by a key that all replicas have. A change that HTTP does not serve is the owner's.
 """
 
 from __future__ import annotations

@@ -8,10 +8,9 @@ from __future__ import annotations
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Row
+from sqlalchemy import RowMapping
 
 from thresher.core import Caller, Settings, check_limit
 from thresher.insight import queries
@@ -66,22 +65,26 @@ class Insight:
         since = period_start(days)
         values = period(caller, since)
         async with self._database.transaction(caller.tenant) as connection:
-            messages = _by_day(await connection.execute(queries.MESSAGES, values))
-            searches = _by_day(await connection.execute(queries.SEARCHES, values))
-            calls = _by_day(await connection.execute(queries.CALLS, values))
+            await connection.execute(queries.BY_HASH)
+            found = [
+                _by_day((await connection.execute(query, values)).mappings())
+                for query in (queries.MESSAGES, queries.SEARCHES, queries.CALLS)
+            ]
             tools = (await connection.execute(queries.TOOLS, values)).all()
 
         def usage(day: dt.date | None) -> Usage:
-            return _usage(messages.get(day), searches.get(day), calls.get(day))
+            return Usage(**{name: value for one in found for name, value in one.get(day, {}).items()})
 
         return UsageSummary(
             since=since,
             total=usage(None),
             days=tuple(UsageDay(day, usage(day)) for day in _days(since)),
-            servers=tuple(ServerUsage(row[1], row[3], row[4], *row[5]) for row in tools if row[0]),
-            tools=tuple(ToolUsage(row[1], row[2], row[3], row[4], *row[5], row[6]) for row in tools if not row[0])[
-                : queries.TOOLS_LISTED
-            ],
+            servers=tuple(
+                ServerUsage(row.server, row.calls, row.failed, row.p50_ms, row.p95_ms)
+                for row in tools
+                if row.tool is None
+            ),
+            tools=tuple(ToolUsage(*row) for row in tools if row.tool is not None)[: queries.TOOLS_LISTED],
         )
 
     async def intents(self, caller: Caller, days: float = 30.0) -> IntentHistory:
@@ -93,11 +96,11 @@ class Insight:
         since = period_start(days)
         async with self._database.transaction(caller.tenant) as connection:
             rows = (await connection.execute(queries.INTENTS, period(caller, since))).all()
-        totals = {row[0]: (row[1], row[2]) for row in rows if row[3] is None}
+        totals = {row.day: (row.messages, row.passed) for row in rows if row.intent is None}
         matched: defaultdict[dt.date, dict[str, int]] = defaultdict(dict)
-        for day, count, _, intent in rows:
-            if intent is not None:
-                matched[day][intent] = count
+        for row in rows:
+            if row.intent is not None:
+                matched[row.day][row.intent] = row.messages
         return IntentHistory(
             since, tuple(IntentDay(day, *totals.get(day, (0, 0)), matched.get(day, {})) for day in _days(since))
         )
@@ -120,9 +123,10 @@ class Insight:
         since = period_start(days)
         values = period(caller, since) | {"limit": limit, "passed": passed}
         async with self._database.transaction(caller.tenant) as connection:
+            await connection.execute(queries.BY_HASH)
             rows = (await connection.execute(queries.UNANSWERED, values)).all()
         found = tuple(Unanswered(*row[:7]) for row in rows)
-        more = rows[0][7] - len(rows) if rows else 0
+        more = rows[0].groups - len(rows) if rows else 0
         return UnansweredMessages(since, found, more, self._texts, "" if self._texts else _HINT)
 
     async def calls(
@@ -168,43 +172,9 @@ class Insight:
         return await purge_rows(self._database, caller, ("context_log",), age_limit(days))
 
 
-def _by_day(rows: Iterable[Row[Any]]) -> dict[dt.date | None, Row[Any]]:
-    """Rows by their day; that of the whole period under None."""
-    return {row[0]: row for row in rows}
-
-
-def _usage(messages: Row[Any] | None, searches: Row[Any] | None, calls: Row[Any] | None) -> Usage:
-    usage = Usage()
-    if messages is not None:
-        p50, p95 = messages[4] or _NO_TIMES
-        usage = replace(
-            usage,
-            messages=messages[1],
-            passed=messages[2],
-            context_tokens=messages[3],
-            message_p50_ms=p50,
-            message_p95_ms=p95,
-        )
-    if searches is not None:
-        p50, p95 = searches[5] or _NO_TIMES
-        sent, everything = searches[3:5]
-        usage = replace(
-            usage,
-            searches=searches[1],
-            empty=searches[2],
-            tokens_sent=sent,
-            tokens_all=everything,
-            tokens_saved=everything - sent,
-            search_p50_ms=p50,
-            search_p95_ms=p95,
-        )
-    if calls is not None:
-        p50, p95 = calls[3] or _NO_TIMES
-        usage = replace(usage, calls=calls[1], failed=calls[2], call_p50_ms=p50, call_p95_ms=p95)
-    return usage
-
-
-_NO_TIMES: Final = (None, None)
+def _by_day(rows: Iterable[RowMapping]) -> dict[dt.date | None, dict[str, Any]]:
+    """Figures by their day; those of the whole period under None."""
+    return {row["day"]: {str(name): value for name, value in row.items() if name != "day"} for row in rows}
 
 
 def _days(since: dt.datetime) -> Iterator[dt.date]:

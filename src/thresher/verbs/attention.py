@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import Final, TypeVar
 
 from thresher.core import ThresherError
 from thresher.insight import Attention, AttentionItem
@@ -21,6 +21,7 @@ from thresher.knowledge.tools import HeldTool, ServerInfo
 from thresher.store import shared_reads
 from thresher.verbs.request import Request
 
+_T = TypeVar("_T")
 MOST: Final = 200
 _JOBS: Final = 200
 """The newest jobs, among which failed ones are looked for."""
@@ -31,29 +32,30 @@ _LONG_AGO: Final = dt.datetime.min.replace(tzinfo=dt.UTC)
 async def attention(request: Request) -> Attention:
     """See the verb."""
     services, caller = request.services, request.caller
-    listings: Mapping[str, tuple[Awaitable[Any], Callable[[Any], Iterable[AttentionItem]]]] = {
-        "tools": (services.tools.held_tools(caller), _held),
-        "packs": (services.intents.packs(caller), _packs),
-        "servers": (services.tools.list_servers(caller), _servers),
-        "repositories": (services.documents.list_repositories(caller), _repositories),
-        "apis": (services.apis.list_providers(caller), _apis),
-        "connections": (services.databases.list_connections(caller), _connections),
-        "jobs": (services.jobs.list(caller, limit=_JOBS), _jobs),
+    listings = {
+        "tools": _viewed(services.tools.held_tools(caller), _held),
+        "packs": _viewed(services.intents.packs(caller), _packs),
+        "servers": _viewed(services.tools.list_servers(caller), _servers),
+        "repositories": _viewed(services.documents.list_repositories(caller), _repositories),
+        "apis": _viewed(services.apis.list_providers(caller), _apis),
+        "connections": _viewed(services.databases.list_connections(caller), _connections),
+        "jobs": _viewed(services.jobs.list(caller, limit=_JOBS), _jobs),
     }
     with shared_reads():
-        found = await asyncio.gather(*(read for read, _ in listings.values()), return_exceptions=True)
-    items: list[AttentionItem] = []
-    unread: dict[str, str] = {}
-    for (name, (_, view)), rows in zip(listings.items(), found, strict=True):
-        if isinstance(rows, ThresherError):
-            unread[name] = rows.message
-        elif isinstance(rows, BaseException):
-            raise rows
-        else:
-            items += view(rows)
+        found = await asyncio.gather(*listings.values())
+    items = [item for part in found if not isinstance(part, str) for item in part]
+    unread = {name: part for name, part in zip(listings, found, strict=True) if isinstance(part, str)}
     items.sort(key=lambda one: one.since or _LONG_AGO, reverse=True)
     items.sort(key=lambda one: _ORDER.index(one.state))
     return Attention(tuple(items[:MOST]), len(items), unread)
+
+
+async def _viewed(listing: Awaitable[_T], view: Callable[[_T], Iterable[AttentionItem]]) -> list[AttentionItem] | str:
+    """What a listing shows, or why it failed."""
+    try:
+        return list(view(await listing))
+    except ThresherError as error:
+        return error.message
 
 
 def _held(rows: Iterable[HeldTool]) -> Iterator[AttentionItem]:

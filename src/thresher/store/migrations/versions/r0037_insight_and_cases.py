@@ -11,6 +11,7 @@ down_revision = "0036"
 branch_labels = None
 depends_on = None
 
+_double: sa.types.TypeEngine[float] = sa.Double()
 _LOGS = "['api_read_log', 'at']"
 
 
@@ -27,7 +28,7 @@ def upgrade() -> None:
         sa.Column("verb", sa.Text(), nullable=False),
         sa.Column("kinds", ARRAY(sa.Text()), nullable=False),
         sa.Column("tokens", sa.Integer(), nullable=False),
-        sa.Column("duration_ms", sa.Double(), nullable=False),
+        sa.Column("duration_ms", _double, nullable=False),
     )
     op.create_index("context_log_tenant_id_at_idx", "context_log", ["tenant_id", "at"])
     _create(
@@ -50,7 +51,7 @@ def upgrade() -> None:
         _owner(),
         sa.Column("at", sa.DateTime(timezone=True), server_default=sa.func.now(), nullable=False),
         sa.Column("budget", sa.Integer(), nullable=True),
-        sa.Column("duration_ms", sa.Double(), nullable=False),
+        sa.Column("duration_ms", _double, nullable=False),
     )
     op.create_index("case_run_tenant_id_at_idx", "case_run", ["tenant_id", "at"])
     _create(
@@ -60,7 +61,7 @@ def upgrade() -> None:
         sa.Column("passed", sa.Boolean(), nullable=False),
         *(sa.Column(name, ARRAY(sa.Text()), nullable=False) for name in ("missing", "unwanted", "delivered")),
         sa.Column("tokens", sa.Integer(), nullable=False),
-        sa.Column("duration_ms", sa.Double(), nullable=False),
+        sa.Column("duration_ms", _double, nullable=False),
         sa.UniqueConstraint("tenant_id", "run_id", "case_id", name="case_outcome_tenant_id_run_id_case_id_key"),
         *(
             sa.ForeignKeyConstraint(
