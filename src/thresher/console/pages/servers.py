@@ -1,7 +1,7 @@
 """Servers: do they answer, and how may they be used.
 
 Invariant: a server is removed only after its name was written. A sign-in that is under way belongs to this process, and
-ends with it; its address is shown to whoever asked for it alone.
+ends with it; its address is shown only to the caller who asked for it.
 """
 
 from __future__ import annotations

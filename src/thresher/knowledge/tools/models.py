@@ -370,8 +370,7 @@ class Refreshed:
         failures: The error of each server that could not be listed.
         held: Tools of these servers that now wait for approval, except rejected ones, by their exposed names.
         lapsed: Tools of these servers whose rewrite is not used, since their definition has changed.
-        findings: Of servers that were added: how many of their tools each rule of `tools health` names for what their
-            definitions say. Whether they are found is measured afterwards.
+        findings: Of added servers: how many tools each rule of `tools health` names for their definitions alone.
     """
 
     embedded: int = 0
