@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -171,7 +172,7 @@ async def test_a_pasted_file_says_what_became_of_each(reader: Person, filled: Fi
     """Added, not started, not readable; a variable without a value is named."""
     program, *arguments = [sys.executable, str(LISTED), str(filled.files / "pasted.json")]
     command(filled.files, "pasted", listed("paste_thing", "Paste a thing."))
-    file = {
+    file: dict[str, Any] = {
         "pasted": {"command": program, "args": arguments},
         "absent": {"command": "no-such-program"},
         "broken": {"args": []},

@@ -116,11 +116,12 @@ def _schema_kind(name: str, detail: Mapping[str, Any]) -> tuple[Kind, Sequence[s
     kind = detail.get("type")
     if isinstance(kind, list):
         kind = next((one for one in cast("list[Any]", kind) if one != "null"), None)
+    kind = cast("object", kind)
     if kind == "array":
         items = detail.get("items")
         is_text = isinstance(items, Mapping) and cast("Mapping[str, Any]", items).get("type") == "string"
         return ("list" if is_text else "json"), ()
-    simple = _TYPES.get(kind, "json") if isinstance(kind, str) else "json"
+    simple: Kind = _TYPES.get(kind, "json") if isinstance(kind, str) else "json"
     return ("long" if simple == "text" and name in _LONG else simple), ()
 
 
