@@ -69,6 +69,17 @@ from thresher.knowledge.tools.models import (
 )
 from thresher.knowledge.tools.proposals import propose, trial_queries
 from thresher.knowledge.tools.refresh import total_of
+from thresher.knowledge.tools.reports import (
+    EmbeddedText,
+    ListedTool,
+    ServerReport,
+    ToolFilter,
+    ToolPage,
+    ToolReport,
+    ToolRivals,
+    ToolState,
+    UpstreamSession,
+)
 from thresher.knowledge.tools.servers import CredentialStore
 from thresher.knowledge.tools.service import ToolService
 
@@ -93,6 +104,7 @@ __all__ = [
     "Descriptions",
     "DropInReport",
     "DropIns",
+    "EmbeddedText",
     "FindResult",
     "Form",
     "FoundTool",
@@ -100,6 +112,7 @@ __all__ = [
     "HeldTool",
     "Learning",
     "LearningState",
+    "ListedTool",
     "LocalServer",
     "MovedTool",
     "Offered",
@@ -109,19 +122,26 @@ __all__ = [
     "Replay",
     "Resolved",
     "ServerInfo",
+    "ServerReport",
     "Statistics",
     "ToolCategory",
     "ToolFate",
+    "ToolFilter",
     "ToolHealth",
     "ToolInspection",
+    "ToolPage",
     "ToolQuestions",
+    "ToolReport",
     "ToolRewrite",
+    "ToolRivals",
     "ToolService",
+    "ToolState",
     "ToolWords",
     "Training",
     "TrainingResult",
     "TrainingState",
     "Trial",
+    "UpstreamSession",
     "UsedTool",
     "compact",
     "definition_text",

@@ -311,6 +311,7 @@ class ServerInfo:
         trusted: Whether its claims about its tools, such as that one only reads, are relied on.
         shared: Whether all users of the tenant see it; otherwise it belongs to one user.
         sql: The dialect in which the guard reads statements for its tools; empty if it reads none.
+        sign_in: `done`, `needed`, or empty where no sign-in is known to be needed, or nobody has looked.
     """
 
     name: str
@@ -328,6 +329,7 @@ class ServerInfo:
     trusted: bool = False
     shared: bool = True
     sql: str = ""
+    sign_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,8 +370,7 @@ class Refreshed:
         failures: The error of each server that could not be listed.
         held: Tools of these servers that now wait for approval, except rejected ones, by their exposed names.
         lapsed: Tools of these servers whose rewrite is not used, since their definition has changed.
-        findings: Of servers that were added: how many of their tools each rule of `tools health` names for what their
-            definitions say. Whether they are found is measured afterwards.
+        findings: Of added servers: how many tools each rule of `tools health` names for their definitions alone.
     """
 
     embedded: int = 0

@@ -39,6 +39,7 @@ from thresher.knowledge.tools.models import (
 from thresher.knowledge.tools.queries import StoredTool
 from thresher.knowledge.tools.refresh import ServerRefresher
 from thresher.knowledge.tools.refresh_schedule import ChangeWatcher
+from thresher.knowledge.tools.reports import Reports
 from thresher.knowledge.tools.result_shapes import ResultShapes
 from thresher.knowledge.tools.search_texts import SearchTexts
 from thresher.knowledge.tools.servers import Servers, checked_owner
@@ -75,6 +76,7 @@ class ToolService:
         self.questions = QuestionWriter(database, self._catalogues, self._indexer, chat, settings.llm_seconds)
         self._servers = Servers(database, self._indexer, self._catalogues, upstreams, secrets)
         self.health = HealthMonitor(database, self._catalogues, self, lambda: index.edition(KIND))
+        self.reports = Reports(database, self._catalogues, self, upstreams, secrets)
         self._refresher = ServerRefresher(
             database, self._indexer, self._catalogues, upstreams, self._servers, settings.auto_approve, self.health.note
         )
@@ -127,15 +129,14 @@ class ToolService:
         budget = self._settings.find_budget if budget is None else budget
         question = tool_query(queries, message, history, budget, limit, threshold, inspection)
         missing = await self.ready(caller, searching=True)
-        core, unchosen = include_core_tools, include_unchosen
         return await self._finder.find(
             caller,
             question,
             servers,
             missing,
-            core=core,
+            core=include_core_tools,
             categories=categories,
-            unchosen=unchosen,
+            unchosen=include_unchosen,
             prefetched=prefetched,
         )
 
@@ -290,8 +291,7 @@ class ToolService:
     async def core_tools(self, caller: Caller) -> tuple[Definition, ...]:
         """Return the core tools in full, by name."""
         catalogue = await self._catalogues.current(caller)
-        stored = await self._definitions(caller, catalogue, catalogue.core)
-        return catalogue.in_full(catalogue.core, stored)
+        return catalogue.in_full(catalogue.core, await self._definitions(caller, catalogue, catalogue.core))
 
     async def tools_of(self, caller: Caller, named: Mapping[str, Collection[str]]) -> tuple[Definition, ...]:
         """Return some tools of some servers in full, by name; disabled ones are left out.
