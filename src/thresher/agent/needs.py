@@ -62,6 +62,7 @@ async def detect(context: TurnContext, message: str, former: Sequence[str], offe
     settings = context.settings
     core = await context.offers.core()
     found, around = await asyncio.gather(_found(context, message[:_MESSAGE], former[-4:]), _around(context, core))
+    context.account.all_tools = found.all_tokens
     await context.offers.describe([*offered, *found.tools])
     wanted = [tool.name for tool in context.offers.known(found.tools) if tool.name not in _READ_IN_HISTORY]
     whole = joined(offered, core, wanted[: settings.tools], 2 * settings.tools)

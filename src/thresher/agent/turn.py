@@ -101,7 +101,7 @@ _LONGEST: Final = 2_000_000
 async def talk(services: ChatServices, caller: Caller, call: ChatCall) -> AsyncGenerator[Event]:
     """Run a turn; see `Conversations.talk`."""
     line: asyncio.Queue[Event | None] = asyncio.Queue()
-    task = asyncio.create_task(_run(services, caller, call, line.put_nowait))
+    task = asyncio.create_task(run(services, caller, call, line.put_nowait))
     task.add_done_callback(lambda _: line.put_nowait(None))
     try:
         while (told := await line.get()) is not None:
@@ -113,7 +113,22 @@ async def talk(services: ChatServices, caller: Caller, call: ChatCall) -> AsyncG
             await asyncio.wait([task])
 
 
-async def _run(services: ChatServices, caller: Caller, call: ChatCall, tell: Callable[[Event], None]) -> None:
+async def run(
+    services: ChatServices,
+    caller: Caller,
+    call: ChatCall,
+    tell: Callable[[Event], None],
+    begun: Callable[[], None] = lambda: None,
+) -> None:
+    """Run a turn, raising what `Conversations.talk` does.
+
+    Args:
+        services: What it uses.
+        caller: The caller.
+        call: The request.
+        tell: Takes its events.
+        begun: Called once the turn has its thread, and the call fits it.
+    """
     with traced() as trace:
         _check(call)
         call = replace(call, messages=tuple(replace(one, text=printable(one.text)) for one in call.messages))
@@ -144,8 +159,9 @@ async def _run(services: ChatServices, caller: Caller, call: ChatCall, tell: Cal
                 note = f"approval is '{holds}' and not '{asked_for}': the owner of this installation allows no less."
                 context.account.note(note)
             saver = ThreadSaver(services.database, caller, turn, CLASSES) if turn else None
+            graph = GRAPH.copy({"checkpointer": saver}) if saver else GRAPH
             try:
-                report = await _turn(services, GRAPH.copy({"checkpointer": saver}) if saver else GRAPH, context, turn)
+                report = await _turn(services, graph, context, turn, begun)
             finally:
                 if saver is not None:
                     await asyncio.shield(saver.settle())
@@ -200,7 +216,9 @@ async def _conversation(
     return Talk(call.thread, title, settings.model_dump(), lent.name if lent else "", lent)
 
 
-async def _turn(services: ChatServices, graph: Graph, context: TurnContext, turn: Turn | None) -> TurnReport:
+async def _turn(
+    services: ChatServices, graph: Graph, context: TurnContext, turn: Turn | None, begun: Callable[[], None]
+) -> TurnReport:
     """Run the graph; returns how it ended."""
     config: Any = {"recursion_limit": context.settings.recursion}
     if turn is not None:
@@ -208,6 +226,7 @@ async def _turn(services: ChatServices, graph: Graph, context: TurnContext, turn
     entry: Any = (
         await _entry(graph, config, context, services, turn) if turn else {"messages": _stateless(context.call)}
     )
+    begun()
     try:
         with untraced():
             state = cast("dict[str, Any]", await graph.ainvoke(entry, config, context=context))  # pyright: ignore[reportUnknownMemberType] - the library's
