@@ -78,7 +78,7 @@ def prompt_tokens(
         passages=count_tokens(_cited(context, searches)),
         history=sum(map(message_tokens, said)) - turn,
         turn=turn,
-        all_tools=context.account.all_tools,
+        all_tools=state.get("all_tools", 0),
     )
 
 

@@ -38,7 +38,6 @@ class TurnAccount:
     offered: tuple[str, ...] = ()
     called: list[CalledTool] = field(default_factory=list[CalledTool])
     saved: int = 0
-    all_tools: int = 0
     prompt: Callable[[], PromptTokens | None] = lambda: None
     intents: tuple[str, ...] = ()
     retried: str = ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
@@ -46,6 +47,7 @@ class TurnView:
         number: From 0.
         question: The message; None for what stands before the first one.
         steps: What the model said and called, in order.
+        is_last: Whether no other turn follows.
         is_running: Whether it is being answered.
         failure: Why no model answered; empty unless that is how it ended.
     """
@@ -53,6 +55,7 @@ class TurnView:
     number: int
     question: ThreadEntry | None
     steps: tuple[ThreadEntry | CallView, ...] = ()
+    is_last: bool = False
     is_running: bool = False
     failure: str = ""
 
@@ -124,11 +127,11 @@ def turns_of(
     begins = [place for place, one in enumerate(entries) if one.kind == "user" or place == 0]
     reading = _Reading(answers, {one.id: one for one in approvals})
     whole = list[TurnView]()
-    for number, (begin, end) in enumerate(zip(begins, [*begins[1:], len(entries)], strict=True)):
+    for number, (begin, end) in enumerate(pairwise([*begins, len(entries)])):
         first = entries[begin]
         is_last = end == len(entries)
         steps = replace(reading, is_running=is_running and is_last).steps(entries[begin:end])
-        whole.append(TurnView(number, first if first.kind == "user" else None, tuple(steps)))
+        whole.append(TurnView(number, first if first.kind == "user" else None, tuple(steps), is_last))
     if whole and not whole[-1].is_settled:
         whole[-1] = replace(whole[-1], is_running=is_running, failure=failure)
     return whole

@@ -28,6 +28,7 @@ STATIC: Final = _HERE / "static"
 _STEPS: Final = ((60, 1, "s"), (3_600, 60, "min"), (86_400, 3_600, "h"), (60 * 86_400, 86_400, "days"))
 _WEB: Final = ("http", "https")
 _CITED: Final = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
+_ALIGNED: Final = re.compile(r"text-align:(left|center|right)")
 _NUMBER: Final = re.compile(r"\d+")
 _LONGEST_MARKDOWN: Final = 200_000
 """Characters; a longer text is shown as it is: to read it as Markdown would keep others waiting."""
@@ -185,6 +186,24 @@ class _Renderer(RendererHTML):
         if not cited or env.get("in_link"):
             return written
         return _CITED.sub(lambda group: f"[{_NUMBER.sub(lambda one: _cited(one[0], cited), group[1])}]", written)
+
+    def table_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        """The beginning of a table, which scrolls by itself where it is too wide."""
+        region = '<div class="scroll" tabindex="0" role="region" aria-label="Table">'
+        return region + self.renderToken(tokens, at, options, env)
+
+    def table_close(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        """The end of a table."""
+        return f"{self.renderToken(tokens, at, options, env)}</div>"
+
+    def th_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        """The beginning of a cell, with its alignment as a class: no style is allowed inline."""
+        aligned = _ALIGNED.fullmatch(str(tokens[at].attrs.pop("style", "")))
+        if aligned and aligned[1] != "left":
+            tokens[at].attrSet("class", {"center": "middle", "right": "end"}[aligned[1]])
+        return self.renderToken(tokens, at, options, env)
+
+    td_open = th_open
 
     def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:  # noqa: ARG002 - the library's
         """An image, which is not loaded: a link to it."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID, uuid4
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from thresher.agent import ChatCall, Decision, Thread, TurnProgress
 from thresher.console.conversation import TurnView, turns_of
@@ -136,7 +136,7 @@ async def decide(visit: Visit) -> Response:
         if visit.is_part:
             return visit.page("part_error.html", message=error.message, hint=error.hint, trace="")
         return await _page(visit, await load(visit), error=error, decided=given)
-    return await _begun(visit, before, before.unsettled)
+    return await _begun(visit, before, before.unsettled, replaces=False)
 
 
 @PAGES.post("/chat/{thread}/stop")
@@ -144,7 +144,7 @@ async def stop(visit: Visit) -> Response:
     """End the turn that is in progress."""
     thread = thread_of(visit)
     await visit.conversations.stop(visit.caller, thread)
-    return Response(status_code=204) if visit.is_part else visit.go(f"/chat/{thread}#end")
+    return HTMLResponse("") if visit.is_part else visit.go(f"/chat/{thread}#end")
 
 
 @PAGES.get("/chat/{thread}/events")
@@ -246,13 +246,21 @@ async def _not_sent(visit: Visit, before: Conversation, error: ThresherError, te
     return answer
 
 
-async def _begun(visit: Visit, before: Conversation, first: int, text: str = "") -> Response:
-    """What a page shows of a turn that has begun; without script, the page once it has ended."""
+async def _begun(visit: Visit, before: Conversation, first: int, text: str = "", *, replaces: bool = True) -> Response:
+    """What a page shows of a turn that has begun; without script, the page once it has ended.
+
+    Args:
+        visit: Of whom.
+        before: The conversation before it.
+        first: The first turn to be followed.
+        text: The message.
+        replaces: Whether a page that shows this turn already is to remove it; else the turn itself is the target.
+    """
     thread = before.thread.id
     if not visit.is_part:
         return await _to_conversation(visit, thread)
     now = await _load(visit, thread)
-    shown = {"conversation": now, "first": first, "text": text, "had": before.unsettled < len(before.turns)}
+    shown = {"conversation": now, "first": first, "text": text, "had": replaces and first < len(before.turns)}
     return visit.page("part_begun.html", **shown, **await _model(visit, thread))
 
 
