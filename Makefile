@@ -9,20 +9,24 @@ endif
 # Tests start hundreds of processes: each would compile all modules where bytecode is not kept.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test quick near check format lint types contracts coverage bench fuzz vectors lock clean
+.PHONY: demo test console quick near check format lint types contracts coverage bench fuzz vectors lock clean
 
 demo: .venv/.demo
 	$(BIN)/thresher demo
 
-test: .venv/.dev
+test: console
 	$(BIN)/pytest -n 2 --dist loadfile
+
+# The console's scripts, bundled from frontend/ if something changed there; without them its pages are plain.
+console: .venv/.dev
+	@$(BIN)/python -m scripts.build_console
 
 # Tests that need no database and start no process: after every change.
 quick: .venv/.dev
 	$(BIN)/pytest -n 2 --dist loadfile -m "not database and not process"
 
 # Tests of what changed since the last commit (or BASE), and of what imports it.
-near: .venv/.dev
+near: console
 	$(BIN)/python -m scripts.near $(BASE)
 
 check: .venv/.dev lint types contracts coverage
@@ -32,7 +36,7 @@ format: .venv/.dev
 	$(BIN)/ruff format src tests benchmarks scripts training
 
 # The same suite, and at least 90 % of the lines and branches run: tracing them takes as long again.
-coverage: .venv/.dev
+coverage: console
 	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=
 
 lint: .venv/.dev
@@ -83,4 +87,4 @@ lock: .venv/.dev
 	@touch $@ .venv/.demo
 
 clean:
-	rm -rf .venv .pytest_cache .ruff_cache .coverage* build dist
+	rm -rf .venv .pytest_cache .ruff_cache .coverage* build dist frontend/node_modules src/thresher/console/static/built

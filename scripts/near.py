@@ -1,7 +1,8 @@
 """`python -m scripts.near [BASE]`: run the tests of what changed since a commit, and of what imports it.
 
 A changed module counts with its package and with the modules that import it directly. A file of tests runs if it
-changed, or if it, or the support that it imports, imports one of those.
+changed, or if it, or the support that it imports, imports one of those. The tests in a browser run for scripts,
+templates and styles of the console.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import grimp
 
 ROOT = Path(__file__).resolve().parent.parent
 _SOURCE, _TESTS = ROOT / "src", ROOT / "tests"
+_PAGES = (ROOT / "frontend", _SOURCE / "thresher" / "console")
 
 
 def main(arguments: list[str]) -> int:
@@ -44,6 +46,8 @@ def near(paths: Iterable[Path]) -> set[Path]:
     support = {_module(path, ROOT) for path in paths if path.suffix == ".py" and path.is_relative_to(_TESTS)}
     wanted = _with_importers(modules) | support
     tests = {path for path in paths if path.is_relative_to(_TESTS) and path.name.startswith("test_") and path.exists()}
+    pages = any(path.suffix != ".py" and path.is_relative_to(folder) for path in paths for folder in _PAGES)
+    tests |= set((_TESTS / "browser").glob("test_*.py")) if pages else set()
     return tests | {path for path in _TESTS.rglob("test_*.py") if wanted & _imported(path)}
 
 

@@ -39,7 +39,7 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 _SERVERS = frozenset({"server", "databases", "mariadb"})
 _STARTING = re.compile(
     r"subprocess|multiprocessing|os\.fork|stdio|open_app|sandbox|[Dd]uck[Dd][Bb]|DropIns|EmbeddedServer|tests\.daemon|"
-    r"[Ww]orker|nodejs|confined|psutil"
+    r"[Ww]orker|nodejs|confined|psutil|playwright"
 )
 """What a file of tests, or its support, has to do with if its tests start processes."""
 

@@ -83,10 +83,15 @@ def percent(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.0f} %"
 
 
-def link(path: str, **query: Any) -> str:
+def link(path: str, /, **query: Any) -> str:
     """A path with a query; parameters without a value are left out, and a list is repeated."""
     given = {name: value for name, value in query.items() if value not in (None, "", [], ())}
     return f"{path}?{urlencode(given, doseq=True)}" if given else path
+
+
+def page_of(base: str, name: str) -> str:
+    """The address of the page of something that is named by any characters."""
+    return f"{base}/{quote(name, safe='')}"
 
 
 @cache

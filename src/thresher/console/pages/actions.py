@@ -35,7 +35,7 @@ async def show_action(visit: Visit) -> Response:
 async def run_action(visit: Visit) -> Response:
     """Run a verb, and show what it returns below its form."""
     verb = _verb(visit)
-    form = {name: value for name, value in (await visit.sent.form()).items() if isinstance(value, str)}
+    form = await visit.form()
     answer, error = None, None
     try:
         given = arguments(verb, form)
