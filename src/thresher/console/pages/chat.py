@@ -133,9 +133,10 @@ async def decide(visit: Visit) -> Response:
         decisions = tuple(_decision(one.id, one.arguments, given) for one in waiting)
         await visit.conversations.begin(visit.caller, ChatCall(thread=before.thread.id, decisions=decisions))
     except ThresherError as error:
-        if visit.is_part:
-            return visit.page("part_error.html", message=error.message, hint=error.hint, trace="")
-        return await _page(visit, await load(visit), error=error, decided=given)
+        now = await load(visit)
+        if visit.is_part and now.turns:
+            return visit.page("part_undecided.html", conversation=now, decided=given, error=error)
+        return await _page(visit, now, error=error, decided=given)
     return await _begun(visit, before, before.unsettled, replaces=False)
 
 

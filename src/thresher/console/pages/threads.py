@@ -56,7 +56,7 @@ async def rename(visit: Visit) -> Response:
     """Give a conversation another title."""
     thread, form = thread_of(visit), await visit.sent.form()
     try:
-        await visit.run(THREADS["rename_thread"], thread=str(thread), title=str(form.get("title", "")))
+        await visit.run(THREADS["change_thread"], thread=str(thread), title=str(form.get("title", "")))
     except InvalidInput as error:
         return await _settings_page(visit, error=error)
     return visit.go(f"/chat/{thread}/settings", "The conversation has a new title.")
