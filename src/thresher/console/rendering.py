@@ -31,7 +31,10 @@ _CITED: Final = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
 _ALIGNED: Final = re.compile(r"text-align:(left|center|right)")
 _NUMBER: Final = re.compile(r"\d+")
 _LONGEST_MARKDOWN: Final = 200_000
-"""Characters; a longer text is shown as it is: to read it as Markdown would keep others waiting."""
+_MARKS: Final = "[*_~<&"
+_MOST_MARKS: Final = 8_000
+"""A text with more characters, or more of these, is shown as it is: to read it as Markdown would keep others waiting,
+for 50 µs a mark."""
 
 
 @cache
@@ -146,7 +149,7 @@ def markdown(text: str, citations: Mapping[int, str] | None = None) -> Markup:
         text: The Markdown.
         citations: Addresses of this console by number: `[2]` becomes a link to the second.
     """
-    if len(text) > _LONGEST_MARKDOWN:
+    if len(text) > _LONGEST_MARKDOWN or sum(map(text.count, _MARKS)) > _MOST_MARKS:
         return Markup('<pre class="wrap">{}</pre>').format(visible(text, breaks=True))
     environment = {"citations": citations or {}}
     return Markup(_markdown().render(visible(text, breaks=True), environment))  # noqa: S704 - the renderer escapes, HTML is off
