@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 from uuid import UUID, uuid4
 
 from starlette.responses import HTMLResponse, Response, StreamingResponse
@@ -85,7 +85,7 @@ async def start(visit: Visit) -> Response:
     """Begin a conversation with its first message."""
     form = await visit.sent.form()
     text, thread = str(form.get("message", "")), _id(str(form.get("thread", "")))
-    chosen = {name: str(value) for name in _FIRST_CHOICES if (value := form.get(name))}
+    chosen: dict[str, Any] = {name: str(value) for name in _FIRST_CHOICES if (value := form.get(name))}
     if form.get("documents") == "no":
         chosen["documents"] = False
     try:
@@ -241,7 +241,9 @@ async def _not_sent(visit: Visit, before: Conversation, error: ThresherError, te
     """The message again, with why it was not sent."""
     if not visit.is_part:
         return await _page(visit, before, error=error, text=text)
-    shown = {"conversation": before, "error": error, "text": text} | await _model(visit, before.thread.id)
+    shown: dict[str, Any] = {"conversation": before, "error": error, "text": text} | await _model(
+        visit, before.thread.id
+    )
     answer = visit.page("part_composer.html", **shown)
     answer.headers["hx-retarget"], answer.headers["hx-reswap"] = "#composer", "outerHTML"
     return answer
@@ -289,12 +291,12 @@ def _decision(call: str, arguments: Any, form: Mapping[str, str]) -> Decision:
         return Decision(call, approved=False, reason=form.get(f"reason-{call}", ""))
     written = form.get(f"arguments-{call}", "")
     try:
-        edited = json.loads(written) if written.strip() else arguments
+        edited: Any = json.loads(written) if written.strip() else arguments
     except ValueError as error:
         raise InvalidInput(f"The arguments are not JSON: {error}.", hint="Correct them; nothing was run.") from None
     if not isinstance(edited, dict):
         raise InvalidInput("The arguments are not a JSON object.", hint="Correct them; nothing was run.")
-    changed: dict[str, Any] | None = edited if edited != arguments else None
+    changed = cast("dict[str, Any]", edited) if edited != arguments else None
     return Decision(call, approved=True, arguments=changed, remember=form.get(f"remember-{call}") == "yes")
 
 
