@@ -23,7 +23,7 @@ from tests.fakes.chat_answers import Said
 from tests.fakes.chat_server import ChatServer, text_of
 from tests.support import Databases
 from tests.support.waiting import eventually
-from thresher.core import Settings
+from thresher.core import NotFound, Settings
 from thresher.knowledge.documents import origin_of
 from thresher.upstream import ServerConfig
 
@@ -532,11 +532,30 @@ async def test_without_a_model_the_assistant_answers(databases: Databases, open_
     settings = Settings(data_dir=folder, allow_root=True, database_url=url, home_packs="off", workers=0)
     async with served(settings) as product, person(product) as owner:
         first = await owner.see("/chat")
-        await begin(owner, "What is installed here?")
+        path = await begin(owner, "What is installed here?")
 
         page = BeautifulSoup(owner.last, "html.parser")
         assert "No model is connected" in said(first)
         assert page.select_one('main a[href="/settings"]') is not None
         assert page.select_one(".said") is not None
         assert "Ask again" not in page.get_text()
+        services = product.app.services
+        remembered = await services.assistant.sessions.open(services.caller, path.removeprefix("/chat/"))
+        assert [turn.query for turn in remembered.turns] == ["What is installed here?"]
+        await owner.see(f"{path}/settings")
+        await owner.do(f"{path}/delete", confirm="What is installed here?")
+        with pytest.raises(NotFound):
+            await services.assistant.sessions.open(services.caller, path.removeprefix("/chat/"))
     await databases.drop(name)
+
+
+async def test_a_turn_ends_with_its_key(product: Served, llm: ChatServer) -> None:
+    """What was begun with a key that is revoked goes on no longer than the key."""
+    tenant, shown = await product.key("local", "carol", "carol")
+    async with person(product) as carol:
+        await carol.sign_in(shown["authorization"].removeprefix("Bearer "))
+        await start_writing(carol, llm, "say one two three")
+
+        await product.app.services.keys.revoke(tenant, "carol")
+
+        await eventually(llm.gone.is_set)

@@ -11,9 +11,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol, cast
+from typing import Protocol, TypeAlias, cast
 from uuid import UUID
 
 from thresher.agent.assistant.service import Assistant
@@ -31,6 +32,8 @@ from thresher.knowledge.tools import Consents
 from thresher.store import Database
 
 _logger = logging.getLogger("thresher.agent")
+Until: TypeAlias = Callable[[Callable[[], object]], AbstractContextManager[object]]
+"""Calls what it is given if a turn has to end early, as long as its context is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +138,14 @@ class Conversations:
         finally:
             await events.aclose()
 
-    async def begin(self, caller: Caller, call: ChatCall) -> None:
+    async def begin(self, caller: Caller, call: ChatCall, until: Until = nullcontext) -> None:
         """Begin a turn of a thread, which goes on whether or not anybody listens; `progress` says how far it is.
 
         Args:
             caller: The caller that the turn acts for.
             call: The request, which names a thread.
+            until: Given what ends the turn early, returns a context for as long as the turn, such as one that watches
+                the caller's key.
 
         Raises:
             InvalidInput: The call cannot be answered as it is.
@@ -150,9 +155,12 @@ class Conversations:
         """
         engine, begun = await self._loaded(), asyncio.Event()
         turn = asyncio.create_task(engine.talking.run(self._services, caller, call, lambda _: None, begun.set))
+        stack = ExitStack()
+        stack.callback(begun.set)
+        stack.enter_context(until(turn.cancel))
         self._running.add(turn)
         turn.add_done_callback(self._ended)
-        turn.add_done_callback(lambda _: begun.set())
+        turn.add_done_callback(lambda _: stack.close())
         await begun.wait()
         if turn.done():
             turn.result()

@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, cast
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -146,7 +146,7 @@ async def run(
                 settings=settings,
                 prompts=prompts,
                 model=model,
-                assist=partial(_assist, services.assistant, caller),
+                assist=partial(_assist, services.assistant, caller, call.thread),
                 offers=Offers(services.calling, settings, services.consents, acting),
                 artifacts=Artifacts(services.database, caller, turn),
                 tell=tell,
@@ -168,10 +168,13 @@ async def run(
             tell(report)
 
 
-async def _assist(assistant: Assistant, caller: Caller, question: str) -> tuple[str, tuple[str, ...]]:
-    """Return text and notes of the assistant that needs no model."""
-    reply = (await assistant.ask(caller, question[:QUERY_CHARACTERS] or "-")).response
-    return reply.text, reply.notes
+async def _assist(
+    assistant: Assistant, caller: Caller, thread: UUID | None, question: str
+) -> tuple[str, tuple[str, ...]]:
+    """Return text and notes of the assistant that needs no model; in a thread a question may continue the last ones."""
+    name = str(thread) if thread else ""
+    answer = await assistant.ask(caller, question[:QUERY_CHARACTERS] or "-", session_id=name, begins=True)
+    return answer.response.text, answer.response.notes
 
 
 async def _chosen(

@@ -52,7 +52,10 @@ _RENAME: Final = f"""
 _CONFIGURE: Final = f"""
     update thread set settings = %(settings)s::jsonb where {_MINE} and id = %(thread)s returning {_COLUMNS}"""  # noqa: S608 - as above
 _DELETE: Final = f"""
-    with gone as (delete from thread t where {_MINE} and t.id = %(thread)s and {_FREE} returning t.id)
+    with gone as (delete from thread t where {_MINE} and t.id = %(thread)s and {_FREE} returning t.id),
+    forgotten as (
+      delete from assistant_session
+      where {_MINE} and name = %(thread)s::uuid::text and exists (select from gone))
     select exists (select from gone), exists (select from thread where {_MINE} and id = %(thread)s)"""  # noqa: S608 - as above
 
 # A turn that has the row already is this one: it was sent twice over a lost connection.

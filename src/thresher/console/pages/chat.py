@@ -13,13 +13,16 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, cast
 from uuid import UUID, uuid4
 
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from thresher.agent import ChatCall, Decision, Thread, TurnProgress
+from thresher.api import WATCHED
 from thresher.console.conversation import TurnView, turns_of
 from thresher.console.pages.declaration import Pages
 from thresher.console.rendering import render
@@ -89,7 +92,7 @@ async def start(visit: Visit) -> Response:
     if form.get("documents") == "no":
         chosen["documents"] = False
     try:
-        await visit.conversations.begin(visit.caller, ChatCall((Message("user", text),), thread, settings=chosen))
+        await _begin(visit, ChatCall((Message("user", text),), thread, settings=chosen))
         if chosen:
             await visit.run(SETTINGS["set_settings"], changes=chosen, thread=str(thread))
     except Conflict:
@@ -115,7 +118,7 @@ async def say(visit: Visit) -> Response:
     first = len(before.turns) - 1 if was_sent else before.unsettled
     try:
         if not was_sent:
-            await visit.conversations.begin(visit.caller, ChatCall((Message("user", text),), before.thread.id))
+            await _begin(visit, ChatCall((Message("user", text),), before.thread.id))
     except ThresherError as error:
         return await _not_sent(visit, before, error, text)
     return await _begun(visit, before, first, text)
@@ -131,7 +134,7 @@ async def decide(visit: Visit) -> Response:
         if not waiting:
             raise Conflict("Nothing waits for approval in this conversation.", hint="It was decided before.")
         decisions = tuple(_decision(one.id, one.arguments, given) for one in waiting)
-        await visit.conversations.begin(visit.caller, ChatCall(thread=before.thread.id, decisions=decisions))
+        await _begin(visit, ChatCall(thread=before.thread.id, decisions=decisions))
     except ThresherError as error:
         now = await load(visit)
         if visit.is_part and now.turns:
@@ -156,6 +159,14 @@ async def follow(visit: Visit) -> Response:
     events = _events(visit, thread_of(visit), int(first) if first.isdecimal() and len(first) < 10 else 0, seen)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+
+
+async def _begin(visit: Visit, call: ChatCall) -> None:
+    """Begin a turn, which ends early if the caller's key is revoked; raises as `Conversations.begin`."""
+    key = visit.sent.scope.get(WATCHED)
+    await visit.conversations.begin(
+        visit.caller, call, partial(visit.services.keys.watched, key) if key else nullcontext
+    )
 
 
 async def load(visit: Visit) -> Conversation:
