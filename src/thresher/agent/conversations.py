@@ -32,7 +32,7 @@ from thresher.knowledge.tools import Consents
 from thresher.store import Database
 
 _logger = logging.getLogger("thresher.agent")
-Until: TypeAlias = Callable[[Callable[[], object]], AbstractContextManager[object]]
+Until: TypeAlias = Callable[[Callable[[], None]], AbstractContextManager[object]]
 """Calls what it is given if a turn has to end early, as long as its context is open."""
 
 
@@ -155,9 +155,13 @@ class Conversations:
         """
         engine, begun = await self._loaded(), asyncio.Event()
         turn = asyncio.create_task(engine.talking.run(self._services, caller, call, lambda _: None, begun.set))
+
+        def end() -> None:
+            turn.cancel()
+
         stack = ExitStack()
         stack.callback(begun.set)
-        stack.enter_context(until(turn.cancel))
+        stack.enter_context(until(end))
         self._running.add(turn)
         turn.add_done_callback(self._ended)
         turn.add_done_callback(lambda _: stack.close())

@@ -163,10 +163,9 @@ async def follow(visit: Visit) -> Response:
 
 async def _begin(visit: Visit, call: ChatCall) -> None:
     """Begin a turn, which ends early if the caller's key is revoked; raises as `Conversations.begin`."""
-    key = visit.sent.scope.get(WATCHED)
-    await visit.conversations.begin(
-        visit.caller, call, partial(visit.services.keys.watched, key) if key else nullcontext
-    )
+    key: str | bytes = visit.sent.scope.get(WATCHED, "")
+    until = partial(visit.services.keys.watched, key) if key else nullcontext
+    await visit.conversations.begin(visit.caller, call, until)
 
 
 async def load(visit: Visit) -> Conversation:
