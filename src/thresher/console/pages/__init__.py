@@ -1,9 +1,9 @@
 """The pages of the console, one module for each entry of its navigation."""
 
-from thresher.console.pages import actions, apis, databases, documents, home, servers, session, tools
+from thresher.console.pages import actions, apis, chat, databases, documents, home, servers, session, threads, tools
 
 PAGES = (
-    *(*session.PAGES, *home.PAGES, *tools.PAGES, *servers.PAGES),
+    *(*session.PAGES, *home.PAGES, *tools.PAGES, *servers.PAGES, *chat.PAGES, *threads.PAGES),
     *(*documents.PAGES, *apis.PAGES, *databases.PAGES, *actions.PAGES),
 )
 """All pages."""
