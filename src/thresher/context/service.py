@@ -34,6 +34,7 @@ from thresher.context.records import (
 from thresher.context.rendering import intents_data, prompt_text
 from thresher.context.rulebooks import Rulebooks
 from thresher.context.sources import (
+    MAX_TASKS,
     RULES,
     PieceSource,
     RuleSource,
@@ -41,8 +42,8 @@ from thresher.context.sources import (
     SourceQuery,
     ToolSource,
     rule_piece,
+    tasks_of,
 )
-from thresher.context.tasks import MAX_TASKS, tasks_of
 from thresher.context.variables import Situation, Variables
 from thresher.core import Caller, ContextPack, InvalidCursor, NotFound, ThresherError, event, traced
 from thresher.knowledge.documents import chats
