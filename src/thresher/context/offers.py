@@ -79,7 +79,13 @@ class ToolOffers:
         missing = [name for pack in packs for name in pack.servers if name not in known and name != EVERY_SERVER]
         found = None
         if everywhere or there:
-            found = await self._find(caller, request, None if everywhere else there, prefetched)
+            found = await self._tools.find_tools(
+                caller,
+                **_search_arguments(request),
+                servers=None if everywhere else there,
+                include_core_tools=False,
+                prefetched=prefetched,
+            )
         servers = sorted(known)[:SHOWN_SERVERS] if everywhere else there
         return await self._offers(caller, found, packs, tuple(servers), missing)
 
@@ -109,13 +115,6 @@ class ToolOffers:
         """The names of the tools that fit the message, of whatever server, core tools among them."""
         found = await self._tools.find_tools(caller, **_search_arguments(request), limit=limit, prefetched=prefetched)
         return Needs(tools=tuple(tool.name for tool in found.tools if tool.form == "full"))
-
-    async def _find(
-        self, caller: Caller, request: EnrichmentRequest, servers: Sequence[str] | None, prefetched: Prefetch | None
-    ) -> FindResult:
-        return await self._tools.find_tools(
-            caller, **_search_arguments(request), servers=servers, include_core_tools=False, prefetched=prefetched
-        )
 
     async def _offers(
         self,

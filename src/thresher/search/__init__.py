@@ -7,12 +7,18 @@ Uses: core, embedding, store.
 
 from thresher.search.budget import Units, select
 from thresher.search.index import Prefetch, SearchIndex
-from thresher.search.lexical.bm25 import Totals, postings_of
+from thresher.search.lexical.bm25 import Totals, postings_of, shares_of
 from thresher.search.lexical.clauses import clauses, is_request, prose
-from thresher.search.lexical.languages import STEMMING, language_of
-from thresher.search.lexical.profiles import shares_of
 from thresher.search.lexical.query_expansion import Synonyms
-from thresher.search.lexical.terms import query_terms, query_words, split_name, terms, without_terms
+from thresher.search.lexical.terms import (
+    STEMMING,
+    language_of,
+    query_terms,
+    query_words,
+    split_name,
+    terms,
+    without_terms,
+)
 from thresher.search.plan import MAX_QUERIES, EmbeddedQuery
 from thresher.search.ranking import levelled
 from thresher.search.records import (
