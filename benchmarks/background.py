@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from thresher.demo.catalogue import Catalogue, read_catalogue
 from thresher.knowledge.tools.definitions import enrich
-from thresher.search.lexical.profiles import TOOL_WORDS
+from thresher.search.lexical.bm25 import TOOL_WORDS
 from thresher.search.lexical.terms import terms
 
 LEAST = 15

@@ -31,8 +31,7 @@ from thresher.core import Caller, Tool
 from thresher.embedding import count_tokens
 from thresher.evaluation.metrics import auc
 from thresher.knowledge.tools.catalogue import ToolCatalogue
-from thresher.knowledge.tools.choice import choose
-from thresher.knowledge.tools.composition import WORTH, Candidate, Worth, compose
+from thresher.knowledge.tools.composition import WORTH, Candidate, Worth, choose, compose
 from thresher.search.answer import RankedHits, answer
 from thresher.search.lexical.arguments import find_values, lacks_required, unpack_arguments
 from thresher.search.lexical.bm25 import score_texts

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.context.tasks import MAX_TASKS, tasks_of
+from thresher.context.sources import MAX_TASKS, tasks_of
 
 
 @pytest.mark.parametrize(

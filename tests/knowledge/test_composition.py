@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from thresher.core import Tool
 from thresher.embedding import count_tokens
-from thresher.knowledge.tools.composition import HEADING, Answer, Candidate, compose, tool_line
-from thresher.knowledge.tools.definitions import gists, line, summaries
+from thresher.knowledge.tools.composition import HEADING, Answer, Candidate, compose
+from thresher.knowledge.tools.definitions import gists, line, summaries, tool_line
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Zl", "Zp")), max_size=60)
 

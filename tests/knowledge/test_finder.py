@@ -14,7 +14,7 @@ from thresher.core import Caller, Settings, StoreUnavailable, Tenant, Tool, Why
 from thresher.embedding import Encoder, open_encoder
 from thresher.knowledge.tools import queries as sql
 from thresher.knowledge.tools.catalogue import CatalogueCache, ToolCatalogue, snapshot
-from thresher.knowledge.tools.choice import choose, fallback_hits
+from thresher.knowledge.tools.composition import choose, fallback_hits
 from thresher.knowledge.tools.queries import NameRow, ServerRow
 from thresher.search import MAX_QUERIES, Hit
 from thresher.services import Services

@@ -13,11 +13,12 @@ import pytest
 from tests.knowledge_apis.conftest import SHOP, described, write
 from tests.knowledge_apis.serving import site
 from tests.support import eventually
-from thresher.core import Caller, InvalidInput, Settings, Tenant
+from thresher.core import Caller, InvalidInput, Settings
 from thresher.embedding import open_cross_encoder
-from thresher.jobs import Jobs
+from thresher.jobs import Claim, ClaimLoop, Jobs
+from thresher.jobs.claims import keep_row, take_up
 from thresher.knowledge.apis import ApiService, queries
-from thresher.knowledge.apis.ingestion.polling import DescriptionPoller
+from thresher.knowledge.apis.providers import VERSIONS
 from thresher.services import Services
 from thresher.store import Database
 
@@ -113,18 +114,17 @@ async def test_a_source_that_is_allowed_no_more_is_not_asked(
 
 
 async def test_one_of_two_daemons_checks_a_source_and_a_dead_ones_claim_lapses(
-    service: ApiService, caller: Caller, shop: Path, database: Database, settings: Settings
+    service: ApiService, caller: Caller, shop: Path, database: Database
 ) -> None:
     """A daemon that has lost its claim neither checks nor gives back what is another's by now."""
     version = (await service.add(caller, "shop", [str(shop)])).versions[0].id
     checked: list[str] = []
 
-    def daemon(name: str) -> DescriptionPoller:
-        async def check(_tenant: Tenant, number: int) -> float:
-            checked.extend([name] * (number == version))
-            return 3600.0
+    def daemon(name: str) -> ClaimLoop:
+        async def check(claim: Claim) -> None:
+            checked.extend([name] * (claim.row == version))
 
-        return DescriptionPoller(database, settings, check)
+        return ClaimLoop(database, VERSIONS, check, 3600.0)
 
     async def once() -> bool:
         return bool(checked)
@@ -136,11 +136,10 @@ async def test_one_of_two_daemons_checks_a_source_and_a_dead_ones_claim_lapses(
     await asyncio.gather(*both, return_exceptions=True)
     async with database.transaction(caller.tenant) as link:
         await queries.set_schedule(link, caller.tenant, (await service.provider(caller, "shop")).id, None)
-    dead = await queries.take_up_descriptions(database, 0.0, 1_000, "dead")  # it never gives back
-    taken = await queries.take_up_descriptions(database, 60.0, 1_000, "living")
-    async with database.transaction(caller.tenant) as link:
-        late = await queries.keep_version(link, caller.tenant, version, 3600.0, "dead")
-        mine = await queries.keep_version(link, caller.tenant, version, 60.0, "living")
+    dead = await take_up(database, VERSIONS, "dead", 0.0)  # it never gives back
+    taken = await take_up(database, VERSIONS, "living", 60.0)
+    late = await keep_row(database, VERSIONS, caller.tenant, version, "dead", 3600.0)
+    mine = await keep_row(database, VERSIONS, caller.tenant, version, "living", 60.0)
 
     assert checked in (["one"], ["other"])
     assert (caller.tenant.id, version) in dead

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from thresher.core import Caller, Tenant
 from thresher.search import Entry, SearchIndex, language_of
-from thresher.search.lexical.languages import FUNCTION_WORDS, query_language, stem
-from thresher.search.lexical.terms import terms
+from thresher.search.lexical.terms import FUNCTION_WORDS, query_language, stem, terms
 
 KIND = "document"
 GERMAN = "Die Häuser der Stadt werden im Winter nicht geheizt, weil sie leer stehen."

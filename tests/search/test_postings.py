@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thresher.search.lexical.bm25 import Postings
-from thresher.search.lexical.postings import ABSENT, PostingsCache, TermPostings, within_budget
+from thresher.search.lexical.bm25 import ABSENT, Postings, PostingsCache, TermPostings, within_budget
 
 KEY = (1, "tool", None, 0, 9)
 

@@ -11,13 +11,13 @@ from tests.search.samples import entry
 from thresher.core import Caller, Tenant
 from thresher.demo.catalogue import read_catalogue
 from thresher.search import SearchIndex
-from thresher.search.lexical.bm25 import inverse_frequency
-from thresher.search.lexical.profiles import (
+from thresher.search.lexical.bm25 import (
     NO_BACKGROUND,
     REFERENCE,
     TOOL_BACKGROUND,
     TOOL_WORDS,
     Background,
+    inverse_frequency,
     shares_of,
 )
 

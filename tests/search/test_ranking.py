@@ -42,7 +42,7 @@ def test_every_candidate_stands_in_the_order_once(dense: np.ndarray, whole: bool
     ranking = rank(dense, dense, no_groups(dense.shape[1]), PLAIN, whole=whole)
 
     assert sorted(ranking.candidates.tolist()) == list(range(dense.shape[1]))
-    assert len(ranking) == dense.shape[1]
+    assert len(ranking.candidates) == dense.shape[1]
     assert (ranking.behind >= 0).all()
     assert ranking.behind[0] == 0
 

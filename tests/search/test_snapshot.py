@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from thresher.search.lexical.profiles import KindProfile
+from thresher.search.lexical.bm25 import KindProfile
 from thresher.search.snapshot import SnapshotRows, VectorSnapshot, merged, products, snapshot_of
 
 PROFILE = KindProfile(group_prefix="server:")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.search.test_snapshot import State, rows_of, same
-from thresher.search.lexical.profiles import KindProfile
+from thresher.search.lexical.bm25 import KindProfile
 from thresher.search.snapshot import grown, snapshot_of
 
 PLAIN = KindProfile()

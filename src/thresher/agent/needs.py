@@ -122,7 +122,7 @@ def _rules(context: TurnContext, rules: Sequence[Rule]) -> str:
 
 
 async def _around(context: TurnContext, core: Sequence[str]) -> str:
-    """Return the repositories and databases, a line each."""
+    """Return the repositories and databases, a line each, and the default database; a missing one is noted."""
     repositories, connections = await asyncio.gather(
         _listed(context, core, REPOSITORIES, context.services.documents.list_repositories),
         _listed(context, core, CONNECTIONS, context.services.databases.list_connections),
@@ -134,8 +134,15 @@ async def _around(context: TurnContext, core: Sequence[str]) -> str:
     if connections:
         lines = [_line(one.name, one.description, one.dialect) for one in connections]
         parts.append("\n".join(["Databases that can be asked:", *_within(lines)]))
-    names = None if connections is None else [one.name for one in connections]
-    return "\n\n".join(filter(None, (*parts, _meant(context, names))))
+    chosen = context.settings.connection
+    if chosen and context.settings.sql and connections is not None:
+        if any(one.name == chosen for one in connections):
+            parts.append(f"Where no database is named, {chosen} is meant.")
+        else:
+            context.account.note(
+                f"The setting connection names '{chosen}', but no database has this name; the setting is ignored."
+            )
+    return "\n\n".join(parts)
 
 
 async def _listed(
@@ -143,24 +150,6 @@ async def _listed(
 ) -> Sequence[T] | None:
     """Return what a tool that is offered lists; None if it could not be listed."""
     return await _or_note(context, tool, listing(context.caller), None) if tool in core else ()
-
-
-def _meant(context: TurnContext, names: Sequence[str] | None) -> str:
-    """Name the default database; a chosen one that does not exist is noted.
-
-    Args:
-        context: The turn.
-        names: Of the databases; None if they could not be listed.
-    """
-    chosen = context.settings.connection
-    if not chosen or not context.settings.sql or names is None:
-        return ""
-    if chosen in names:
-        return f"Where no database is named, {chosen} is meant."
-    context.account.note(
-        f"The setting connection names '{chosen}', but no database has this name; the setting is ignored."
-    )
-    return ""
 
 
 def _line(name: str, description: str, dialect: str = "") -> str:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Final, TypeAlias, cast
 
@@ -124,34 +124,30 @@ def own_arguments(name: str, arguments: JSON, schema: JSON, signature: Callable[
     properties = cast("Mapping[str, JSON]", schema.get("properties") or {})
     required = cast("Collection[str]", schema.get("required") or ())
     everything = set(properties) <= set(arguments)
-    renamed = _renamed(arguments, properties)
-    given = {
-        key: value
-        for key, value in renamed.items()
-        if not _means_nothing(value, properties.get(key), schema, needed=key in required, everything=everything)
-    }
+    given: dict[str, Any] = {}
+    for key, value in _renamed(arguments, properties).items():
+        if value is None:
+            continue
+        # An empty optional value stands for none, unless the schema has another form for that.
+        if value in ("", []) and key not in required:
+            entry = properties.get(key)
+            if everything or entry is None or not allows(entry, schema, "null"):
+                continue
+        given[key] = value
     if unknown := sorted(set(given) - set(properties)):
         near = did_you_mean(nearest(unknown[0], properties))
         raise InvalidInput(
             f"{name} has no argument '{unknown[0]}'.", hint=near or f"It takes {', '.join(properties) or 'none'}."
         )
-    if _fits(given, schema):  # as most do: nothing is to be changed
-        return given
+    with suppress(*_BROKEN_SCHEMA), _bounded_work():
+        if _validator(schema).is_valid(given):  # as most are: nothing is to be changed
+            return given
     fitted = coerce(given, schema)
     for key, value in fitted.items():
         if isinstance(value, str) and not allows(properties[key], schema, "string"):
             fitted[key] = [value] if allows(properties[key], schema, "array") else value
     check(fitted, schema, signature, only=True)
     return fitted
-
-
-def _fits(arguments: JSON, schema: JSON) -> bool:
-    """Whether arguments fit a schema as they are; not where finding out takes too much work."""
-    try:
-        with _bounded_work():
-            return bool(_validator(schema).is_valid(arguments))
-    except _BROKEN_SCHEMA:
-        return False
 
 
 def _renamed(arguments: JSON, properties: Mapping[str, JSON]) -> dict[str, Any]:
@@ -165,23 +161,6 @@ def _renamed(arguments: JSON, properties: Mapping[str, JSON]) -> dict[str, Any]:
     if own is None or len(others) != 1 or arguments.get(own):
         return dict(arguments)
     return {**{key: value for key, value in arguments.items() if key != others[0]}, own: arguments[others[0]]}
-
-
-def _means_nothing(value: Any, entry: JSON | None, schema: JSON, *, needed: bool, everything: bool) -> bool:
-    """Whether a value stands for an argument that the client leaves out.
-
-    Args:
-        value: As the client sent it.
-        entry: The argument's schema; None if the tool has no such argument.
-        schema: The tool's.
-        needed: Whether the argument is required.
-        everything: Whether the client sends every argument that there is.
-    """
-    if value is None:
-        return True
-    if needed or value not in ("", []):
-        return False
-    return everything or entry is None or not allows(entry, schema, "null")
 
 
 def coerce(arguments: JSON, schema: JSON) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from thresher.calling.records import Result
+from thresher.calling.records import NO_CLIENT, Client, Result
 from thresher.context import DEFAULT_BUDGET, ContextService, prompt_data
 from thresher.core import JSON, Caller, Settings, Tool, border_of, current_trace, one_line
 from thresher.knowledge.tools import (
@@ -290,14 +290,14 @@ class MetaTools:
         self._context = context
         self._results = results
 
-    async def run(self, caller: Caller, name: str, given: dict[str, Any], client: str = "") -> Result:
+    async def run(self, caller: Caller, name: str, given: dict[str, Any], client: Client = NO_CLIENT) -> Result:
         """Run one.
 
         Args:
             caller: Who asks.
             name: Of the tool.
             given: The arguments, as its schema wants them.
-            client: Name of the client.
+            client: Who asks, for what is logged.
         """
         match name:
             case "process_prompt":
@@ -313,7 +313,7 @@ class MetaTools:
                     return Result.of(stubs_text(found, shapes), describe_content(found))
                 return Result.of(describe_text(found), describe_content(found))
             case "read_result":
-                return Result.of((await self._results.read(caller, **given, client=client)).text)
+                return Result.of((await self._results.read(caller, **given, client=client.name)).text)
             case _ if not given.get("queries") and not given.get("message", "").strip():
                 return Result.of(*empty_search(await self._tools.overview(caller), current_trace()))
             case _:

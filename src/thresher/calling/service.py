@@ -176,7 +176,7 @@ class Calling:
                 case _:
                     if call.name == "read_result":
                         given.setdefault("budget", call.budget)
-                    result = await self._meta_tools.run(caller, call.name, given, client.name)
+                    result = await self._meta_tools.run(caller, call.name, given, client)
                     self._searches.note(caller, given, result.structured)
                     return result
 

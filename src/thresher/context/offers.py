@@ -81,7 +81,14 @@ class ToolOffers:
         missing = [name for pack in packs for name in pack.servers if name not in known and name != EVERY_SERVER]
         found = None
         if everywhere or there:
-            found = await self._find(caller, request, tried if everywhere else there, prefetched)
+            found = await self._tools.find_tools(
+                caller,
+                **_search_arguments(request),
+                servers=tried if everywhere else there,
+                threshold=_tried(request).threshold,
+                include_core_tools=False,
+                prefetched=prefetched,
+            )
         servers = sorted(searched)[:SHOWN_SERVERS] if everywhere else there
         return await self._offers(caller, request, found, packs, tuple(servers), missing)
 
@@ -115,18 +122,6 @@ class ToolOffers:
         found = await self._tools.find_tools(caller, **_search_arguments(request), limit=limit, prefetched=prefetched)
         names = tuple(tool.name for tool in found.tools if tool.form == "full")
         return Needs(tools=names, all_tokens=found.tokens_all)
-
-    async def _find(
-        self, caller: Caller, request: EnrichmentRequest, servers: Sequence[str] | None, prefetched: Prefetch | None
-    ) -> FindResult:
-        return await self._tools.find_tools(
-            caller,
-            **_search_arguments(request),
-            servers=servers,
-            threshold=_tried(request).threshold,
-            include_core_tools=False,
-            prefetched=prefetched,
-        )
 
     async def _offers(
         self,

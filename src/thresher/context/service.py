@@ -37,6 +37,7 @@ from thresher.context.rendering import prompt_text
 from thresher.context.routing import SMALL_TALK, Routing, about_decision, notes_of, without
 from thresher.context.rulebooks import Rulebooks
 from thresher.context.sources import (
+    MAX_TASKS,
     RULES,
     PieceSource,
     RuleSource,
@@ -44,8 +45,8 @@ from thresher.context.sources import (
     SourceQuery,
     ToolSource,
     rule_piece,
+    tasks_of,
 )
-from thresher.context.tasks import MAX_TASKS, tasks_of
 from thresher.context.variables import Situation, Variables
 from thresher.core import Caller, ContextPack, InvalidCursor, NotFound, ThresherError, event, traced
 from thresher.insight import ContextLog

@@ -6,7 +6,6 @@ Uses: foreign.
 """
 
 from thresher.core.breaker import Breaker, Pauses
-from thresher.core.caller_context import Talk, acting_caller, acting_for, acting_or, current_talk, talking_in
 from thresher.core.cursors import CursorCodec
 from thresher.core.encoding import dumps, has_more_values, plain
 from thresher.core.errors import (
@@ -56,9 +55,15 @@ from thresher.core.records import (
     Piece,
     Rule,
     Scored,
+    Talk,
     Tenant,
     Tool,
     Why,
+    acting_caller,
+    acting_for,
+    acting_or,
+    current_talk,
+    talking_in,
 )
 from thresher.core.settings import SERVER_USER, Settings, differing, environment, is_loopback, load_settings, why_keys
 from thresher.core.text import Lines, did_you_mean, first_sentence, nearest, shortened

@@ -93,7 +93,8 @@ class LocalEncoder:
             for text, vector in zip(missing, await self._spread(self._queries, self._threads, missing), strict=True):
                 self._cache.put(text, vector)
                 vectors[text] = vector
-        return _stacked([vectors[text] for text in prefixed_texts], model.dimension)
+        rows = [vectors[text] for text in prefixed_texts]
+        return np.array(rows, np.float32).reshape(len(rows), model.dimension)
 
     async def embed_documents(self, texts: Sequence[str]) -> Matrix:
         """See `Encoder.embed_documents`; each distinct text is embedded once."""
@@ -105,7 +106,8 @@ class LocalEncoder:
             vectors = await self._spread(self._small, 1, different)
         else:
             vectors = await self._in_worker(different, model)
-        return _stacked([vectors[place[text]] for text in texts], model.dimension)
+        rows = [vectors[place[text]] for text in texts]
+        return np.array(rows, np.float32).reshape(len(rows), model.dimension)
 
     async def prepare(self) -> None:
         """See `Encoder.prepare`; returns at once, and the first batch waits for the process if necessary."""
@@ -175,13 +177,6 @@ def frames(lengths: Sequence[int]) -> list[list[int]]:
             groups.append([index])
             characters = lengths[index]
     return groups
-
-
-def _stacked(rows: Sequence[Matrix | None], dimension: int) -> Matrix:
-    result = np.zeros((len(rows), dimension), np.float32)
-    for index, row in enumerate(rows):
-        result[index] = row
-    return result
 
 
 def _known_model(name: str) -> EncoderModel | None:

@@ -5,7 +5,8 @@ Invariant: tools/list is the same for the same caller and catalogue, whatever wa
 Uses: agent, calling, context, core, knowledge, llm, packs, results, services, upstream.
 """
 
-from thresher.gateway.server import MCP_PATH, build_gateway, http_app, instructions
+from thresher.gateway.callers import instructions
+from thresher.gateway.server import MCP_PATH, build_gateway, http_app
 from thresher.gateway.streams import serve_stream_session
 
 __all__ = [

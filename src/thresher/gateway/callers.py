@@ -1,4 +1,4 @@
-"""Identifies the caller of the request that is being served.
+"""Identifies the caller of the request that is being served, and instructs clients that connect.
 
 Invariant: a request is served for the caller that its own door named - the HTTP request's, or the stream's - and never
 for that of another request on the same connection or server.
@@ -6,6 +6,7 @@ for that of another request on the same connection or server.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any, cast
@@ -16,7 +17,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.requests import Request
 
-from thresher.core import FINGERPRINT, Caller, acting_for, acting_or, current_talk, talking_in
+from thresher.core import FINGERPRINT, acting_for, acting_or, talking_in
 from thresher.services import Services
 
 SCOPE_KEY = "thresher.caller"
@@ -26,11 +27,7 @@ KEY_SCOPE = "thresher.key"
 """The scope's entry for the fingerprint of the request's key."""
 
 _ID = "thresher.id"
-
-
-def current_caller(services: Services) -> Caller:
-    """Return the caller of the current request; outside of one, or inside this process, the local caller."""
-    return acting_or(services.caller)
+_OVERVIEW_SERVERS = 12
 
 
 def modern(context: ServerRequestContext[Any, Any]) -> bool:
@@ -58,11 +55,14 @@ def client_name(context: ServerRequestContext[Any, Any]) -> str:
     return " ".join(filter(None, (stated.client_info.name, stated.client_info.version))) if stated is not None else ""
 
 
-class Identified:
+class ServedCallers:
     """Server middleware: each message is served for the caller of its own HTTP request or stream.
 
     Only a session inside this process can be part of a conversation. A client without a session is distinguished
     from others by what the door knows of it and by the name it gives itself.
+
+    When it connects, a client is instructed to search for tools, and the servers with tools are named. That overview is
+    not in a tool's description, so that tools/list stays the same when servers are added or removed.
     """
 
     def __init__(self, services: Services) -> None:
@@ -70,11 +70,42 @@ class Identified:
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Serve one message."""
-        caller, talk = current_caller(self._services), current_talk()
+        caller, conversation = acting_or(self._services.caller), nullcontext[None]()
         if (request := cast("Request | None", ctx.request)) is not None:
-            caller, talk = request.scope.get(SCOPE_KEY) or self._services.caller, None
+            caller, conversation = request.scope.get(SCOPE_KEY) or self._services.caller, talking_in(None)
         client = connection_id(ctx) or caller.client
         if client.startswith(FINGERPRINT):
             client += sha256(client_name(ctx).encode("utf-8", "replace")).hexdigest()[:16]
-        with acting_for(replace(caller, client=client)), talking_in(talk):
-            return await call_next(ctx)
+        caller = replace(caller, client=client)
+        with acting_for(caller), conversation:
+            result = await call_next(ctx)
+            if ctx.method in ("initialize", "server/discover") and isinstance(result, dict):
+                choosing = self._services.settings.selection != "off"
+                overview = await self._services.tools.overview(caller)
+                result = {**result, "instructions": instructions(overview, choosing=choosing)}
+        return result
+
+
+def instructions(overview: dict[str, int], *, choosing: bool = True) -> str:
+    """Return what a model reads about the whole server.
+
+    Args:
+        overview: Number of enabled tools by server.
+        choosing: Whether there is a search to call first.
+    """
+    names = sorted(overview, key=lambda name: (-overview[name], name))
+    more = f" and {len(names) - _OVERVIEW_SERVERS} more" if len(names) > _OVERVIEW_SERVERS else ""
+    servers = f" ({', '.join(names[:_OVERVIEW_SERVERS])}{more})" if names else ""
+    holds = f"Thresher holds {sum(overview.values())} tools{servers}."
+    first = (
+        "On each new message of the user call process_prompt first, with the user's words, and follow the rules it "
+        "answers with; on PASS_THROUGH go on as usual."
+    )
+    if not choosing:
+        return f"{first} {holds}"
+    return (
+        f"{first} {holds} Your tool list need not name them: when a task needs data or "
+        "an action, call find_tools with one short action phrase per step, "
+        "then call_tool or call_tool_write, as its answer says, with a name it returned. Search before you say that "
+        "something cannot be done."
+    )

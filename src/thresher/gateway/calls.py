@@ -15,8 +15,8 @@ from mcp_types import SERVER_INFO_META_KEY, CallToolRequestParams, CallToolResul
 from starlette.datastructures import Headers
 
 from thresher.calling import Call, Client, Result
-from thresher.core import JSON
-from thresher.gateway.callers import client_name, current_caller, modern
+from thresher.core import JSON, acting_or
+from thresher.gateway.callers import client_name, modern
 from thresher.gateway.confirmation import client_confirm
 from thresher.gateway.errors import answered
 from thresher.gateway.peers import Context
@@ -39,18 +39,13 @@ class Calls:
 
     async def _run(self, context: Context, params: CallToolRequestParams) -> dict[str, Any]:
         resumed = params.request_state is not None
-        call = Call(params.name, params.arguments or {}, resumed, budget=_budget(params.meta or {}))
+        # A request may say in its `_meta` how large the result may be.
+        wish = (params.meta or {}).get(WHOLE_META)
+        budget = 0 if wish == "whole" else wish if isinstance(wish, int) and not isinstance(wish, bool) else None
+        call = Call(params.name, params.arguments or {}, resumed, budget=budget)
         client = McpClient(context, params, self._relay)
-        result = await self._services.calling.call(current_caller(self._services), call, client)
+        result = await self._services.calling.call(acting_or(self._services.caller), call, client)
         return _written(result, any_structure=modern(context))
-
-
-def _budget(meta: Mapping[str, Any]) -> int | None:
-    """The budget of the result that a request asks for in its `_meta`; None if it says nothing."""
-    wish = meta.get(WHOLE_META)
-    if wish == "whole":
-        return 0
-    return wish if isinstance(wish, int) and not isinstance(wish, bool) else None
 
 
 @dataclass(frozen=True, slots=True)

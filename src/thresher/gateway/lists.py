@@ -33,9 +33,8 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
-from thresher.core import JSON, Caller, CursorCodec, Expose
+from thresher.core import JSON, Caller, CursorCodec, Expose, acting_or
 from thresher.core import Tool as Known
-from thresher.gateway.callers import current_caller
 from thresher.gateway.errors import explained
 from thresher.gateway.packs import PackTools
 from thresher.gateway.prompts import agent_prompts, listed_packs, pack_prompts
@@ -171,7 +170,7 @@ class Lists:
         return await asyncio.to_thread(_digests, lists)
 
     async def _page(self, lists: _Lists[M], params: PaginatedRequestParams) -> tuple[list[M], str | None]:
-        caller = current_caller(self._services)
+        caller = acting_or(self._services.caller)
         return page_of(lists.name, await lists.of(caller, await self.state(caller, wait=True)), params.cursor)
 
     async def _all_tools(self, caller: Caller, _: ListState) -> Sequence[Tool]:
@@ -273,12 +272,12 @@ class SkillsExtension(ServerExtension):
         return ListSkillsResult(skills=page, next_cursor=cursor, ttl_ms=TTL_MS, cache_scope="private")
 
     async def _page(self, cursor: str | None) -> tuple[list[Any], str | None]:
-        state = await self._lists.state(current_caller(self._services), wait=True)
+        state = await self._lists.state(acting_or(self._services.caller), wait=True)
         return page_of("skills", self._skills.entries(state.packs), cursor)
 
     async def _get(self, _: Context, params: GetSkillParams) -> GetSkillResult:
         return await explained(self._one(params.uri))
 
     async def _one(self, uri: str) -> GetSkillResult:
-        packs = await self._services.intents.packs(current_caller(self._services))
+        packs = await self._services.intents.packs(acting_or(self._services.caller))
         return GetSkillResult(skill=self._skills.entry(packs, uri), ttl_ms=TTL_MS, cache_scope="private")

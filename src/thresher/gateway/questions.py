@@ -31,8 +31,8 @@ from mcp_types import (
 )
 
 from thresher.calling import Result as ToolResult
-from thresher.core import Caller, InvalidInput, event
-from thresher.gateway.callers import connection_of, current_caller, modern
+from thresher.core import Caller, InvalidInput, acting_or, event
+from thresher.gateway.callers import connection_of, modern
 from thresher.gateway.peers import (
     ClientPeer,
     Context,
@@ -254,7 +254,7 @@ class QuestionRelay:
             return await work(self._in_session(context))
         capabilities = asked_in_rounds(context)
         if await self._crosses(params.request_state, capabilities, config):
-            return await self._parking.run(current_caller(self._services), context, params, work)
+            return await self._parking.run(acting_or(self._services.caller), context, params, work)
         return _with_server(await work(ClientPeer(context, "", capabilities, _rounds(context, config))), config)
 
     async def attended(
@@ -279,7 +279,7 @@ class QuestionRelay:
         """
         if not modern(context) or (params.request_state is None and asked_in_rounds(context) == _NOTHING):
             return await work(None)
-        return await self._parking.run(current_caller(self._services), context, params, work)
+        return await self._parking.run(acting_or(self._services.caller), context, params, work)
 
     async def _crosses(self, state: str | None, capabilities: ClientCapabilities, config: ServerConfig) -> bool:
         if state is not None:

@@ -23,8 +23,7 @@ from mcp_types import (
 )
 
 from thresher.agent import AgentPrompt
-from thresher.core import Caller, NotFound
-from thresher.gateway.callers import current_caller
+from thresher.core import Caller, NotFound, acting_or
 from thresher.gateway.errors import explained
 from thresher.gateway.prompts import agent_prompts, filled_agent, filled_pack, pack_prompts
 from thresher.gateway.questions import QuestionRelay
@@ -90,7 +89,7 @@ class Resources:
     async def _read(
         self, context: Context, params: ReadResourceRequestParams
     ) -> ReadResourceResult | InputRequiredResult:
-        caller = current_caller(self._services)
+        caller = acting_or(self._services.caller)
         if not await self._is_listed(caller, params.uri) and (ours := await self._skills.read(caller, params.uri)):
             return ours
         config, own = await self.locate(caller, params.uri)
@@ -102,7 +101,7 @@ class Resources:
         return await self._relay.run(context, params, config, work)
 
     async def _prompt(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult | InputRequiredResult:
-        caller = current_caller(self._services)
+        caller = acting_or(self._services.caller)
         offered = await self._offered(caller)
         match await self._own(caller, offered, params.name):
             case Pack() as pack:
@@ -120,7 +119,7 @@ class Resources:
         return await self._relay.run(context, params, config, work)
 
     async def _complete(self, params: CompleteRequestParams) -> CompleteResult:
-        caller = current_caller(self._services)
+        caller = acting_or(self._services.caller)
         if isinstance(params.ref, PromptReference):
             offered = await self._offered(caller)
             if await self._own(caller, offered, params.ref.name) is not None:

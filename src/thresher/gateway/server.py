@@ -14,7 +14,7 @@ from typing import Any
 
 from fastmcp import FastMCP
 from fastmcp.server.http import HostOriginGuardMiddleware
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp_types import (
@@ -33,8 +33,8 @@ from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
 from thresher import __version__
-from thresher.core import Expose
-from thresher.gateway.callers import SCOPE_KEY, Identified, current_caller
+from thresher.core import Expose, acting_or
+from thresher.gateway.callers import SCOPE_KEY, ServedCallers
 from thresher.gateway.calls import Calls
 from thresher.gateway.http import Endpoint
 from thresher.gateway.lists import Lists, SkillsExtension
@@ -49,8 +49,6 @@ from thresher.services import Services
 
 MCP_PATH = "/mcp"
 NAME = "Thresher"
-
-_OVERVIEW_SERVERS = 12
 
 
 def build_gateway(services: Services, *, expose: Expose | None = None) -> FastMCP[Any]:
@@ -78,7 +76,7 @@ def build_gateway(services: Services, *, expose: Expose | None = None) -> FastMC
     resources = Resources(services, components, relay, skills)
     subscriptions = Subscriptions(services, lists, resources, skills)
     low_level = low_level_of(server)
-    low_level.middleware[:] = [Identified(services), Instructed(services), _sealed(services)]
+    low_level.middleware[:] = [ServedCallers(services), _sealed(services)]
     low_level.add_request_handler("tools/call", CallToolRequestParams, Calls(services, relay))
     server.add_extension(SkillsExtension(services, skills, lists))
     _serve_lists(low_level, lists)
@@ -117,57 +115,12 @@ def _sealed(services: Services) -> RequestStateBoundary:
     """Seal the state that clients carry between rounds: for one caller, method and set of arguments, and it expires."""
 
     def principal(_: ServerRequestContext[Any, Any]) -> str:
-        caller = current_caller(services)
+        caller = acting_or(services.caller)
         return f"{caller.tenant.id}:{caller.user or ''}"
 
     policy = RequestStateSecurity.ephemeral(ttl=PARKED_SECONDS)
     policy.bind_principal = principal
     return RequestStateBoundary(policy, default_audience=NAME)
-
-
-class Instructed:
-    """Server middleware: instructs a client, when it connects, to search for tools, and names the servers with tools.
-
-    The overview is here and not in a tool's description, so that tools/list stays the same when servers are added or
-    removed.
-    """
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
-
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Serve one message."""
-        result = await call_next(ctx)
-        if ctx.method not in ("initialize", "server/discover") or not isinstance(result, dict):
-            return result
-        overview = await self._services.tools.overview(current_caller(self._services))
-        choosing = self._services.settings.selection != "off"
-        return {**result, "instructions": instructions(overview, choosing=choosing)}
-
-
-def instructions(overview: dict[str, int], *, choosing: bool = True) -> str:
-    """Return what a model reads about the whole server.
-
-    Args:
-        overview: Number of enabled tools by server.
-        choosing: Whether there is a search to call first.
-    """
-    names = sorted(overview, key=lambda name: (-overview[name], name))
-    more = f" and {len(names) - _OVERVIEW_SERVERS} more" if len(names) > _OVERVIEW_SERVERS else ""
-    servers = f" ({', '.join(names[:_OVERVIEW_SERVERS])}{more})" if names else ""
-    holds = f"Thresher holds {sum(overview.values())} tools{servers}."
-    first = (
-        "On each new message of the user call process_prompt first, with the user's words, and follow the rules it "
-        "answers with; on PASS_THROUGH go on as usual."
-    )
-    if not choosing:
-        return f"{first} {holds}"
-    return (
-        f"{first} {holds} Your tool list need not name them: when a task needs data or "
-        "an action, call find_tools with one short action phrase per step, "
-        "then call_tool or call_tool_write, as its answer says, with a name it returned. Search before you say that "
-        "something cannot be done."
-    )
 
 
 class HTTPApp(Starlette):

@@ -33,8 +33,8 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
-from thresher.core import Caller, Expose, InvalidInput, ThresherError, event
-from thresher.gateway.callers import connection_of, current_caller
+from thresher.core import Caller, Expose, InvalidInput, ThresherError, acting_or, event
+from thresher.gateway.callers import connection_of
 from thresher.gateway.errors import explained
 from thresher.gateway.lists import Lists, ListState
 from thresher.gateway.resources import Resources
@@ -129,13 +129,13 @@ class Subscriptions:
     async def initialized(self, context: Context, _: NotificationParams) -> None:
         """Notify a session of the handshake era of changes from now on: it is ready."""
         connection = connection_of(context)
-        audience = await self._audience(current_caller(self._services))
+        audience = await self._audience(acting_or(self._services.caller))
         audience.connections.add(connection)
         connection.exit_stack.callback(audience.connections.discard, connection)
 
     async def listen(self, context: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
         """Serve `subscriptions/listen`."""
-        caller = current_caller(self._services)
+        caller = acting_or(self._services.caller)
         audience = await explained(self._audience(caller))
 
         async def notify(uri: str) -> None:
@@ -161,7 +161,7 @@ class Subscriptions:
             await explained(_checked(len(ends) + 1))
             ends[params.uri] = _nothing  # it counts while the server is asked
             try:
-                followed = self._follow(current_caller(self._services), params.uri, connection.send_resource_updated)
+                followed = self._follow(acting_or(self._services.caller), params.uri, connection.send_resource_updated)
                 ends[params.uri] = end = await explained(followed)
             except BaseException:
                 ends.pop(params.uri, None)

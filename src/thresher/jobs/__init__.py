@@ -5,7 +5,20 @@ Invariant: a job's arguments are ids; the rows that it works on are read under i
 Uses: core, store.
 """
 
+from thresher.jobs.claims import Claim, ClaimedRows, ClaimLoop
 from thresher.jobs.models import MOST_DEATHS, Job, State, Task, Work, Yielded
 from thresher.jobs.service import Jobs, Supervisor
 
-__all__ = ["MOST_DEATHS", "Job", "Jobs", "State", "Supervisor", "Task", "Work", "Yielded"]
+__all__ = [
+    "MOST_DEATHS",
+    "Claim",
+    "ClaimLoop",
+    "ClaimedRows",
+    "Job",
+    "Jobs",
+    "State",
+    "Supervisor",
+    "Task",
+    "Work",
+    "Yielded",
+]

@@ -6,8 +6,7 @@ said.
 Uses: core, embedding, search, store.
 """
 
-from thresher.results.fidelity import verbatim
-from thresher.results.fitting import LEAST_BUDGET, Fitted, fit, fits
+from thresher.results.fitting import LEAST_BUDGET, Fitted, fit, fits, verbatim
 from thresher.results.keeping import Keeper, KeptResult
 from thresher.results.reading import read_on
 from thresher.results.service import MOST_BUDGET, WHOLE_META, Delivery, ResultPart, Results, checked_budget

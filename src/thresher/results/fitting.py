@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from thresher.embedding import count_tokens, printable
 from thresher.results.formats import kind_of
 from thresher.results.hypertext import text_of
-from thresher.results.json_answer import json_answer
-from thresher.results.json_parts import read_json
+from thresher.results.json_answer import REST, json_answer
+from thresher.results.json_parts import pointer_of, read_json, resolve
 from thresher.results.matching import match
 from thresher.results.parts import estimated_tokens
 from thresher.results.text_answer import text_answer
@@ -138,3 +138,42 @@ def lines_of_json(text: str) -> list[Any] | None:
         return [read_json(line) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError):
         return None
+
+
+_CUT: Final = re.compile(r"…? \[[\d,]+ characters\]\Z")
+
+
+def verbatim(fitted: Fitted, text: str) -> list[bool]:
+    """For each passage, whether it stands in the result.
+
+    A member that says how many others there are, and the marks of a cut text, are not compared.
+
+    Args:
+        fitted: What was delivered.
+        text: The whole result.
+    """
+    if fitted.kind != "json":
+        source = text_of(text) if fitted.kind == "html" else text
+        return [passage in source for passage in fitted.passages]
+    try:
+        value = read_json(text)
+    except (ValueError, RecursionError):
+        value = lines_of_json(text)
+    return [_same(delivered, _at(value, name)) for name, delivered in fitted.passages]
+
+
+def _at(value: Any, name: str) -> Any:
+    try:
+        return resolve(value, pointer_of(name))
+    except (KeyError, IndexError, TypeError, ValueError):
+        return REST  # equal to nothing that is delivered
+
+
+def _same(delivered: Any, source: Any) -> bool:
+    if isinstance(delivered, dict) and REST in delivered and isinstance(source, dict):
+        members = cast("dict[str, Any]", delivered)
+        there = cast("dict[str, Any]", source)
+        return all(key in there and there[key] == one for key, one in members.items() if key != REST)
+    if isinstance(delivered, str) and isinstance(source, str) and delivered != source:
+        return all(piece in source for piece in _CUT.sub("", delivered).split("…"))
+    return bool(delivered == source)

@@ -7,13 +7,13 @@ Uses: core, embedding, store.
 
 from thresher.search.budget import Units, select
 from thresher.search.index import Prefetch, SearchIndex
-from thresher.search.lexical.bm25 import Totals, postings_of
+from thresher.search.lexical.bm25 import Totals, postings_of, shares_of
 from thresher.search.lexical.clauses import clauses, is_request, prose
-from thresher.search.lexical.languages import STEMMING, language_of
-from thresher.search.lexical.profiles import shares_of
 from thresher.search.lexical.query_expansion import Synonyms
 from thresher.search.lexical.terms import (
+    STEMMING,
     STOP_WORDS,
+    language_of,
     query_terms,
     query_words,
     split_name,

@@ -5,14 +5,16 @@ Invariant: pure; every candidate has the exact score of both arms, whichever arm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core import Arm, Why
 from thresher.search.lexical.arguments import (
+    NO_ARGUMENTS,
     ArgumentWeights,
     SuppliedValues,
     argument_fit,
@@ -20,8 +22,7 @@ from thresher.search.lexical.arguments import (
     lacks_required,
     unpack_arguments,
 )
-from thresher.search.lexical.bm25 import Postings, matched_terms, rows_of, score_texts
-from thresher.search.lexical.profiles import Background
+from thresher.search.lexical.bm25 import Background, Postings, matched_terms, rows_of, score_texts
 from thresher.search.plan import SearchPlan
 from thresher.search.ranking import EncoderCalibration, Ranking, needs, probabilities, rank
 from thresher.search.reading import CandidateTraits
@@ -160,7 +161,9 @@ def answer(
         traits.groups,
         weights,
         whole=plan.whole,
-        adjust=_argument_fit(given, traits, constants.arguments),
+        adjust=None
+        if given is None or constants.arguments == NO_ARGUMENTS
+        else partial(_argument_fit, given, traits, constants.arguments),
         added=None if learned is None else _added(learned, scores),
         adapted=None if adapted is None else _adapted(adapted, scores, weights.dense),
     )
@@ -235,23 +238,15 @@ def _adapted(adapted: AdaptedProducts, scores: CandidateScores, weight: float) -
     return (np.float32(weight) * adapted.added[:, places]).astype(np.float32), columns
 
 
-def _argument_fit(
-    given: SuppliedValues | None, traits: CandidateTraits, weights: ArgumentWeights
-) -> Callable[[Floats], Floats] | None:
+def _argument_fit(given: SuppliedValues, traits: CandidateTraits, weights: ArgumentWeights, behind: Floats) -> Floats:
     """What argument fit adds to the scores of the best candidates; the others get the minimum of it."""
-    if given is None or not weights:
-        return None
-
-    def adjust(behind: Floats) -> Floats:
-        best = np.argsort(behind, kind="stable")[:FITTED]
-        fits = np.array(
-            [argument_fit(unpack_arguments(traits.slots[place]), given, weights) for place in best.tolist()], np.float32
-        )
-        added = np.full(len(behind), fits.min(), np.float32)
-        added[best] = fits
-        return added
-
-    return adjust
+    best = np.argsort(behind, kind="stable")[:FITTED]
+    fits = np.array(
+        [argument_fit(unpack_arguments(traits.slots[place]), given, weights) for place in best.tolist()], np.float32
+    )
+    added = np.full(len(behind), fits.min(), np.float32)
+    added[best] = fits
+    return added
 
 
 def _lacking(given: SuppliedValues | None, traits: CandidateTraits, order: Ids) -> NDArray[np.bool_]:

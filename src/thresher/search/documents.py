@@ -14,9 +14,8 @@ from dataclasses import astuple, dataclass
 
 from thresher.core import InvalidInput
 from thresher.search.lexical.arguments import pack_arguments
-from thresher.search.lexical.languages import STEMMING
-from thresher.search.lexical.profiles import KindProfile
-from thresher.search.lexical.terms import terms
+from thresher.search.lexical.bm25 import KindProfile
+from thresher.search.lexical.terms import STEMMING, terms
 from thresher.search.records import Entry
 
 FORMAT = 2

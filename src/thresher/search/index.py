@@ -19,7 +19,6 @@ import numpy as np
 from thresher.core import Caller, EncoderError, InvalidInput, Settings, Tenant, event
 from thresher.embedding import Encoder
 from thresher.search.answer import adapted_products, answer, scores_of
-from thresher.search.arms import SearchArms
 from thresher.search.documents import FORMAT, checked
 from thresher.search.indexing import (
     BATCH,
@@ -34,14 +33,19 @@ from thresher.search.indexing import (
     put_entries,
     serving,
 )
-from thresher.search.lexical.bm25 import score_texts
-from thresher.search.lexical.languages import STEMMING
-from thresher.search.lexical.postings import PostingsCache
-from thresher.search.lexical.profiles import profile_of
+from thresher.search.lexical.bm25 import PostingsCache, profile_of, score_texts
 from thresher.search.lexical.query_expansion import Synonyms
-from thresher.search.plan import EmbeddedQuery, SearchPlan, in_languages, phrase_vectors, plan_of
+from thresher.search.lexical.terms import STEMMING
+from thresher.search.plan import EmbeddedQuery, SearchPlan, embed, in_languages, phrase_vectors, plan_of
 from thresher.search.ranking import constants_for
-from thresher.search.reading import EMPTY_READING, CollectionReader, CollectionReading, IndexScope, reading_of
+from thresher.search.reading import (
+    EMPTY_READING,
+    CollectionReader,
+    CollectionReading,
+    IndexScope,
+    SnapshotCache,
+    reading_of,
+)
 from thresher.search.records import (
     Adapter,
     Entry,
@@ -58,7 +62,7 @@ from thresher.search.records import (
     SearchType,
 )
 from thresher.search.scoring import ScoreRequest, TextLoader, score
-from thresher.search.snapshot_cache import SnapshotCache, read_snapshot, read_vectors
+from thresher.search.snapshot_loading import read_snapshot, read_vectors
 from thresher.search.vectors import known_model, running_model
 from thresher.store import Database, run_retrying
 
@@ -118,10 +122,8 @@ class SearchIndex:
         self._database = database
         self._encoder = encoder
         self._copies = SnapshotCache(database, settings.vector_memory_mb * _MEBIBYTE)
-        self._reader = CollectionReader(
-            database, self._copies, PostingsCache(settings.vector_memory_mb * _MEBIBYTE // _POSTINGS_SHARE)
-        )
-        self._arms = SearchArms(self._reader, encoder, previous)
+        words = PostingsCache(settings.vector_memory_mb * _MEBIBYTE // _POSTINGS_SHARE)
+        self._reader = CollectionReader(database, self._copies, words, previous)
 
     async def put(
         self,
@@ -349,10 +351,10 @@ class SearchIndex:
         plan = prefetched.plan if prefetched is not None else plan_of(queries, split=split, message=message)
         request = IndexScope(caller, kind, filter.facets)
         read = self._read(request, plan) if prefetched is None else self._narrowed(request, prefetched)
-        (reading, lexical, lost), embedded = await asyncio.gather(read, self._arms.embed(plan))
+        (reading, lexical, lost), embedded = await asyncio.gather(read, embed(plan, self._encoder))
         plan = in_languages(plan, reading.languages)
-        embedded = await self._arms.matching(plan, reading, embedded, lost)
-        dense, bare = await self._arms.dense(request, reading, embedded)
+        embedded = await self._reader.matching(plan, reading, embedded, lost)
+        dense, bare = await self._reader.dense(request, reading, embedded)
         vectors = phrase_vectors(embedded)
         learned = learner(embedded.model, vectors) if learner is not None and vectors is not None else None
         adapted = None
@@ -427,7 +429,7 @@ class SearchIndex:
         started = time.perf_counter()
         plan = plan_of([query, context] if context.strip() else [query], split=False)
         question = ScoreRequest(IndexScope(caller, kind, filter.facets), plan, search_type, synonyms, texts_of)
-        scoring = await score(self._arms, question)
+        scoring = await score(self._reader, self._encoder, question)
         total = (time.perf_counter() - started) * 1000
         return replace(scoring, search_ms=max(total - scoring.embedding_ms, 0.0))
 
@@ -443,7 +445,7 @@ class SearchIndex:
         Raises:
             InvalidInput: The query is blank.
         """
-        return await self._arms.embed(plan_of([query], split=False))
+        return await embed(plan_of([query], split=False), self._encoder)
 
     def prefetch(
         self, caller: Caller, kind: str, queries: Sequence[str], *, split: bool = True, message: str = ""
@@ -478,10 +480,10 @@ class SearchIndex:
 
     async def _read(self, request: IndexScope, plan: SearchPlan) -> tuple[CollectionReading, Floats, str]:
         """The collection, its BM25 scores, and a note on what was missing; runs in parallel with the embedding."""
-        languages = self._arms.languages(request)
+        languages = self._reader.languages(request)
         while True:
             worded = in_languages(plan, languages)
-            reading, note = await self._arms.read(request, list(dict.fromkeys(chain.from_iterable(worded.terms))))
+            reading, note = await self._reader.read(request, list(dict.fromkeys(chain.from_iterable(worded.terms))))
             if note or reading.languages == languages:
                 return reading, score_texts(worded.terms, reading.postings, reading.ids), note
             languages = reading.languages  # a first item in another language has been indexed

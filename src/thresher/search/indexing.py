@@ -19,8 +19,8 @@ from thresher.core import EncoderError, Tenant
 from thresher.embedding import Encoder
 from thresher.search import queries
 from thresher.search.documents import IndexDocument, VectorPart, checked, document_of
-from thresher.search.lexical.languages import ENGLISH
-from thresher.search.lexical.profiles import profile_of
+from thresher.search.lexical.bm25 import profile_of
+from thresher.search.lexical.terms import ENGLISH
 from thresher.search.queries import run, run_once
 from thresher.search.records import Entry, Floats, Progress, PutCounts
 from thresher.search.vectors import embed_parts, ensure_vectors, missing_parts, remember, running_model

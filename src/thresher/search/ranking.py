@@ -64,10 +64,6 @@ class Ranking:
     standing: Floats
     trained: Floats
 
-    def __len__(self) -> int:
-        """The number of candidates."""
-        return len(self.candidates)
-
 
 def rank(
     dense: Floats,
@@ -331,7 +327,7 @@ def needs(ranking: Ranking, chances: Floats, head: NeedHead) -> Floats:
         head: The model's head.
     """
     shares = np.exp(-ranking.behind / head.spread)
-    places, any_fits = np.empty(len(ranking), np.float32), np.empty(len(ranking), np.float32)
+    places, any_fits = np.empty(len(chances), np.float32), np.empty(len(chances), np.float32)
     for row in np.unique(ranking.rows):
         own = ranking.rows == row
         places[own] = np.arange(np.count_nonzero(own))

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from thresher.search.arms import SearchArms
+from thresher.embedding import Encoder
 from thresher.search.lexical.query_expansion import MAX_UNKNOWN, Alternative, ExpandedQuery, Synonyms, expand_query
 from thresher.search.lexical.word_scores import (
     WordScores,
@@ -22,8 +22,8 @@ from thresher.search.lexical.word_scores import (
     score_words,
     with_quotations,
 )
-from thresher.search.plan import EmbeddedQuery, SearchPlan
-from thresher.search.reading import CollectionReading, IndexScope
+from thresher.search.plan import EmbeddedQuery, SearchPlan, embed
+from thresher.search.reading import CollectionReader, CollectionReading, IndexScope
 from thresher.search.records import Floats, Scoring, SearchType
 
 TextLoader: TypeAlias = Callable[[Sequence[int]], Awaitable[Mapping[int, str]]]
@@ -49,19 +49,19 @@ class ScoreRequest:
     texts_of: TextLoader | None = None
 
 
-async def score(arms: SearchArms, question: ScoreRequest) -> Scoring:
+async def score(reader: CollectionReader, encoder: Encoder, question: ScoreRequest) -> Scoring:
     """Score everything that may be returned; the caller sets `search_ms`."""
     plan, request = question.plan, question.request
-    embed = arms.embed(plan) if question.search_type != "text" else _not_embedded()
-    (queries, (reading, words, lost)), embedded = await asyncio.gather(_expanded(arms, question), embed)
+    embedding = embed(plan, encoder) if question.search_type != "text" else _not_embedded()
+    (queries, (reading, words, lost)), embedded = await asyncio.gather(_expanded(reader, question), embedding)
     if lost and question.search_type == "text":
-        embedded = await arms.embed(plan)
+        embedded = await embed(plan, encoder)
     if lost or question.search_type != "text":
-        embedded = await arms.matching(plan, reading, embedded, lost)
-    dense, bare = await arms.dense(request, reading, embedded)
-    if dense is None and not lost and (guesses := await _guesses(arms, request, queries[0], reading)):
+        embedded = await reader.matching(plan, reading, embedded, lost)
+    dense, bare = await reader.dense(request, reading, embedded)
+    if dense is None and not lost and (guesses := await _guesses(reader, request, queries[0], reading)):
         queries[0] = replace(queries[0], alternatives=(*queries[0].alternatives, *guesses))
-        reading, words, _ = await _words(arms, request, queries)
+        reading, words, _ = await _words(reader, request, queries)
     words[0], unquoted = await _look_up_quotations(question, reading, words[0])
     made = _scoring(question.search_type, reading, queries[0], words, dense)
     notes = (*plan.notes, lost, embedded.note, bare, _partly(made.dense), unquoted)
@@ -69,24 +69,24 @@ async def score(arms: SearchArms, question: ScoreRequest) -> Scoring:
 
 
 async def _expanded(
-    arms: SearchArms, question: ScoreRequest
+    reader: CollectionReader, question: ScoreRequest
 ) -> tuple[list[ExpandedQuery], tuple[CollectionReading, list[WordScores], str]]:
     """The texts with what else they may mean in the languages of the collection, and their words; see `_words`."""
-    languages = arms.languages(question.request)
+    languages = reader.languages(question.request)
     while True:
         queries = [expand_query(text, question.synonyms, languages) for text in question.plan.phrases]
-        found = await _words(arms, question.request, queries)
+        found = await _words(reader, question.request, queries)
         if found[2] or found[0].languages == languages:
             return queries, found
         languages = found[0].languages  # a first document in another language has been indexed
 
 
 async def _words(
-    arms: SearchArms, request: IndexScope, queries: Sequence[ExpandedQuery]
+    reader: CollectionReader, request: IndexScope, queries: Sequence[ExpandedQuery]
 ) -> tuple[CollectionReading, list[WordScores], str]:
     """The collection, the word scores of each text, and a note on what was missing; in parallel with the embedding."""
     terms = list(dict.fromkeys(term for query in queries for term in query.all_terms))
-    reading, lost = await arms.read(request, terms, narrow=True)
+    reading, lost = await reader.read(request, terms, narrow=True)
     return reading, [score_words(query, reading.postings, reading.ids) for query in queries], lost
 
 
@@ -95,14 +95,14 @@ async def _not_embedded() -> EmbeddedQuery:
 
 
 async def _guesses(
-    arms: SearchArms, request: IndexScope, query: ExpandedQuery, reading: CollectionReading
+    reader: CollectionReader, request: IndexScope, query: ExpandedQuery, reading: CollectionReading
 ) -> list[Alternative]:
     """Likely replacements for words that no item contains."""
     held = (way for way in query.alternatives if all(term in reading.postings for term in way.instead))
     terms = {term for way in held for term in way.terms}
     unknown = [term for term in query.terms if term not in reading.postings and term not in terms]
     unknown = sorted(unknown, key=lambda term: -len(term))[:MAX_UNKNOWN]
-    guesses = {term: await arms.near_terms(request, query.written[term], term) for term in unknown}
+    guesses = {term: await reader.near_terms(request, query.written[term], term) for term in unknown}
     return [Alternative((term,), (guess,)) for term, found in guesses.items() for guess in found]
 
 

@@ -15,8 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.search.lexical.bm25 import rows_of
-from thresher.search.lexical.profiles import KindProfile, groups_of
+from thresher.search.lexical.bm25 import KindProfile, groups_of, rows_of
 from thresher.search.records import Floats, Ids
 
 EVERYBODY = -1
@@ -123,7 +122,18 @@ class VectorSnapshot:
         """
         wanted = len(self.rows.ids) if rows is None else len(rows)
         out = np.full((len(queries), wanted), np.nan, np.float32)
-        places, starts, vectors = self._vectors_of(rows)
+        places, starts, vectors = self.holders, self.starts, self.rows.vectors
+        if rows is not None and len(rows) < len(self.rows.ids):
+            places, held = rows_of(rows, self.holders)
+            ends = np.append(self.starts[1:], len(self.rows.vectors))
+            sizes = ends[held] - self.starts[held]
+            starts = np.cumsum(sizes) - sizes
+            total = int(sizes.sum())
+            if total and int(ends[held[-1]] - self.starts[held[0]]) == total:  # contiguous: not copied
+                first = int(self.starts[held[0]])
+                vectors = self.rows.vectors[first : first + total]
+            else:
+                vectors = self.rows.vectors[np.repeat(self.starts[held] - starts, sizes) + np.arange(total)]
         if not len(places):
             return out
         cells = products(queries, vectors)
@@ -132,26 +142,6 @@ class VectorSnapshot:
             return best
         out[:, places] = best
         return out
-
-    def _vectors_of(self, rows: Ids | None) -> tuple[Ids, Ids, Floats]:
-        """The vectors of some items.
-
-        Returns:
-            Which of the items have vectors; where the vectors of each begin; the vectors, not copied if they are
-            contiguous.
-        """
-        if rows is None or len(rows) == len(self.rows.ids):
-            return self.holders, self.starts, self.rows.vectors
-        places, held = rows_of(rows, self.holders)
-        ends = np.append(self.starts[1:], len(self.rows.vectors))
-        sizes = ends[held] - self.starts[held]
-        starts = np.cumsum(sizes) - sizes
-        total = int(sizes.sum())
-        if total and int(ends[held[-1]] - self.starts[held[0]]) == total:
-            first = int(self.starts[held[0]])
-            return places, starts, self.rows.vectors[first : first + total]
-        taken = np.repeat(self.starts[held] - starts, sizes) + np.arange(total)
-        return places, starts, self.rows.vectors[taken]
 
 
 def products(queries: Floats, vectors: Floats) -> Floats:

@@ -5,16 +5,15 @@ Invariant: rows are reached only through `Database.transaction(tenant)`, under f
 Uses: core.
 """
 
-from thresher.store.connections import connect_watched
+from thresher.store.connections import clean, clean_json, connect_watched
 from thresher.store.embedded import EmbeddedServer, open_store
-from thresher.store.engine import Database, Row, Send, driver, prepared, run_retrying
+from thresher.store.engine import Database, Row, Send, driver, prepared, run_retrying, shared, shared_reads
 from thresher.store.keys import KeyInfo, Keys, without_placeholder
-from thresher.store.log_queue import LogQueue, age_limit, period, period_start, purge_rows
+from thresher.store.log_queue import LogQueue, age_limit, message_of, period, period_start, purge_rows
 from thresher.store.private import make_private
 from thresher.store.schema import migrate, migrate_external
-from thresher.store.secrets import SecretBox, clean, clean_json, message_of
+from thresher.store.secrets import SecretBox
 from thresher.store.sessions import LONGEST_SESSION, Session, Sessions
-from thresher.store.shared_reads import shared, shared_reads
 
 __all__ = [
     "LONGEST_SESSION",

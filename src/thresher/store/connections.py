@@ -1,4 +1,4 @@
-"""Connections to the database, and the translation of their errors.
+"""Connections to the database, the translation of their errors, and text that it can store.
 
 A connection that is dropped while it signs in would stay until garbage collection: it would take one of the server's
 places and delay every `DROP DATABASE` of the server until `authentication_timeout`, a minute. The server notices at
@@ -11,7 +11,7 @@ the server and the connection are translated; a violated constraint or a wrong s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, TypeAlias
 
@@ -151,3 +151,19 @@ async def _opened(address: str, prepare: Preparation) -> AsyncConnection[Any]:
 def _let_go(opening: asyncio.Future[AsyncConnection[Any]]) -> None:
     if not opening.cancelled() and opening.exception() is None:
         opening.result().pgconn.finish()
+
+
+def clean(text: str) -> str:
+    """Return the text without characters that PostgreSQL cannot store."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def clean_json(value: Any) -> Any:
+    """Return a JSON value without what PostgreSQL cannot store in one."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(key)): clean_json(one) for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
+    if isinstance(value, list | tuple):
+        return [clean_json(one) for one in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+    return value

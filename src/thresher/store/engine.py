@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Hashable, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Generic, Self, TypeAlias, TypeVar, cast
 
@@ -18,82 +19,13 @@ import psycopg
 from pgvector.psycopg.vector import register_vector_info
 from psycopg import AsyncConnection as DriverConnection
 from psycopg.types import TypeInfo
-from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from thresher.core import SchemaMismatch, StoreUnavailable, Tenant, UnsafeRole, checked_label, event
+from thresher.core import StoreUnavailable, Tenant, checked_label, event
 from thresher.store.connections import connect, is_repeatable, translated
-from thresher.store.schema import check_revision, check_server, current_revision
-from thresher.store.tables import TENANT_TABLES, metadata
-
-# Roles that this session could take with `set role`, including its own.
-_ROLES = """
-select rolname as name, rolsuper as is_super, rolbypassrls as bypasses
-from pg_roles
-where (pg_has_role(session_user, oid, 'member') or oid = current_user::regrole) and (rolsuper or rolbypassrls)
-order by rolname <> session_user
-"""
-_OWNED = """
-select relname as name, pg_get_userbyid(relowner) as owner
-from pg_class
-where oid = any (array(select to_regclass(quote_ident(t)) from unnest(%(tables)s::text[]) as t))
-  and pg_has_role(session_user, relowner, 'member')
-order by relname
-"""
-_UNPROTECTED = """
-select relname as name
-from pg_class
-where oid = any (array(select to_regclass(quote_ident(t)) from unnest(%(tables)s::text[]) as t))
-  and not (relrowsecurity and relforcerowsecurity)
-order by relname
-"""
-
-
-def check(connection: Connection) -> None:
-    """Check server, extension, role and schema, in this order.
-
-    Raises:
-        ConfigurationError: The server or pgvector is missing or too old.
-        UnsafeRole: The role is superuser, bypasses row-level security or owns a table, or could become one that does.
-        SchemaMismatch: The schema is older or newer than this code, or a table has lost its protection.
-    """
-    check_server(connection)
-    _check_role(connection)
-    try:
-        check_revision(current_revision(connection))
-    except DBAPIError as error:
-        if getattr(error.orig, "sqlstate", None) != "42501":
-            raise
-        raise SchemaMismatch(
-            "The application role may not read the schema's revision.",
-            hint="Run `thresher migrate`: it gives the role of THRESHER_DATABASE_URL its rights.",
-        ) from error
-    _check_protection(connection)
-
-
-def _check_role(connection: Connection) -> None:
-    hint = "Use a role of its own for THRESHER_DATABASE_URL: create role thresher_app login password '...'"
-    role = connection.exec_driver_sql("select session_user").scalar_one()
-    for row in connection.exec_driver_sql(_ROLES):
-        what = "is a superuser" if row.is_super else "bypasses row-level security"
-        whose = "" if row.name == role else f" can become {row.name!r}, which"
-        raise UnsafeRole(f"The application role {role!r}{whose} {what}.", hint=hint)
-    tables = {"tables": list(metadata.tables)}
-    for row in connection.exec_driver_sql(_OWNED, tables):
-        how = "owns" if row.owner == role else f"is a member of {row.owner!r}, which owns"
-        raise UnsafeRole(f"The application role {role!r} {how} the table {row.name!r}.", hint=hint)
-
-
-def _check_protection(connection: Connection) -> None:
-    open_tables = [row.name for row in connection.exec_driver_sql(_UNPROTECTED, {"tables": TENANT_TABLES})]
-    if open_tables:
-        raise SchemaMismatch(
-            f"Row-level security is not forced on: {', '.join(open_tables)}.",
-            hint="As the owner: alter table ... enable row level security; alter table ... force row level security",
-        )
-
+from thresher.store.schema import check_database
 
 _logger = logging.getLogger("thresher.store")
 T = TypeVar("T")
@@ -167,7 +99,7 @@ class Database:
         """Repeat the checks of `open`; raises the same errors."""
         with translated():
             async with self._engine.connect() as connection:
-                await connection.run_sync(check)
+                await connection.run_sync(check_database)
 
     @asynccontextmanager
     async def transaction(self, tenant: Tenant) -> AsyncGenerator[AsyncConnection]:
@@ -472,3 +404,38 @@ class _TransactionAttempt(Generic[T]):
             if status != "in progress":
                 return status == "committed"
             await asyncio.sleep(_FIRST_PAUSE)
+
+
+_reads: ContextVar[dict[Hashable, asyncio.Task[Any]] | None] = ContextVar("reads", default=None)
+
+
+@contextmanager
+def shared_reads() -> Generator[None]:
+    """Share reads among everything that is awaited inside, in tasks that begin there too.
+
+    Several searches of one answer ask which documents, APIs and databases their caller sees. The same read is made
+    once, and all of them get what it found: so they also agree with each other. Nothing is kept beyond the block.
+    """
+    token = _reads.set({})
+    try:
+        yield
+    finally:
+        _reads.reset(token)
+
+
+async def shared(key: Hashable, read: Callable[[], Awaitable[T]]) -> T:
+    """Return what a read finds; inside `shared_reads` what it found there before.
+
+    Args:
+        key: Equal for reads that find the same.
+        read: Reads it.
+    """
+    if (kept := _reads.get()) is None:
+        return await read()
+    if key not in kept:
+        kept[key] = asyncio.create_task(_awaited(read))
+    return await asyncio.shield(kept[key])  # a caller that gives up does not end the read of the others
+
+
+async def _awaited(read: Callable[[], Awaitable[T]]) -> T:
+    return await read()

@@ -2,7 +2,7 @@
 
 Invariant: adding a row never waits and never fails. The queue is bounded: if the database does not take rows in time,
 the oldest are dropped, counted and reported. A user sees and removes only their own rows, a caller without a user all
-rows of the tenant.
+rows of the tenant. A secret that is recognised by its form is masked before a text is cut.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from typing import Final, Generic, TypeVar
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from thresher.core import Caller, InvalidInput, Tenant, ThresherError, event
+from thresher.core import Caller, InvalidInput, Settings, Tenant, ThresherError, event, mask_text
+from thresher.store.connections import clean
 from thresher.store.engine import Database, run_retrying
 
 LONGEST_DAYS: Final = 36_500
@@ -99,6 +100,19 @@ _PURGE: Final = f"""
 """By position: planned by key while the server believes the log empty, it would compare every pair of rows."""
 
 
+_TEXT = 4_000
+"""Most characters of a message that are kept: rows wait in memory."""
+
+
+def message_of(texts: Sequence[str], settings: Settings) -> str | None:
+    """Return the message text for a log row: None unless the setting allows texts, and without secrets."""
+    if settings.log_text == "off":
+        return None
+    # Masked before the cut, since half a secret is still one; limited, since masking takes time.
+    text = mask_text(clean("\n".join(texts)[: 2 * _TEXT]))
+    return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
+
+
 logger = logging.getLogger("thresher.store")
 
 Row = TypeVar("Row")
@@ -158,7 +172,8 @@ class LogQueue(Generic[Row]):
         """Add a row, to be written soon."""
         self._rows.append((tenant, row))
         self._added += 1
-        self._bound()
+        if len(self._rows) > self._most:
+            self._bound()
         if len(self._rows) >= BATCH and not self._failures:
             self._hurry.set()
         self._work()

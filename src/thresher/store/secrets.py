@@ -1,8 +1,7 @@
-"""Secrets: sealed values, the passwords of the embedded server's roles, and masked texts.
+"""Secrets: sealed values, and the passwords of the embedded server's roles.
 
-Invariant: neither a key, a password nor a sealed value appears in any message or representation. A secret that is
-recognised by its form is masked before a text is cut. Passwords are created once, before the cluster; if their file is
-lost, the owner of the data sets new ones.
+Invariant: neither a key, a password nor a sealed value appears in any message or representation. Passwords are created
+once, before the cluster; if their file is lost, the owner of the data sets new ones.
 """
 
 from __future__ import annotations
@@ -15,14 +14,13 @@ import hmac
 import json
 import secrets
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from thresher.core import ConfigurationError, Settings, StoreError, mask_text
+from thresher.core import ConfigurationError, Settings, StoreError
 from thresher.store.account import Account, child_environment, server_account
 from thresher.store.cluster import ADMIN, APPLICATION, OWNER, Layout
 from thresher.store.private import prepare_folder, read_or_create
@@ -85,35 +83,6 @@ async def reset_passwords(cluster: Path, binaries: Binaries, account: Account, p
             f"New passwords could not be set (code {process.returncode}).",
             hint="Restore the file postgres.json in the data folder from a backup.",
         )
-
-
-_TEXT = 4_000
-"""Most characters of a message that are kept: rows wait in memory."""
-
-
-def message_of(texts: Sequence[str], settings: Settings) -> str | None:
-    """Return the message text for a log row: None unless the setting allows texts, and without secrets."""
-    if settings.log_text == "off":
-        return None
-    # Masked before the cut, since half a secret is still one; limited, since masking takes time.
-    text = mask_text(clean("\n".join(texts)[: 2 * _TEXT]))
-    return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
-
-
-def clean(text: str) -> str:
-    """Return the text without characters that PostgreSQL cannot store."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
-
-
-def clean_json(value: Any) -> Any:
-    """Return a JSON value without what PostgreSQL cannot store in one."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, Mapping):
-        return {clean(str(key)): clean_json(one) for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
-    if isinstance(value, list | tuple):
-        return [clean_json(one) for one in value]  # pyright: ignore[reportUnknownVariableType] - JSON
-    return value
 
 
 _FILE = "secret.key"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from annotated_types import Ge, Le
 from typing_extensions import Doc
 
-from thresher.verbs.declaration import Kind, implementation
+from thresher.verbs.declaration import Kind
 
 if TYPE_CHECKING:
     from thresher.knowledge.apis import (
@@ -121,10 +121,9 @@ async def call_api_endpoint(
         NotAllowed: Nobody has allowed the host, it is not public, or a credential is missing; nothing was sent.
         SourceUnavailable: The API cannot be reached, or is too slow.
     """
-    return await implementation("api_calls").call_api_endpoint(
-        request,
-        {"endpoint_id": endpoint_id, "provider": provider, "method": method, "path": path}
-        | {"operation_id": operation_id, "version": version},
+    reference = APIS.imported("EndpointReference")(endpoint_id, provider, method, path, operation_id, version)
+    wanted = APIS.imported("CallRequest")(
+        reference,
         arguments=arguments or {},
         server=server,
         server_variables=server_variables or {},
@@ -132,9 +131,12 @@ async def call_api_endpoint(
         pages=pages,
         budget=budget,
         seconds=timeout,
-        dry_run=dry_run,
+        dry_run=dry_run or request.is_rehearsal,
         effect=effect,
+        client=request.client,
+        thread=request.thread,
     )
+    return await request.services.apis.call(request.caller, wanted)
 
 
 @APIS.verb("read", key="hosts")
@@ -210,9 +212,7 @@ async def set_api_credential(
         InvalidInput: It does not fit a security scheme of the description, or cannot be sent.
         NotFound: There is no such provider.
     """
-    return await implementation("api_calls").set_api_credential(
-        request,
-        provider,
+    wanted = APIS.imported("CredentialRequest")(
         secret=secret,
         scheme=scheme,
         type=type or None,
@@ -222,6 +222,7 @@ async def set_api_credential(
         token_url=token_url,
         scopes=tuple(scopes),
     )
+    return await request.services.apis.access.set_credential(request.caller, provider, wanted)
 
 
 @APIS.verb("admin", key="removed", destroys=True)

@@ -24,12 +24,11 @@ from thresher.core import (
     Settings,
     SourceUnavailable,
     StoreUnavailable,
-    Tenant,
     ThresherError,
     check_schedule,
     event,
 )
-from thresher.jobs import Jobs
+from thresher.jobs import Claim, ClaimedRows, ClaimLoop, Jobs
 from thresher.knowledge.apis import queries
 from thresher.knowledge.apis.cache import DescriptionCache
 from thresher.knowledge.apis.heads import ProviderHead
@@ -55,6 +54,7 @@ from thresher.knowledge.apis.naming import (
 from thresher.knowledge.apis.queries import SyncState
 from thresher.search import Filter, SearchIndex
 from thresher.store import Database, run_retrying
+from thresher.store.tables import api_version
 
 _logger = logging.getLogger("thresher.knowledge")
 
@@ -62,6 +62,10 @@ _MOST_SOURCES: Final = 20
 _WITHOUT_VALIDATORS: Final = 3_600
 """Seconds between two checks, by default at least, of a server that sends the whole description each time."""
 _ENDING_SECONDS: Final = 10.0
+_CHECKS: Final = 4
+"""Checks of sources at once."""
+VERSIONS: Final = ClaimedRows(api_version, "take_up_descriptions", "description")
+"""Versions, as those whose sources are checked for changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,7 @@ class Providers:
         self._jobs = jobs
         self._cache = cache
         self._settings = settings
+        self._checks = asyncio.Semaphore(_CHECKS)
         self._sync = DescriptionSync(database, index)
         self._intake = Intake(database, jobs, self._sync)
 
@@ -198,35 +203,42 @@ class Providers:
         await run_retrying(self._database, caller.tenant, lambda link: self._intake.keep(link, caller, one.id, packed))
         await self._intake.apply_small(caller.tenant, [one.id], [packed])
 
-    async def poll(self, tenant: Tenant, version: int) -> float:
-        """Check the source of a version, and import what has changed.
+    async def follow_sources(self) -> None:
+        """Check the sources of all tenants on their schedules until cancelled, and import what has changed.
 
-        Returns:
-            The seconds until the next check.
-
-        Raises:
-            StoreUnavailable: The database cannot be reached.
+        A server is asked with the validators of its last answer (`ETag`, `Last-Modified`): what has not changed is not
+        sent.
         """
-        async with self._database.transaction(tenant) as link:
-            states = await queries.sync_states(link, tenant, version=version)
-        if not states:
-            return float(self._settings.check_seconds)
-        one = states[0]
-        if one.state in ("ready", "failed"):
-            try:
-                await self._poll(Caller(tenant, one.owner, keyed=one.keyed), one)
-            except (SourceUnavailable, StoreUnavailable):
-                raise
-            except ThresherError as error:  # it will not go away by itself, and the last good content stays
-                failure = str(error)[:2_000]
-                await run_retrying(
-                    self._database, tenant, lambda link: queries.set_version(link, tenant, one.id, failure=failure)
-                )
-        sends_all = is_remote(one.source) and not (one.etag or one.modified)
-        least = _WITHOUT_VALIDATORS if sends_all else 0
-        return float(one.check_seconds or max(self._settings.check_seconds, least))
+        if self._settings.watch != "off":
+            await ClaimLoop(self._database, VERSIONS, self._check, float(self._settings.check_seconds)).run()
 
-    async def _poll(self, caller: Caller, one: SyncState) -> None:
+    async def _check(self, claim: Claim) -> None:
+        """Check the source of a version, as the caller who added it."""
+        async with self._checks:
+            if not await claim.renew():  # it may have waited for longer
+                return
+            async with self._database.transaction(claim.tenant) as link:
+                states = await queries.sync_states(link, claim.tenant, version=claim.row)
+            if not states:
+                return
+            one = states[0]
+            if one.state in ("ready", "failed"):
+                try:
+                    await self._read_again(Caller(claim.tenant, one.owner, keyed=one.keyed), one)
+                except (SourceUnavailable, StoreUnavailable):
+                    raise
+                except ThresherError as error:  # it will not go away by itself, and the last good content stays
+                    failure = str(error)[:2_000]
+                    await run_retrying(
+                        self._database,
+                        claim.tenant,
+                        lambda link: queries.set_version(link, claim.tenant, one.id, failure=failure),
+                    )
+            sends_all = is_remote(one.source) and not (one.etag or one.modified)
+            least = _WITHOUT_VALIDATORS if sends_all else 0
+            claim.after = float(one.check_seconds or max(self._settings.check_seconds, least))
+
+    async def _read_again(self, caller: Caller, one: SyncState) -> None:
         source = resolve_source(one.source, caller, self._settings)
         read = await read_source(source, Validators(one.etag, one.modified))
         packed = await self._intake.pack(source.location, read) if read.data is not None else None

@@ -18,7 +18,6 @@ from thresher.knowledge.apis.calls.caller import CallRequest, EndpointCaller
 from thresher.knowledge.apis.calls.models import ApiReply
 from thresher.knowledge.apis.endpoints import EndpointReference, Endpoints
 from thresher.knowledge.apis.improvements import ImprovementFinder, ImprovementRequest, version_source
-from thresher.knowledge.apis.ingestion.polling import DescriptionPoller
 from thresher.knowledge.apis.models import (
     DEFAULT_BUDGET,
     DEFAULT_LIMIT,
@@ -82,7 +81,6 @@ class ApiService:
         self._log_days = settings.log_days
         self._improvements = ImprovementFinder(database, self._cache, chat, settings.llm_seconds)
         self._providers = Providers(database, index, jobs, self._cache, settings)
-        self._poller = DescriptionPoller(database, settings, self._providers.poll)
 
     async def add(
         self,
@@ -138,7 +136,7 @@ class ApiService:
 
     async def follow_sources(self) -> None:
         """Import what has changed at the sources of all tenants by itself; runs until cancelled."""
-        await self._poller.run()
+        await self._providers.follow_sources()
 
     async def set_schedule(self, caller: Caller, name: str, seconds: int | None) -> Provider:
         """Set how often the sources of a provider are checked for changes.

@@ -25,7 +25,6 @@ from thresher.knowledge.documents.sections import Section
 from thresher.store import Database, driver, prepared
 from thresher.store.tables import document, repository
 
-NO_TENANT: Final = Tenant(0, "")
 REMOVING: Final = "removing"
 """The state of a repository whose documents are being taken out of the index."""
 
@@ -208,6 +207,13 @@ async def acronyms(connection: AsyncConnection, tenant: Tenant, repository_id: i
     """Acronyms that the repository explains, with their long forms."""
     found = await connection.execute(select(repository.c.acronyms).where(_of(tenant, repository_id)))
     return dict(found.scalar() or {})
+
+
+async def source_caller(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> Caller | None:
+    """The caller in whose place the source of a repository is read again; None if it is gone or being removed."""
+    query = select(repository.c.owner, repository.c.keyed).where(_of(tenant, repository_id))
+    row = (await connection.execute(query.where(repository.c.state != REMOVING))).first()
+    return None if row is None else Caller(tenant, row.owner, keyed=row.keyed)
 
 
 async def lock_repository(connection: AsyncConnection, tenant: Tenant, repository_id: int) -> bool:

@@ -34,7 +34,6 @@ from thresher.knowledge.documents import queries
 from thresher.knowledge.documents.answers.scoring import unknown_repository
 from thresher.knowledge.documents.cache import DocumentCache
 from thresher.knowledge.documents.entries import EDITION, KIND, facets_of
-from thresher.knowledge.documents.following import claims
 from thresher.knowledge.documents.following.webhooks import Webhooks
 from thresher.knowledge.documents.indexing.job import TASK, RepositoryIndexer, remove
 from thresher.knowledge.documents.indexing.run import Report, cache_of
@@ -168,7 +167,7 @@ class Repositories:
 
         async def write(connection: AsyncConnection) -> None:
             found = await queries.repository_by_id(connection, tenant, repository)
-            caller = await claims.source_caller(connection, tenant, repository)
+            caller = await queries.source_caller(connection, tenant, repository)
             if found is not None and caller is not None:
                 may_index(caller, found.origin, self._settings)
                 await self._deferred(connection, caller, repository)

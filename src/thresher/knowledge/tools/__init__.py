@@ -7,7 +7,6 @@ Uses: components, core, embedding, llm, programs, scanner, search, store, upstre
 
 from thresher.knowledge.tools.approval import Consents
 from thresher.knowledge.tools.components import SCHEME, Component, Components, Offered
-from thresher.knowledge.tools.composition import Form
 from thresher.knowledge.tools.definitions import (
     compact,
     definition_text,
@@ -52,6 +51,7 @@ from thresher.knowledge.tools.models import (
     Definition,
     Descriptions,
     FindResult,
+    Form,
     FoundTool,
     HeldTool,
     LocalServer,

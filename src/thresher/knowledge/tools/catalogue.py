@@ -25,7 +25,7 @@ from cachetools import LRUCache
 
 from thresher.core import JSON, Caller, HeldBack, NotFound, StoreUnavailable, Tool, did_you_mean, nearest
 from thresher.knowledge.tools import queries
-from thresher.knowledge.tools.composition import ToolLine, tool_line
+from thresher.knowledge.tools.definitions import ToolLine, tool_line
 from thresher.knowledge.tools.models import LOCAL, META_TOOLS, Definition, Resolved, plain_name
 from thresher.knowledge.tools.naming import expose
 from thresher.knowledge.tools.queries import NameRow, ServerRow, StoredTool, ToolKey, ToolTexts
@@ -211,20 +211,16 @@ class ToolCatalogue:
             raise NotFound(f"There is no server '{name}'.", hint=near or "`thresher servers list` shows them all.")
         return found
 
-    def scope(self, servers: Iterable[str] | None) -> frozenset[int] | None:
-        """Return the ids of the named servers, local ones by their plain name too; None without a filter."""
-        if servers is None:
-            return None
+    def scope(self, servers: Iterable[str]) -> frozenset[int]:
+        """Return the ids of the named servers, local ones by their plain name too."""
         return frozenset(row.id for name in servers for row in self.filters.get(name) or [self.server(name)])
 
-    def within(self, categories: Iterable[str] | None) -> ToolCatalogue:
-        """Return the snapshot as if it had only the enabled tools of some categories; the same one without a filter.
+    def within(self, categories: Iterable[str]) -> ToolCatalogue:
+        """Return the snapshot as if it had only the enabled tools of some categories.
 
         Raises:
             NotFound: There is no such category; the hint offers similar ones.
         """
-        if categories is None:
-            return self
         labels = frozenset(categories)
         if unknown := sorted(labels - self.categories.keys()):
             near = did_you_mean(nearest(unknown[0], self.categories))

@@ -17,9 +17,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from thresher.core import JSON, Arm, Tool, Why, first_sentence, one_line, plain, shortened
+from thresher.embedding import count_tokens
 from thresher.knowledge.tools.message_words import message_words, question_words
 from thresher.knowledge.tools.models import FoundTool, plain_name
 from thresher.search import Slot, split_name, terms
@@ -85,6 +86,64 @@ def line(name: str, tool: Tool, summary: str | None = None) -> str:
     summary = one_line(first_sentence(tool.description or tool.title) if summary is None else summary)
     call = one_line(f"{name}{signature(tool.input_schema)}", _CALL_CHARACTERS)
     return f"{call} - {summary}" if summary else call
+
+
+_SUMMARY: Final = 72
+"""Characters of what a tool does in a full line; the definition has the rest."""
+_PLAIN: Final = re.compile(r": string(?=[,)])")
+"""The type of most parameters, which is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLine:
+    """The three ways to write a tool, and what they cost.
+
+    Attributes:
+        name: The name to call it by.
+        prefix: What its name shares with those of its server, such as `git_`; empty if nothing.
+        full: Signature and what it does; the name stands before it.
+        short: Signature and gist.
+        gist: A few words that tell it from others; may be empty.
+        brief: The rest of its name, and the gist.
+        full_tokens: The cost of name and `full` on a line of their own.
+        short_tokens: That of name and `short`.
+        brief_tokens: The cost of `brief` in the list of its server.
+        prefix_tokens: The cost of beginning that list.
+    """
+
+    name: str
+    prefix: str
+    full: str
+    short: str
+    gist: str
+    brief: str
+    full_tokens: int
+    short_tokens: int
+    brief_tokens: int
+    prefix_tokens: int
+
+
+def tool_line(name: str, server: str, line: str, gist: str) -> ToolLine:
+    """Return how a tool is written.
+
+    Args:
+        name: The name to call it by.
+        server: Its server's plain name.
+        line: Its signature and first sentence, as the catalogue has them.
+        gist: A few words that tell it from others; empty if its name does.
+    """
+    prefix = f"{server}_" if name.startswith(f"{server}_") else ""
+    signature, bracket, sentence = line.partition(") - ")
+    signature = _PLAIN.sub("", f"{signature})" if bracket else line)
+    summary = shortened(sentence, _SUMMARY).rstrip(".")
+    words = one_line(gist)
+    full, short = (f"{signature}{f' - {text}' if text else ''}" for text in (summary, words))
+    brief = f"{name.removeprefix(prefix)}{f' ({words})' if words else ''}"
+    full_tokens, short_tokens = (count_tokens(f"!{name}{text}\n") for text in (full, short))
+    if full_tokens <= short_tokens:
+        short, short_tokens = full, full_tokens
+    listed = count_tokens(f" !{brief},"), count_tokens(f"{prefix}{{}}\n")
+    return ToolLine(name, prefix, full, short, words, brief, full_tokens, short_tokens, *listed)
 
 
 def found_line(tool: FoundTool) -> str:

@@ -36,8 +36,15 @@ from thresher.knowledge.tools.catalogue import (
     ToolCatalogue,
     facets_of,
 )
-from thresher.knowledge.tools.choice import ChosenTool, choose, fallback_hits
-from thresher.knowledge.tools.composition import WORTH, Answer, Candidate, Form, compose
+from thresher.knowledge.tools.composition import (
+    WORTH,
+    Answer,
+    Candidate,
+    ChosenTool,
+    choose,
+    compose,
+    fallback_hits,
+)
 from thresher.knowledge.tools.inspection import InspectedSearch, ToolQuery, inspected_items, ranked_tools
 from thresher.knowledge.tools.learning import Learning, OfferedAnswer, offered_tools
 from thresher.knowledge.tools.log import ToolLog, now
@@ -48,6 +55,7 @@ from thresher.knowledge.tools.models import (
     MOST_BUDGET,
     UNCHOSEN_CAP,
     FindResult,
+    Form,
     FoundTool,
     ToolInspection,
 )
@@ -128,8 +136,8 @@ class Finder:
         selection = self._settings.selection
         with traced() as trace:
             whole = await self._catalogues.current(caller)
-            catalogue = whole.within(categories)
-            scope = catalogue.scope(servers)
+            catalogue = whole if categories is None else whole.within(categories)
+            scope = None if servers is None else catalogue.scope(servers)
             if selection == "off":
                 search: SearchResult | str = _OFF
             else:
@@ -386,7 +394,24 @@ def tool_query(
     Raises:
         InvalidInput: Neither queries nor message, or one over its limit.
     """
-    phrases, words = _queries(queries or ()), _message(message or "", history)
+    given = [queries] if isinstance(queries, str) else list(queries or ())
+    phrases = tuple(dict.fromkeys(text.strip() for text in given if text.strip()))
+    if len(phrases) > MAX_QUERIES:
+        raise InvalidInput(f"{len(phrases)} queries are more than {MAX_QUERIES}.", hint="Ask in several calls.")
+    if (longest := max(map(len, phrases), default=0)) > MAX_QUERY_CHARACTERS:
+        raise InvalidInput(
+            f"A query has {longest} characters; the limit is {MAX_QUERY_CHARACTERS}.",
+            hint="Queries are short action phrases; pass long text as message.",
+        )
+    words = (message or "").strip()
+    if len(words) > MAX_MESSAGE_CHARACTERS:
+        raise InvalidInput(
+            f"The message has {len(words)} characters; the limit is {MAX_MESSAGE_CHARACTERS}.",
+            hint="Leave out pasted files and logs.",
+        )
+    turns = [turn.strip() for turn in list(history)[-MAX_HISTORY_TURNS:] if turn.strip()]
+    if words and turns and len(_WORD.findall(words)) < _SHORT_MESSAGE_WORDS:
+        words = f"{turns[-1][-_CONTEXT_CHARACTERS:]} {words}"
     if not phrases and not words:
         raise InvalidInput("There is nothing to search for.", hint=WANTED)
     if limit is not None:
@@ -400,34 +425,6 @@ def tool_query(
     if phrases:
         return ToolQuery(phrases, False, budget, limit, threshold, words, inspection)
     return ToolQuery((words,), True, budget, limit, threshold, inspection=inspection)
-
-
-def _queries(queries: Sequence[str] | str) -> tuple[str, ...]:
-    given = [queries] if isinstance(queries, str) else list(queries)
-    texts = tuple(dict.fromkeys(text.strip() for text in given if text.strip()))
-    if len(texts) > MAX_QUERIES:
-        raise InvalidInput(f"{len(texts)} queries are more than {MAX_QUERIES}.", hint="Ask in several calls.")
-    if (longest := max(map(len, texts), default=0)) > MAX_QUERY_CHARACTERS:
-        raise InvalidInput(
-            f"A query has {longest} characters; the limit is {MAX_QUERY_CHARACTERS}.",
-            hint="Queries are short action phrases; pass long text as message.",
-        )
-    return texts
-
-
-def _message(message: str, history: Sequence[str]) -> str:
-    text = message.strip()
-    if not text:
-        return ""
-    if len(text) > MAX_MESSAGE_CHARACTERS:
-        raise InvalidInput(
-            f"The message has {len(text)} characters; the limit is {MAX_MESSAGE_CHARACTERS}.",
-            hint="Leave out pasted files and logs.",
-        )
-    turns = [turn.strip() for turn in list(history)[-MAX_HISTORY_TURNS:] if turn.strip()]
-    if turns and len(_WORD.findall(text)) < _SHORT_MESSAGE_WORDS:
-        return f"{turns[-1][-_CONTEXT_CHARACTERS:]} {text}"
-    return text
 
 
 async def held_back_names(

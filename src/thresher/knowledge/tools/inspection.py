@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from thresher.core import Why, did_you_mean
 from thresher.knowledge.tools.catalogue import NamedTool, ToolCatalogue
-from thresher.knowledge.tools.choice import ChosenTool
-from thresher.knowledge.tools.composition import Answer, Candidate
+from thresher.knowledge.tools.composition import Answer, Candidate, ChosenTool
 from thresher.knowledge.tools.models import LIMIT_CAP, FoundTool, RankedTool, ToolFate, ToolInspection
 from thresher.knowledge.tools.trust import POISONED, REJECTED
 from thresher.search import Inspection, RankedItem, SearchResult

@@ -21,7 +21,7 @@ from cachetools import LRUCache
 from thresher.core import Caller, Settings, Tenant
 from thresher.knowledge.tools import queries
 from thresher.knowledge.tools.catalogue import CatalogueCache, NamedTool, ToolCatalogue
-from thresher.knowledge.tools.choice import copy_keys, is_copy
+from thresher.knowledge.tools.composition import copy_keys, is_copy
 from thresher.knowledge.tools.learning import Learning, OfferedAnswer
 from thresher.knowledge.tools.models import FoundTool, Use
 from thresher.knowledge.tools.queries import Discovery, Invocation

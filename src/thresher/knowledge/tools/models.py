@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from thresher.core import Scored, Tool, Why
-from thresher.knowledge.tools.composition import Form
 from thresher.scanner import Finding
 from thresher.upstream import ServerConfig
+
+Form: TypeAlias = Literal["full", "name"]
+"""How a tool stands in an answer: in full, or by its name and a few words."""
 
 KIND = "tool"
 """The search index's name for this kind."""

@@ -231,7 +231,7 @@ class Reports:
         """
         await self._tools.ready(caller)
         catalogue = await self._catalogues.current(caller)
-        within = catalogue.within(None if category is None else [category])
+        within = catalogue if category is None else catalogue.within([category])
         of = None if server is None else catalogue.server(server).id
         asked = tuple(query.casefold().split())
         start = None if after is None else _place(catalogue, after)

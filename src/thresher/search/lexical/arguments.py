@@ -114,10 +114,6 @@ class ArgumentWeights:
     dated: float = 0.0
     words: float = 0.0
 
-    def __bool__(self) -> bool:
-        """Return whether any figure counts."""
-        return any((self.missing, self.required, self.dated, self.words))
-
 
 NO_ARGUMENTS: Final = ArgumentWeights()
 """Argument fit does not count."""

@@ -161,7 +161,8 @@ def _tasks(text: str) -> list[str]:
         waiting = ""
     if waiting:
         tasks.append(waiting)
-    return [task for task in tasks if _size(task) >= MIN_WORDS]
+    # In words; a character of an unspaced script counts as half a word.
+    return [task for task in tasks if len(_words(task)) + len(UNSPACED.findall(task)) // 2 >= MIN_WORDS]
 
 
 def _sentences(text: str) -> list[str]:
@@ -241,9 +242,3 @@ def _starts_task(text: str) -> bool:
 def _words(text: str) -> list[str]:
     """Lower-case words."""
     return [word.casefold() for word in WORD.findall(text)]
-
-
-def _size(text: str) -> int:
-    """Length in words; a character of an unspaced script counts as half a word."""
-    wide = len(UNSPACED.findall(text))
-    return len(_words(text)) + wide // 2

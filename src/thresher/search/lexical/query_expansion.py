@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from thresher.search.lexical.languages import ENGLISH, FUNCTION_WORDS, query_language, stem
-from thresher.search.lexical.terms import query_words, stemmed, terms
+from thresher.search.lexical.terms import ENGLISH, FUNCTION_WORDS, query_language, query_words, stem, stemmed, terms
 
 Synonyms: TypeAlias = Mapping[str, Sequence[str]]
 """A text to others with the same meaning: `{"SVD": ["singular value decomposition"]}`; valid in both directions."""

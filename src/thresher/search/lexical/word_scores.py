@@ -16,8 +16,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.search.lexical.bm25 import Postings, inverse_frequency, shared_rows
-from thresher.search.lexical.profiles import REFERENCE
+from thresher.search.lexical.bm25 import REFERENCE, Postings, inverse_frequency, shared_rows
 from thresher.search.lexical.query_expansion import Alternative, ExpandedQuery
 from thresher.search.lexical.terms import query_terms
 from thresher.search.records import Floats, Ids

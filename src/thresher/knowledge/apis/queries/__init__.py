@@ -29,7 +29,6 @@ from thresher.knowledge.apis.queries.providers import (
     delete_providers,
     delete_version,
     heads,
-    keep_version,
     lock_names,
     providers,
     put_version,
@@ -38,7 +37,6 @@ from thresher.knowledge.apis.queries.providers import (
     set_schedule,
     set_version,
     sync_states,
-    take_up_descriptions,
 )
 
 __all__ = [
@@ -58,7 +56,6 @@ __all__ = [
     "gone_ids",
     "heads",
     "holders",
-    "keep_version",
     "lock_names",
     "mark_gone",
     "providers",
@@ -71,7 +68,6 @@ __all__ = [
     "set_version",
     "sync_states",
     "tags",
-    "take_up_descriptions",
     "upsert_operations",
     "wordings",
 ]

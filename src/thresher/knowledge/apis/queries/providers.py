@@ -32,7 +32,6 @@ _HEADS: Final = b"""
 NOW: Final = func.now()
 """The time of the transaction, as a column value."""
 
-_NO_TENANT: Final = Tenant(0, "")
 _LOCK: Final = "select pg_advisory_xact_lock(hashtext('thresher.apis'), %(tenant)s)"
 
 
@@ -148,27 +147,6 @@ async def set_version(connection: AsyncConnection, tenant: Tenant, version: int,
     """Update a version that is not being removed; return False if there is none."""
     query = update(api_version).where(_of(api_version, tenant, version), ~api_version.c.removing)
     return (await connection.execute(query.values(**values).returning(api_version.c.id))).first() is not None
-
-
-async def take_up_descriptions(database: Database, seconds: float, most: int, claimant: str) -> list[tuple[int, int]]:
-    """Take up the versions whose sources are due, of all tenants, as (tenant, version).
-
-    No other daemon does for some seconds.
-    """
-    values = (seconds, most, claimant)
-    async with database.transaction(_NO_TENANT) as connection:
-        rows = await connection.exec_driver_sql("select * from take_up_descriptions(%s, %s, %s)", values)
-        return [(row.tenant, row.source) for row in rows]
-
-
-async def keep_version(
-    connection: AsyncConnection, tenant: Tenant, version: int, seconds: float, claimant: str
-) -> bool:
-    """Let no daemon check a version's source before this many seconds from now; False if another has taken it up."""
-    after = func.now() + func.make_interval(0, 0, 0, 0, 0, 0, seconds)
-    mine = _of(api_version, tenant, version) & (api_version.c.claimed_by == claimant)
-    query = update(api_version).where(mine).values(check_at=after)
-    return (await connection.execute(query.returning(api_version.c.id))).first() is not None
 
 
 async def set_schedule(connection: AsyncConnection, tenant: Tenant, provider: int, seconds: int | None) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -20,9 +19,9 @@ from typing import Final
 
 from watchfiles import Change, watch
 
-from thresher.core import Settings, Tenant, ThresherError, event
+from thresher.core import Settings, Tenant, event
+from thresher.jobs import Claim, ClaimedRows, ClaimLoop
 from thresher.knowledge.documents import queries
-from thresher.knowledge.documents.following import claims
 from thresher.knowledge.documents.indexing.run import cache_of
 from thresher.knowledge.documents.models import Repository
 from thresher.knowledge.documents.sources import (
@@ -34,16 +33,18 @@ from thresher.knowledge.documents.sources import (
     watched_folders,
 )
 from thresher.store import Database
+from thresher.store.tables import repository
 
 _logger = logging.getLogger("thresher.knowledge")
 
-LOOK_SECONDS: Final = 5.0
-"""How often sources that are due are taken up."""
-CLAIM_SECONDS: Final = 150.0
-"""How long no other daemon takes up a source: longer than a renewal, a check and a pause together."""
-RENEW_SECONDS: Final = 20.0
-_MOST: Final = 16
-"""Sources of a tenant that are taken up at once."""
+LOOK_SECONDS, RENEW_SECONDS = 5.0, 20.0
+"""Pauses of a watch: before it has checked what changed earlier, and afterwards. Its claim is renewed after each."""
+_SOURCES: Final = ClaimedRows(
+    repository,
+    "take_up_sources",
+    "source",
+    repository.c.check_seconds.is_distinct_from(0) & (repository.c.state != queries.REMOVING),
+)
 MOST_WATCHES: Final = 64
 """Sources that are watched at once, each with a thread; the others are checked on their schedule."""
 _CHECKS: Final = 2
@@ -141,8 +142,7 @@ class Follower:
         self._database = database
         self._settings = settings
         self._defer = defer
-        self._claimant = secrets.token_hex(8)
-        self._tasks: dict[tuple[int, int], asyncio.Task[None]] = {}
+        self._claims = ClaimLoop(database, _SOURCES, self._follow, float(settings.check_seconds))
         self._watches = 0
         self._checks = asyncio.Semaphore(_CHECKS)
         limits = SourceLimits.of(settings)
@@ -152,48 +152,17 @@ class Follower:
 
     async def run(self) -> None:
         """Follow sources until cancelled."""
-        if self._settings.watch == "off":
-            return
-        try:
-            while True:
-                await self._look()
-                await asyncio.sleep(LOOK_SECONDS)
-        finally:
-            tasks = list(self._tasks.values())
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        if self._settings.watch != "off":
+            await self._claims.run()
 
-    async def _look(self) -> None:
-        try:
-            taken = await claims.take_up_sources(self._database, CLAIM_SECONDS, _MOST, self._claimant)
-        except ThresherError as error:
-            event(_logger, "sources not taken up", level=logging.WARNING, reason=error.message)
-            return
-        for key in taken:
-            if key not in self._tasks:
-                self._tasks[key] = task = asyncio.create_task(self._follow(Tenant(key[0], ""), key[1]))
-                task.add_done_callback(lambda _, key=key: self._tasks.pop(key, None))
-
-    async def _follow(self, tenant: Tenant, key: int) -> None:
-        """Watch a source, or check it once; then give it back."""
-        after = float(self._settings.check_seconds)
-        try:
-            if (found := await self._read(tenant, key)) is not None:
-                after = float(found.check_seconds or self._settings.check_seconds)
-                if (watched := await self._watchable(found)) is None:
-                    await self._check(tenant, found)
-                elif await self._watch(tenant, found, watched):
-                    after = 0.0  # it is taken up anew
-        except asyncio.CancelledError:
-            after = 0.0
-            raise
-        except ThresherError as error:
-            reason = error.message
-            event(_logger, "source not checked", level=logging.WARNING, tenant=tenant.id, repository=key, reason=reason)
-        finally:
-            with suppress(ThresherError):
-                await asyncio.shield(self._keep(tenant, key, after))
+    async def _follow(self, claim: Claim) -> None:
+        """Watch a source, or check it once."""
+        if (found := await self._read(claim.tenant, claim.row)) is not None:
+            claim.after = float(found.check_seconds or self._settings.check_seconds)
+            if (watched := await self._watchable(found)) is None:
+                await self._check(claim.tenant, found)
+            elif await self._watch(claim, found, watched):
+                claim.after = 0.0  # it is taken up again
 
     async def _watchable(self, found: Repository) -> WatchedFolders | None:
         if found.check_seconds is not None or self._watches >= MOST_WATCHES:
@@ -212,9 +181,9 @@ class Follower:
             if changed or found.state == "failed":
                 await self._defer(tenant, found.id)
 
-    async def _watch(self, tenant: Tenant, found: Repository, watched: WatchedFolders) -> bool:
+    async def _watch(self, claim: Claim, found: Repository, watched: WatchedFolders) -> bool:
         """Watch a source until it is not followed any more; return whether it must be followed otherwise."""
-        signs = _Signs()
+        tenant, signs = claim.tenant, _Signs()
         identity = await asyncio.to_thread(watched.identity)
         watch = FolderWatch(watched, signs.changed, signs.failed)
         self._watches += 1
@@ -240,7 +209,7 @@ class Follower:
                     await asyncio.sleep(gap)
                     gap = min(gap * 2, LONGEST_GAP) if signs else FIRST_GAP
                 current = await self._read(tenant, found.id)
-                if current is None or not await self._keep(tenant, found.id, CLAIM_SECONDS):
+                if current is None or not await claim.renew():
                     return False
                 if (current.origin, current.check_seconds) != (found.origin, found.check_seconds):
                     return True
@@ -270,14 +239,10 @@ class Follower:
         """
         async with self._database.transaction(tenant) as connection:
             found = await queries.repository_by_id(connection, tenant, key)
-            caller = await claims.source_caller(connection, tenant, key)
+            caller = await queries.source_caller(connection, tenant, key)
         if found is not None and caller is not None:
             may_index(caller, found.origin, self._settings)
         return found
-
-    async def _keep(self, tenant: Tenant, key: int, seconds: float) -> bool:
-        async with self._database.transaction(tenant) as connection:
-            return await claims.keep_source(connection, tenant, key, seconds, self._claimant)
 
 
 class _Signs:
