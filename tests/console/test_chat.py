@@ -382,6 +382,7 @@ async def test_a_citation_opens_its_passage_at_its_lines(owner: Person, product:
     assert "<html" not in part.text
     await owner.see(f"{path}/passages/0/99", 404)
     await owner.see(f"{path}/passages/9/1", 404)
+    await owner.see(f"{path}/passages/{'9' * 5_000}/x", 404)
     services = product.app.services
     await services.documents.remove_repository(services.caller, "handbook")
     assert "as the model was given it" in said(await owner.see(str(link["href"])))
@@ -474,8 +475,9 @@ async def test_a_conversation_is_forked_at_a_turn_and_at_a_state(owner: Person) 
     assert asked == [["say first"], ["say first", "say second"]]
     assert "(fork)" in said(early)
     assert "say second" not in said(first)
-    missing = await owner.send(f"{path}/fork", turn="7")
-    assert missing.status_code == 404
+    for turn in ("7", "-1", "x", "9" * 5_000):
+        missing = await owner.send(f"{path}/fork", turn=turn)
+        assert missing.status_code == 404, turn[:10]
 
 
 async def test_settings_hold_for_one_conversation(owner: Person, product: Served) -> None:

@@ -135,6 +135,8 @@ async def run(
         settings, model, prompts = await _chosen(services, caller, call)
         async with AsyncExitStack() as stack:
             turn = await stack.enter_async_context(services.threads.turn(caller, call.thread)) if call.thread else None
+            if turn is not None:
+                await stack.enter_async_context(services.threads.watched(caller, turn))
             talk = await _conversation(services, caller, call, turn, settings, model)
             stack.enter_context(talking_in(talk))
             acting = replace(caller, client=f"chat:{call.thread or uuid4()}")

@@ -264,9 +264,7 @@ class Threads:
         """
         asked, own = thread_id(thread), uuid4()
         try:
-            taken = await self._taken(caller, asked, own)
-            async with self._ending(caller, taken):
-                yield taken
+            yield await self._taken(caller, asked, own)
         finally:
             await asyncio.shield(self._leave(caller, asked, own))
 
@@ -297,8 +295,8 @@ class Threads:
         return found
 
     @asynccontextmanager
-    async def _ending(self, caller: Caller, turn: Turn) -> AsyncGenerator[None]:
-        """Cancel the work of a turn when its thread is taken from it.
+    async def watched(self, caller: Caller, turn: Turn) -> AsyncGenerator[None]:
+        """Cancel the block, which is the work of a turn, when its thread is taken from it.
 
         Raises:
             Conflict: It was.

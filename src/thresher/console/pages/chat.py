@@ -114,7 +114,7 @@ async def say(visit: Visit) -> Response:
     before, form = await load(visit), await visit.sent.form()
     text, known = str(form.get("message", "")), str(form.get("turns", ""))
     last = before.turns[-1].question if before.turns else None
-    was_sent = known.isdecimal() and len(before.turns) > int(known) and last is not None and last.text == text
+    was_sent = len(before.turns) > number_of(known, len(before.turns)) and last is not None and last.text == text
     first = len(before.turns) - 1 if was_sent else before.unsettled
     try:
         if not was_sent:
@@ -155,8 +155,7 @@ async def stop(visit: Visit) -> Response:
 async def follow(visit: Visit) -> Response:
     """The turns from one on as they change, as server-sent events: see `frontend/src/live-region.js`."""
     seen = visit.query("last-event-id") or visit.sent.headers.get("last-event-id", "")
-    first = visit.query("turn", "0")
-    events = _events(visit, thread_of(visit), int(first) if first.isdecimal() and len(first) < 10 else 0, seen)
+    events = _events(visit, thread_of(visit), number_of(visit.query("turn"), 0), seen)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
@@ -201,6 +200,11 @@ def thread_of(visit: Visit) -> UUID:
         return UUID(visit.sent.path_params["thread"])
     except ValueError:
         raise NotFound("There is no such conversation.", hint="Chat lists yours.") from None
+
+
+def number_of(text: str, otherwise: int = -1) -> int:
+    """The number of a turn or a passage that an address or a form names."""
+    return int(text) if text.isdecimal() and len(text) < 10 else otherwise
 
 
 def _id(text: str) -> UUID:

@@ -10,7 +10,7 @@ from typing_extensions import Doc
 
 from thresher.agent import ChatSettings
 from thresher.console.forms import Field, field_of, value_of
-from thresher.console.pages.chat import Conversation, load, thread_of
+from thresher.console.pages.chat import Conversation, load, number_of, thread_of
 from thresher.console.pages.declaration import Pages
 from thresher.console.visit import Visit
 from thresher.core import InvalidInput, NotFound, ThresherError
@@ -67,8 +67,8 @@ async def fork(visit: Visit) -> Response:
     """Begin a conversation with what stands in another one up to a turn, or to one of its states."""
     conversation, form = await load(visit), await visit.sent.form()
     turn, at = str(form.get("turn", "")), str(form.get("at", ""))
-    if not at and turn.isdecimal():
-        at = await _state_after(visit, conversation, int(turn))
+    if not at and turn:
+        at = await _state_after(visit, conversation, number_of(turn))
     title = f"{conversation.thread.title or UNTITLED} (fork)"[:200]
     made = await visit.run(THREADS["fork_thread"], thread=str(conversation.thread.id), at=at, title=title)
     return visit.go(f"/chat/{made.id}#end", "This is a fork. The other conversation stays as it is.")
@@ -91,7 +91,7 @@ async def delete(visit: Visit) -> Response:
 async def show_passage(visit: Visit) -> Response:
     """A passage that an answer cites, at its lines in the document, or as the model was given it."""
     conversation, wanted = await load(visit), visit.sent.path_params
-    turn, number = (int(text) if text.isdecimal() else -1 for text in (wanted["turn"], wanted["number"]))
+    turn, number = number_of(wanted["turn"]), number_of(wanted["number"])
     turns = conversation.turns
     passage = turns[turn].passages.get(number) if 0 <= turn < len(turns) else None
     if passage is None:
@@ -154,7 +154,7 @@ async def _state_after(visit: Visit, conversation: Conversation, turn: int) -> s
     Raises:
         NotFound: The conversation has no such turn, or no state is that old.
     """
-    if turn >= len(conversation.turns):
+    if not 0 <= turn < len(conversation.turns):
         raise NotFound("The conversation has no such turn.", hint="Load the page again.")
     following = conversation.turns[turn + 1].question if turn + 1 < len(conversation.turns) else None
     if following is None:
