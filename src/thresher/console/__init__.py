@@ -6,7 +6,7 @@ without script; htmx and a few custom elements make parts of them live.
 Invariant: no state but the database's, nothing from another host, no inline script or style. Text of others is escaped
 and its invisible characters are shown, whatever a template does. What HTTP does not serve, the owner alone may do here.
 
-Uses: agent, api, core, foreign, services, store, verbs.
+Uses: agent, api, core, foreign, knowledge, scanner, services, store, verbs.
 """
 
 from thresher.console.application import console

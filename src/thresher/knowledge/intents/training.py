@@ -189,12 +189,14 @@ class Fits:
             was = await self._cross_validated(tenant, before.training, turns_of(before.training))
             self._held_out[before.digest] = was
         turns = turns_of(after.training, before.training)
-        now = await self._cross_validated(tenant, after.training, turns) if after.training.lines else None
+        now = await self._cross_validated(tenant, after.training, turns, was) if after.training.lines else None
         return effect_of(was, now, by_hand)
 
-    async def _cross_validated(self, tenant: Tenant, training: Training, turns: Turns) -> HeldOutScores:
+    async def _cross_validated(
+        self, tenant: Tenant, training: Training, turns: Turns, before: HeldOutScores | None = None
+    ) -> HeldOutScores:
         vectors, _ = await self._embedded(tenant, training)
-        return await self._threaded(lambda: held_out_scores(training, vectors, turns))
+        return await self._threaded(lambda: held_out_scores(training, vectors, turns, before))
 
     async def vectors(self, tenant: Tenant, texts: Sequence[str]) -> Matrix:
         """Return the vectors of lines, float32 (texts, dimension), as the router compares them; errors as `effect`."""

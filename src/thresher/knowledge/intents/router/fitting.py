@@ -131,15 +131,18 @@ def fit(training: Training, vectors: Vectors, *, false_alarms: float = FALSE_ALA
     return _fit(training, vectors, dealt(training), false_alarms)[0]
 
 
-def cross_validate(training: Training, vectors: Vectors, turns: Turns) -> tuple[HeldOutFit, ...]:
+def cross_validate(
+    training: Training, vectors: Vectors, turns: Turns, starts: Sequence[Head] = ()
+) -> tuple[HeldOutFit, ...]:
     """Fit a router without each fold in turn, as `fit` does to set its limits.
 
     Args:
         training: As for `fit`.
         vectors: As for `fit`.
         turns: Which fold holds out each text. Of more than `MANY` lines only fold 0 is held out.
+        starts: For each fold a head of the same intents that has seen none of its texts; the fit begins there.
     """
-    whole, folds = _fit(training, vectors, turns, FALSE_ALARMS)
+    whole, folds = _fit(training, vectors, turns, FALSE_ALARMS, starts)
     return tuple(
         HeldOutFit(
             fold.lines,
@@ -159,10 +162,17 @@ def dealt(training: Training) -> Turns:
     return Turns(turns, np.arange(len(training.negatives), dtype=np.int32) % FOLDS)
 
 
-def _fit(training: Training, vectors: Vectors, turns: Turns, false_alarms: float) -> tuple[Fitted, Sequence[_Fold]]:
+def _fit(
+    training: Training, vectors: Vectors, turns: Turns, false_alarms: float, starts: Sequence[Head] = ()
+) -> tuple[Fitted, Sequence[_Fold]]:
     skills = fit_skills(training, vectors)
     whole = _stored(training, vectors)
-    folds = [_Fold(lines, misses, _parts(whole.without(lines, misses))) for lines, misses in _folds(whole, turns)]
+    held = list(_folds(whole, turns))
+    begin = starts if len(starts) == len(held) else [None] * len(held)
+    folds = [
+        _Fold(lines, misses, _parts(whole.without(lines, misses), start))
+        for (lines, misses), start in zip(held, begin, strict=True)
+    ]
     parts = _parts(whole, folds[0].parts.head if folds else None)
     usual, spread = _usual(whole, parts)
     sides = sides_of(_judged(whole, parts, folds, _hits(training, whole)), usual, spread)

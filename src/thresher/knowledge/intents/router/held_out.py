@@ -14,6 +14,7 @@ from thresher.embedding import Matrix
 from thresher.knowledge.intents.models import EditEffect, IntentEffect, LineFlip, Tally
 from thresher.knowledge.intents.router.fitted import Fitted, score
 from thresher.knowledge.intents.router.fitting import FOLDS, Turns, cross_validate
+from thresher.knowledge.intents.router.head import Head
 from thresher.knowledge.intents.router.records import Bools, Floats, Training, Vectors
 
 
@@ -28,12 +29,14 @@ class HeldOutScores:
             whole text.
         misses: float32 (negatives, intents), the same of near misses.
         thresholds: The fitted ones of the whole set, by intent.
+        heads: Of each fold.
     """
 
     training: Training
     lines: Floats
     misses: Floats
     thresholds: Mapping[str, float]
+    heads: tuple[Head, ...]
 
     def matched(self, by_hand: Mapping[str, float]) -> dict[tuple[str, str, bool], tuple[str, ...]]:
         """Return the intents that each held-out text would match, by intent, text and whether it is a near miss.
@@ -55,15 +58,19 @@ class HeldOutScores:
         }
 
 
-def held_out_scores(training: Training, vectors: Vectors, turns: Turns) -> HeldOutScores:
+def held_out_scores(
+    training: Training, vectors: Vectors, turns: Turns, before: HeldOutScores | None = None
+) -> HeldOutScores:
     """Judge each text by a fit that has not seen it.
 
     Args:
         training: At least one intent with a line.
         vectors: Embeddings of its texts.
         turns: Which fold holds out each text.
+        before: Those of an earlier state in the same folds, from which the fits begin.
     """
-    folds = cross_validate(training, vectors, turns)
+    same = before is not None and before.training.intents == training.intents
+    folds = cross_validate(training, vectors, turns, before.heads if before is not None and same else ())
     lines = np.full((len(training.lines), len(training.intents)), np.nan, np.float32)
     misses = np.full((len(training.negatives), len(training.intents)), np.nan, np.float32)
     for fold in folds:
@@ -73,7 +80,7 @@ def held_out_scores(training: Training, vectors: Vectors, turns: Turns) -> HeldO
     lines[training.labels >= own] = np.nan
     misses[training.negative_labels >= own] = np.nan
     thresholds = folds[0].fitted.thresholds if folds else dict.fromkeys(training.intents, 1.0)
-    return HeldOutScores(training, lines, misses, thresholds)
+    return HeldOutScores(training, lines, misses, thresholds, tuple(fold.fitted.head for fold in folds))
 
 
 def _scores(fitted: Fitted, vectors: Matrix, texts: Sequence[str], chosen: Bools) -> Floats:
