@@ -28,6 +28,8 @@ _SCOPES: Final = ("current", "modules", "all")
 _PAGE: Final = 200
 _MOST_PAGES: Final = 50
 _NOT_PROPERTIES: Final = frozenset({"name", "solution", "confirm", "force"})
+_BELOW: Final = frozenset({"deprecated", "comment", "initial_sort", "sort", "separator", "fallback", "solution"})
+"""Short texts that stand beside each other below the others."""
 _COLUMN_PAIR: Final = frozenset({"primary_column", "foreign_column"})
 """In short for `items`, which the form of an existing relation has."""
 
@@ -313,6 +315,7 @@ async def _form(
         verb=verb,
         shown=shown,
         fields=listed,
+        below=_BELOW,
         given=given,
         error=error,
         context=await visit.run(SOLUTIONS["get_solution_context"]),
@@ -370,7 +373,7 @@ def _text(one: Field, value: Any) -> str:
     if one.kind == "list":
         return "\n".join(str(item) for item in value)
     if one.kind == "json":
-        return json.dumps([_pair(item) for item in value], indent=2, ensure_ascii=False)
+        return "[" + ",\n ".join(json.dumps(_pair(item), ensure_ascii=False) for item in value) + "]"
     return str(value)
 
 
