@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from benchmarks import everyday, product
 from benchmarks.context_system import fill, settings
 from benchmarks.documents import CORPORA, corpus_lines, manual_lines
+from thresher.cases import PARTS
 from thresher.context.probabilities import HEADS, features
-from thresher.evaluation.context import PARTS, read_context_cases
+from thresher.evaluation.context import read_context_cases
 from thresher.evaluation.metrics import auc
 
 QUESTIONS: Final = Path(__file__).with_name("questions")

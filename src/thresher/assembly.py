@@ -2,8 +2,8 @@
 
 Invariant: what was opened is closed in the opposite order, however the block ends.
 
-Uses: agent, audit, calling, context, core, embedding, jobs, knowledge, llm, packs, results, search, services, store,
-upstream.
+Uses: agent, audit, calling, cases, context, core, embedding, insight, jobs, knowledge, llm, packs, results, search,
+services, store, upstream.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from thresher.agent import AgentSettings, Assistant, Models, Prompts, Threads
 from thresher.audit import AuditLog
 from thresher.calling import Calling
+from thresher.cases import Cases
 from thresher.context import (
     ContextService,
     DocumentSource,
@@ -29,6 +30,7 @@ from thresher.context import (
 )
 from thresher.core import Caller, Settings, Tenant
 from thresher.embedding import FORMER_MODEL, Encoder, is_installed, open_cross_encoder, open_encoder
+from thresher.insight import ContextLog, Insight
 from thresher.jobs import Jobs
 from thresher.knowledge.apis import ApiService
 from thresher.knowledge.databases import DatabaseService
@@ -94,10 +96,9 @@ async def _assemble(
     upstreams_of: type[Upstreams],
     stack: AsyncExitStack,
 ) -> Services:
-    keys = Keys(database)
-    stack.push_async_callback(keys.settle)
-    audit = AuditLog(database, secrets, settings.data_dir)
-    stack.push_async_callback(audit.settle)
+    keys, audit = Keys(database), AuditLog(database, secrets, settings.data_dir)
+    for settle in (keys.settle, audit.settle):
+        stack.push_async_callback(settle)
     previous = _previous(settings)
     if previous is not None:
         stack.push_async_callback(previous.close)
@@ -118,8 +119,8 @@ async def _assemble(
     tools = ToolService(database, index, upstreams, secrets, settings, chat)
     stack.push_async_callback(tools.close)
     caller = Caller(await database.tenant(LOCAL_TENANT))
-    sources = await asyncio.to_thread(sources_of, settings, BUILT_IN)
-    intents = IntentService(database, encoder, secrets, settings, sources, caller)
+    packs = await asyncio.to_thread(sources_of, settings, BUILT_IN)
+    intents = IntentService(database, encoder, secrets, settings, packs, caller)
     stack.push_async_callback(intents.close)
     crossing = open_cross_encoder(settings)
     stack.push_async_callback(crossing.close)
@@ -130,12 +131,14 @@ async def _assemble(
     apis = ApiService(database, index, crossing, jobs, settings, secrets, audit, chat)
     stack.push_async_callback(apis.close)
     solutions = SolutionService(database, storage, settings, databases.provide)
-    context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis)))
+    contexts = ContextLog(database)
+    sources = (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis))
+    context = ContextService(intents, tools, sources, contexts)
     _name_things(context.variables, databases, apis, solutions)
     models, results = _open_models(database, secrets, settings, stack)
     calling = Calling(settings, tools, intents, context, upstreams, audit, results)
     assistant, threads = Assistant(calling, intents, database, encoder), Threads(database)
-    for end in (calling.close, assistant.close, threads.close):
+    for end in (contexts.settle, calling.close, assistant.close, threads.close):
         stack.push_async_callback(end)
     return Services(
         settings=settings,
@@ -166,6 +169,8 @@ async def _assemble(
         threads=threads,
         assistant=assistant,
         components=DropIns(tools, settings, caller),
+        insight=Insight(database, settings, contexts),
+        cases=Cases(database, context, tools, settings),
     )
 
 

@@ -2,7 +2,8 @@
 
 Invariant: frozen, and below every face, so that a face can name its type without knowing who built it.
 
-Uses: agent, audit, calling, context, core, embedding, jobs, knowledge, results, search, store, upstream.
+Uses: agent, audit, calling, cases, context, core, embedding, insight, jobs, knowledge, results, search, store,
+upstream.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from dataclasses import dataclass
 from thresher.agent import AgentSettings, Assistant, ChatServices, Conversations, Models, Prompts, Threads
 from thresher.audit import AuditLog
 from thresher.calling import Calling
+from thresher.cases import Cases
 from thresher.context import ContextService
 from thresher.core import Caller, Settings
 from thresher.embedding import Encoder
+from thresher.insight import Insight
 from thresher.jobs import Jobs
 from thresher.knowledge.apis import ApiService
 from thresher.knowledge.databases import DatabaseService
@@ -59,6 +62,8 @@ class Services:
         threads: What is stored of conversations.
         assistant: Answers questions without a model.
         components: The tools, prompts, resources and servers of the owner's folder.
+        insight: What the logs tell.
+        cases: Messages with what should come for them.
     """
 
     settings: Settings
@@ -87,6 +92,8 @@ class Services:
     threads: Threads
     assistant: Assistant
     components: DropIns
+    insight: Insight
+    cases: Cases
 
 
 def open_conversations(services: Services, *, models: Models | None = None) -> Conversations:

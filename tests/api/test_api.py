@@ -325,6 +325,8 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         "/v1/tools/categories/{category}",
         "/v1/tools/learning",
         "/v1/tools/learning/replay",
+        *(f"/v1/insight/{what}" for what in ("usage", "unanswered", "intents", "calls", "attention")),
+        *(f"/v1/cases{what}" for what in ("", "/{case}", "/import", "/runs", "/runs/last")),
     }
     databases = {
         "/v1/connections",

@@ -5,6 +5,7 @@ Invariant: nothing is overlooked because no assertion looked for it. A test that
 
 from __future__ import annotations
 
+import asyncio
 import re
 from urllib.parse import urlsplit
 
@@ -14,6 +15,8 @@ SHOWN = frozenset({"document", "xhr", "fetch", "eventsource", "ping"})
 """Resources whose failures are answers: the page shows them, and the test looks at what it shows."""
 _REPEATED = "Failed to load resource"
 """Chromium's line for an answer of 400 or more, which the responses tell with more."""
+_QUIET = 1.0
+"""Seconds that a page may take to tell what it has to tell."""
 _NETWORK = frozenset({"http", "https", "ws", "wss"})
 _LEFT = frozenset({"net::ERR_ABORTED"})
 """A page was left, or a stream closed, while it waited."""
@@ -62,9 +65,10 @@ class Problems:
         """Wait until open pages have told what they have to tell: events arrive before the answer to this."""
         for page in [page for context in self._contexts for page in context.pages]:
             try:
-                await page.evaluate("() => new Promise((done) => setTimeout(done))")
-            except Error:
-                continue  # it is closed, or on its way to the next page
+                async with asyncio.timeout(_QUIET):
+                    await page.evaluate("() => new Promise((done) => setTimeout(done))")
+            except (Error, TimeoutError):
+                continue  # it is closed, on its way to the next page, or has no script, whose timers never end
 
     def check(self) -> None:
         """Fail if there is a problem that the test did not allow."""

@@ -77,6 +77,8 @@ LOOKING = {
     *("tools show", "tools stats", "tools consents", "tools health", "tools words list", "tools rewrites list"),
     *("tools categories list", "tools questions list"),
     *("tools learned", "tools replay"),
+    *("insight attention", "insight calls", "insight intents", "insight unanswered", "insight usage"),
+    *("cases export", "cases last", "cases list", "cases run", "cases runs"),
 }
 """Commands that change nothing."""
 RUNNING = {
@@ -141,11 +143,13 @@ class Older:
         thread: A conversation.
         job: A job that waits.
         change: A change of a workspace that can be undone.
+        case: A test case.
     """
 
     thread: str = ""
     job: str = ""
     change: str = ""
+    case: str = ""
 
 
 @pytest.fixture
@@ -197,14 +201,16 @@ async def older(prepared: Path, command: Command, database: Database) -> Older:
         ("tools", "words", "add", "own_echo", "parrot"),
         ("tools", "rewrites", "apply", "own_echo"),
         ("tools", "categories", "set", "voices", "own_echo"),
+        ("cases", "add", "say it", "--tool", "own_echo"),
     ):
         ended = command(*arguments)
         assert ended.code == 0, (arguments, ended)
     change = command("solutions", "backups", "--json").json[0]["id"]
+    case = str(command("cases", "list", "--json").json[0]["id"])
     connection = sqlite3.connect(prepared / "shop.sqlite")
     connection.executescript("CREATE TABLE customers (id INTEGER PRIMARY KEY)")
     connection.close()
-    return Older(made[0], str(deferred[0].id), change)
+    return Older(made[0], str(deferred[0].id), change, case)
 
 
 @pytest.fixture
@@ -216,6 +222,7 @@ def prepared(command: Command, tmp_path: Path, model: ChatServer, monkeypatch: p
     (tmp_path / "tracker.yaml").write_text(TRACKER, encoding="utf-8")
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "leave.md").write_text("# Leave\n\nThirty days.\n", encoding="utf-8")
+    (tmp_path / "cases.jsonl").write_text('{"message": "who is it", "needs": {}}\n', encoding="utf-8")
     (tmp_path / "words.md").write_text("Other words.\n", encoding="utf-8")
     for name in ("shop", "shop2"):
         bookshop(tmp_path / name, "json")
@@ -260,6 +267,9 @@ def every_way(model_url: str = "", older: Older = Older()) -> dict[str, tuple[tu
         "apis sync": (("tracker",), "~ API tracker"),
         "audit prune": (("--older-than", "0"), "removed: 0"),
         "audit restart": ((), "Dry run"),
+        "cases add": (("show the log", "--tool", "own_echo"), "+ case"),
+        "cases import": (("cases.jsonl",), "+ case"),
+        "cases remove": ((older.case,), "- case"),
         "components refresh": ((), "no module is run"),
         "db add": (("more", "--url", "sqlite:///shop.sqlite"), "+ connection more"),
         "db refresh": (("sales",), "~ connection sales"),

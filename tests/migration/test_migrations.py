@@ -130,7 +130,7 @@ async def test_columns_constraints_and_indexes_are_those_of_the_tables(databases
 
 
 async def test_every_tenant_table_is_under_a_forced_policy(databases: Databases, name: str) -> None:
-    """Whatever has a `tenant_id` is a tenant table with one policy; the owner of the tables may read keys and sessions, too."""
+    """Whatever has a `tenant_id` is a tenant table with one policy; the tables' owner may read keys and sessions."""
     rows = await databases.admin(_TABLES, name)
 
     assert {row[0] for row in rows if row[4]} == set(TENANT_TABLES)

@@ -15,6 +15,7 @@ from cryptography.fernet import Fernet
 from thresher.agent import AgentSettings, Assistant, Models, Prompts, Threads
 from thresher.audit import AuditLog
 from thresher.calling import Calling
+from thresher.cases import Cases
 from thresher.context import (
     ContextService,
     DocumentSource,
@@ -26,6 +27,7 @@ from thresher.context import (
 )
 from thresher.core import Caller, Settings, Tenant, Tool
 from thresher.embedding import Encoder, open_cross_encoder
+from thresher.insight import ContextLog, Insight
 from thresher.jobs import Jobs
 from thresher.knowledge.apis import ApiService
 from thresher.knowledge.databases import DatabaseService
@@ -72,7 +74,9 @@ async def opened(
     audit = AuditLog(database, secrets)
     databases = DatabaseService(database, index, jobs, secrets, audit, settings)
     apis = ApiService(database, index, crossing, jobs, settings, secrets, audit)
-    context = ContextService(intents, tools, (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis)))
+    contexts = ContextLog(database)
+    kinds = (DocumentSource(documents), SchemaSource(databases), EndpointSource(apis))
+    context = ContextService(intents, tools, kinds, contexts)
     name_datasources(context.variables, databases)
     name_providers(context.variables, apis)
     solutions = SolutionService(database, Storage(settings.data_dir), settings, databases.provide)
@@ -111,9 +115,11 @@ async def opened(
             threads=threads,
             assistant=assistant,
             components=DropIns(tools, settings, caller),
+            insight=Insight(database, settings, contexts),
+            cases=Cases(database, context, tools, settings),
         )
     finally:
-        for end in (results.settle, calling.close, threads.close, assistant.close, models.close):
+        for end in (contexts.settle, results.settle, calling.close, threads.close, assistant.close, models.close):
             await end()
         await apis.close()
         await databases.close()

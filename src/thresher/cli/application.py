@@ -56,6 +56,8 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     "packs": CommandEntry("knowledge.packs:packs", "Write, check, trust and export packs of rules."),
     "components": CommandEntry("operation:components", "Show and reload drop-in components: your own Python modules."),
     "intents": CommandEntry("context:intents", "Show which rules a message needs, and why."),
+    "insight": CommandEntry("insight:insight", "Show what is used, what gets no answer, and what waits for you."),
+    "cases": CommandEntry("insight:cases", "Save messages with what should come for them, and see what changes."),
     "keys": CommandEntry("operation:keys", "Create and revoke keys for callers."),
     "jobs": CommandEntry("operation:jobs", "Show and cancel background work, such as indexing."),
     "audit": CommandEntry(

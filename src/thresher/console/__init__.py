@@ -4,7 +4,7 @@ A face like the others: a page runs declared verbs and shows their records. Page
 without script; htmx and a few custom elements make parts of them live.
 
 Invariant: no state but the database's, nothing from another host, no inline script or style. Text of others is escaped
-and its invisible characters are shown, whatever a template does. What HTTP does not serve, the owner alone may do here.
+and its invisible characters are shown, whatever a template does. A change that HTTP does not serve is the owner's.
 
 Uses: agent, api, core, foreign, knowledge, scanner, services, store, verbs.
 """

@@ -1,7 +1,7 @@
 """One request of a browser: who sends it, what they may do, and how they are answered.
 
 Invariant: a change carries a token that only a page of this console could know. It is bound to the browser's visit and
-to its caller, by a key that all replicas have. A verb that HTTP does not serve is for the owner.
+to its caller, by a key that all replicas have. A change that HTTP does not serve is the owner's.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ class Visit:
         return await verb.run(self.request, checked(verb, arguments))
 
     def may(self, verb: Verb) -> bool:
-        """Whether the caller may use a verb here at all."""
-        return self.is_owner or verb in HTTP_VERBS
+        """Whether the caller may use a verb here at all; services decide about whose rows it sees or changes."""
+        return self.is_owner or verb.access == "read" or verb in HTTP_VERBS
 
     def query(self, name: str, default: str = "") -> str:
         """A parameter of the address."""

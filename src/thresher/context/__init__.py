@@ -2,7 +2,7 @@
 
 Invariant: only here do the kinds meet; an answer says what is cut, missing or degraded, and how to get the rest.
 
-Uses: core, embedding, knowledge, search, store.
+Uses: core, embedding, insight, knowledge, search, store.
 """
 
 from thresher.context.kind_sources import DocumentSource, EndpointSource, SchemaSource

@@ -45,6 +45,7 @@ from thresher.context.sources import (
 from thresher.context.tasks import MAX_TASKS, tasks_of
 from thresher.context.variables import Situation, Variables
 from thresher.core import Caller, ContextPack, InvalidCursor, NotFound, ThresherError, event, traced
+from thresher.insight import ContextLog
 from thresher.knowledge.documents import chats
 from thresher.knowledge.intents import Decision, IntentService, Pack
 from thresher.knowledge.tools import ToolService
@@ -64,13 +65,21 @@ class ContextService:
         intents: Decides which rules a message needs.
         tools: Finds tools.
         sources: Further sources of a context, in the order in which a model reads them.
+        log: Notes what is delivered; by default nothing is noted.
 
     Attributes:
         variables: Fill `{{NAME}}` in rules; packs and later kinds register theirs here.
         readiness: Decides which packs are of use now.
     """
 
-    def __init__(self, intents: IntentService, tools: ToolService, sources: Sequence[PieceSource] = ()) -> None:
+    def __init__(
+        self,
+        intents: IntentService,
+        tools: ToolService,
+        sources: Sequence[PieceSource] = (),
+        log: ContextLog | None = None,
+    ) -> None:
+        self._log = log
         self.variables = Variables()
         self.readiness = Readiness()
         self._intents = intents
@@ -122,6 +131,12 @@ class ContextService:
             ended = time.perf_counter()
             answer = replace(answer, timings=_timings(decision, started, routed, ended))
             answer = replace(answer, text=prompt_text(answer))
+            if self._log is not None:
+                kinds = [RULES] * bool(answer.rules) + [TOOLS] * bool(answer.tools and answer.rules)
+                total = (time.perf_counter() - started) * 1000
+                self._log.add(
+                    caller, "process_prompt", trace_id=trace, kinds=kinds, text=answer.text, duration_ms=total
+                )
             given = [rule.intent for rule in answer.rules] if delivers else []
             self._note(caller, "process_prompt", given, answer.timings)
         return answer
@@ -243,6 +258,10 @@ class ContextService:
             pack = self._composed(request, decision, found, notes, timings, cursor, budget, trace)
             given = [piece.name for piece in pack.pieces if piece.kind == RULES] if delivers else []
             self._note(caller, "get_context", given, timings)
+            if self._log is not None:
+                kinds = [piece.kind for piece in pack.pieces]
+                total = (time.perf_counter() - started) * 1000
+                self._log.add(caller, "get_context", trace_id=trace, kinds=kinds, text=pack.text, duration_ms=total)
         return pack
 
     async def evidence(self, caller: Caller, message: str) -> tuple[Mapping[str, Sequence[Evidence]], dict[str, float]]:

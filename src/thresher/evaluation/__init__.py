@@ -5,7 +5,8 @@ temporary tenant that is removed however the run ends; routers and threads exist
 
 Names are imported when they are first used, so that a daemon starts without what it hardly ever needs.
 
-Uses: agent, calling, connectors, core, embedding, knowledge, llm, openapi, results, search, services, sqlguard, store.
+Uses: agent, calling, cases, connectors, core, embedding, knowledge, llm, openapi, results, search, services, sqlguard,
+store.
 """
 
 from importlib import import_module
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
         evaluate_documents,
         read_document_questions,
     )
+    from thresher.evaluation.files import read_objects
     from thresher.evaluation.improvement import ImprovedTool, Improvement, improve_tools
     from thresher.evaluation.intents import (
         IntentFigures,
@@ -151,6 +153,7 @@ __all__ = [
     "read_context_cases",
     "read_database",
     "read_document_questions",
+    "read_objects",
     "read_pool",
     "read_questions",
     "read_result_cases",
@@ -169,6 +172,7 @@ __all__ = [
 ]
 
 _MODULES = (
+    "files",
     "tools",
     "improvement",
     "intents",

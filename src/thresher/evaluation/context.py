@@ -8,28 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any, Final, cast
 
-from thresher.core import Caller, ContextPack, InvalidInput, NotFound, Piece, dumps
+from thresher.cases import PARTS, meets, names_of, server_names
+from thresher.core import Caller, ContextPack, InvalidInput, NotFound, dumps
 from thresher.embedding import count_tokens
 from thresher.evaluation.files import not_empty, read_objects, wrong
 from thresher.evaluation.metrics import mean, wilson
 from thresher.evaluation.runs import PAUSE_SECONDS, Progress
 from thresher.services import Services
 
-PARTS: Final = {
-    "tools": "tools",
-    "intents": "rules",
-    "documents": "passages",
-    "endpoints": "endpoints",
-    "tables": "schemas",
-}
-"""The kinds of needs, and the kind of piece that meets each."""
 _RULED: Final = {"documents": "documents", "endpoints": "apis", "tables": "databases"}
 """The built-in packs whose rules say how to use what is needed of a kind."""
 _HINT: Final = (
@@ -175,7 +168,7 @@ async def evaluate_context(
     Raises:
         InvalidInput: The budget is out of bounds.
     """
-    servers = await _servers(services, caller)
+    servers = await server_names(services.tools, caller)
     unknown = await unknown_needs(services, caller, cases)
     observed: list[ContextObservation] = []
     for done, case in enumerate(cases):
@@ -187,14 +180,9 @@ async def evaluate_context(
     return figures_of_context(observed, budget, unknown), tuple(observed)
 
 
-async def _servers(services: Services, caller: Caller) -> dict[str, str]:
-    """`server:name` of each tool by the name that a model calls."""
-    return {tool.name: f"{tool.tool.server}:{tool.tool.name}" for tool in await services.tools.list_tools(caller)}
-
-
 async def unknown_needs(services: Services, caller: Caller, cases: Sequence[ContextCase]) -> list[str]:
     """Return the needs that nothing of the caller's meets, as `line N: kind: name`: they are never found."""
-    servers = await _servers(services, caller)
+    servers = await server_names(services.tools, caller)
     names = {
         "tools": {*servers, *servers.values(), *(full.partition(":")[2] for full in servers.values())},
         "intents": {pack.name for pack in (await services.intents.packs(caller)).active},
@@ -262,12 +250,12 @@ def observation(
         servers: `server:name` of each tool by the name that a model calls.
         milliseconds: How long it took.
     """
-    found = [(piece, _names_of(piece, servers)) for piece in pack.pieces]
+    found = [(piece, names_of(piece, servers)) for piece in pack.pieces]
     missing = [
         f"{kind}: {name}"
         for kind, names in case.needs.items()
         for name in names
-        if not any(piece.kind == PARTS[kind] and _meets(name, own) for piece, own in found)
+        if not any(piece.kind == PARTS[kind] and meets(name, own) for piece, own in found)
     ]
     text = " ".join(pack.text.split())
     missing += [f"answers: {answer}" for answer in case.answers if " ".join(answer.split()) not in text]
@@ -276,7 +264,7 @@ def observation(
     ruled = {"intents": tuple(pack for kind, pack in _RULED.items() if kind in case.needs)}
     useful = [
         any(
-            PARTS[kind] == piece.kind and _meets(name, own)
+            PARTS[kind] == piece.kind and meets(name, own)
             for wanted in (case.needs, case.acceptable, ruled)
             for kind, names in wanted.items()
             for name in names
@@ -294,31 +282,6 @@ def observation(
         milliseconds,
         pack.timings.get("embedding", 0.0),
     )
-
-
-def _names_of(piece: Piece, servers: Mapping[str, str]) -> frozenset[str]:
-    """All names, in lower case, by which a case may call a piece, or what it holds."""
-    data = piece.data
-
-    def names() -> Iterator[str]:
-        yield piece.name
-        if piece.kind == "tools" and (full := servers.get(piece.name)):
-            yield from (full, full.partition(":")[2])
-        elif piece.kind == "passages":
-            yield from (f"{data['repository']}/{data['document']}", str(data["document"]))
-        elif piece.kind == "endpoints":
-            key = f"{data['method']} {data['path']}"
-            yield from (key, f"{data['provider']}: {key}")
-        elif piece.kind == "schemas":
-            for table in cast("Sequence[str]", data["tables"]):
-                plain = table.rpartition(".")[2]
-                yield from (table, plain, f"{data['connection']}.{table}", f"{data['connection']}.{plain}")
-
-    return frozenset(" ".join(name.lower().split()) for name in names())
-
-
-def _meets(name: str, own: Collection[str]) -> bool:
-    return " ".join(name.lower().split()) in own
 
 
 def figures_of_context(asked: Sequence[ContextObservation], budget: int, unknown: Sequence[str] = ()) -> ContextFigures:

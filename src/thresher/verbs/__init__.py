@@ -6,7 +6,8 @@ commands themselves.
 Invariant: a declaration is light. It imports nothing that a command does not need to print its help; records,
 validation and what runs a verb are loaded when a face asks for them.
 
-Uses: agent, audit, connectors, context, core, jobs, knowledge, llm, results, services, servoy, store, upstream.
+Uses: agent, audit, cases, connectors, context, core, insight, jobs, knowledge, llm, results, services, servoy, store,
+upstream.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from typing import TYPE_CHECKING
 
 from thresher.verbs.administration import AUDIT, COMPONENTS, JOBS, KEYS
 from thresher.verbs.apis import APIS
+from thresher.verbs.cases import CASES
 from thresher.verbs.context import CONTEXT, INTENTS, PACKS
 from thresher.verbs.conversations import ASSISTANT, PROMPTS, SETTINGS, THREADS
 from thresher.verbs.databases import DATABASES
 from thresher.verbs.declaration import Access, Kind, Parameter, Verb
 from thresher.verbs.documents import DOCUMENTS
+from thresher.verbs.insight import INSIGHT
 from thresher.verbs.results import RESULTS
 from thresher.verbs.solutions import SOLUTIONS
 from thresher.verbs.tool_tuning import TOOLS
@@ -35,7 +38,7 @@ _HEAVY = {
 }
 KINDS = (
     *(CONTEXT, TOOLS, APIS, DATABASES, DOCUMENTS, JOBS, SOLUTIONS, PROMPTS, SETTINGS, INTENTS, AUDIT),
-    *(ASSISTANT, THREADS, PACKS, KEYS, COMPONENTS, RESULTS),
+    *(ASSISTANT, THREADS, PACKS, KEYS, COMPONENTS, RESULTS, INSIGHT, CASES),
 )
 """All kinds of verbs."""
 
@@ -43,10 +46,12 @@ __all__ = [
     "APIS",
     "ASSISTANT",
     "AUDIT",
+    "CASES",
     "COMPONENTS",
     "CONTEXT",
     "DATABASES",
     "DOCUMENTS",
+    "INSIGHT",
     "INTENTS",
     "JOBS",
     "KEYS",

@@ -284,7 +284,8 @@ async def purge(
     """
     caller, services = await request.caller_in(tenant), request.services
     purged = await services.tools.purge(caller, older_than)
-    others = [await kind.purge(caller, older_than) for kind in (services.intents, services.apis, services.results)]
+    kinds = (services.intents, services.apis, services.results, services.insight, services.cases)
+    others = [await kind.purge(caller, older_than) for kind in kinds]
     return replace(purged, rows=purged.rows + sum(others))
 
 

@@ -58,7 +58,7 @@ async def show_api(visit: Visit) -> Response:
         raise NotFound(f"There is no API '{name}'.", hint="See the list of APIs.")
     found = await visit.run(APIS["search_api_docs"], query=question, providers=[name]) if question else None
     advice: Any = None
-    if any(version.state == "ready" for version in provider.versions):
+    if any(version.synced_at is not None for version in provider.versions):
         try:
             advice = await visit.run(APIS["suggest_api_improvements"], provider=name, patch=_patch(visit))
         except ThresherError as error:

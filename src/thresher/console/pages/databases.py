@@ -98,14 +98,16 @@ async def _shown(visit: Visit, sql: str, answer: Any, error: ThresherError | Non
 async def _graph(visit: Visit, name: str, relations: Any) -> dict[str, Any]:
     """What the drawing needs: tables, and declared and potential relations between them."""
     listed = await visit.run(DATABASES["sql_list_tables"], connection=name, limit=_DRAWN)
-    tables = [{"name": _qualified(one.schema, one.name, listed.tables), "columns": []} for one in listed.tables]
+    tables: list[dict[str, Any]] = [
+        {"name": _qualified(one.schema, one.name, listed.tables), "columns": []} for one in listed.tables
+    ]
     if len(tables) <= _WITH_COLUMNS:
         for entry, table in zip(tables, listed.tables, strict=True):
             full = f"{table.schema}.{table.name}" if table.schema else table.name
             columns = (await visit.run(DATABASES["get_table_columns"], connection=name, table=full)).columns
             entry["columns"] = [{"name": one.name, "type": one.type} for one in columns]
     drawn = {entry["name"] for entry in tables}
-    edges = [
+    edges: list[dict[str, Any]] = [
         {"from": table, "to": _qualified(key.schema, key.table, listed.tables), "columns": list(key.columns)}
         | {"declared": True}
         for table, key in relations.foreign_keys
@@ -143,10 +145,10 @@ async def show_table(visit: Visit) -> Response:
 async def show_audit(visit: Visit) -> Response:
     """Which statements were asked, by whom, what was decided and what came of them."""
     name = visit.sent.path_params["name"]
-    given = {one: visit.query(one) for one in ("actor", "text", "since", "cursor") if visit.query(one)}
+    given: dict[str, Any] = {one: visit.query(one) for one in ("actor", "text", "since", "cursor") if visit.query(one)}
     refused = visit.query("refused") == "yes"
     if refused:
-        given["allowed"] = False  # pyright: ignore[reportArgumentType] - the verb's arguments are of several types
+        given["allowed"] = False
     page = await visit.run_checked(AUDIT["sql_activity_log"], {"connection": name, "limit": _LINES, **given})
     proof = await visit.run(AUDIT["verify_audit"]) if visit.query("verify") == "yes" else None
     return visit.page("audit.html", name=name, page=page, proof=proof, given=given, refused=refused)

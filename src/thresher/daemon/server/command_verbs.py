@@ -21,9 +21,10 @@ from thresher.core import DatabaseUnavailable, ModelError, plain
 from thresher.daemon.server.control import Progress, Verb
 from thresher.sqlguard import Verdict, judge
 from thresher.store import period_start
-from thresher.verbs import AUDIT, DATABASES, INTENTS, SETTINGS, Request, checked
+from thresher.verbs import AUDIT, CASES, DATABASES, INTENTS, SETTINGS, Request, checked
 
 _JUDGED_AT_ONCE = 100
+_CASE_LINES = 'Lines are {"message": text, "needs": {"tools": [], ...}, "excluded"?: {}, "verb"?: text}.'
 """Statements between two events: the guard is fast, and its thread should not be changed for each."""
 
 
@@ -38,7 +39,7 @@ def command_verbs(app: App, request: Request) -> Mapping[str, Verb]:
     verbs = (
         *(commands.sql_activity_log, commands.verify_audit, commands.add_model, commands.list_intents),
         *(commands.explain_intents, commands.intent_stats, commands.add_connection, commands.evaluate_sql),
-        commands.evaluate_results,
+        *(commands.evaluate_results, commands.import_cases),
     )
     return {verb.__name__: verb for verb in verbs}
 
@@ -156,6 +157,14 @@ class _Commands:
             judged += await asyncio.to_thread(evaluation.judge_statements, verdict, some)
             tell({"stage": "Judging", "done": len(judged), "total": len(statements)})
         return plain(evaluation.sql_figures(dialect, judged))
+
+    async def import_cases(self, arguments: Mapping[str, Any], _tell: Progress) -> Any:
+        """Save the cases of a file of JSON lines."""
+        verb, given = CASES["import_cases"], dict(arguments)
+        if path := given.pop("file", None):
+            read = await asyncio.to_thread(lambda: list(evaluation.read_objects(Path(path), _CASE_LINES)))
+            given["cases"] = [line for _, line in read]
+        return plain(await verb.run(self._request, checked(verb, given)))
 
     async def evaluate_results(self, arguments: Mapping[str, Any], tell: Progress) -> Any:
         """Fit large results into budgets, and look for answers that are known."""

@@ -90,6 +90,7 @@ WRITES: Final[Mapping[str, Shown | None]] = {
     "fork_thread": Shown("conversation"),
     **dict.fromkeys(("trust_pack", "untrust_pack"), _PACKS),
     "set_threshold": Shown("intent", "list_intents"),
+    **dict.fromkeys(("add_case", "import_cases", "remove_case"), Shown("case", "list_cases")),
     "refresh_components": None,
     **dict.fromkeys(("purge", "prune_audit", "restart_audit", "train_tools", "make_webhook", "remove_webhook")),
     **dict.fromkeys(("open_relation", "update_relation", "rename_relation", "delete_relations")),

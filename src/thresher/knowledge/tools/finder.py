@@ -210,6 +210,8 @@ class Finder:
                 duration_ms=result.duration_ms,
                 embedding_ms=result.embedding_ms if result.embedding_generated else 0.0,
                 message=message_of(question.texts, self._settings),
+                tokens_sent=result.tokens_sent,
+                tokens_all=result.tokens_all,
             )
             answer = None if isinstance(search, str) else _answer(catalogue, row, result, search)
             self._log.add(caller, catalogue, row, result.tools, answer)

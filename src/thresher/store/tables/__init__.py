@@ -45,6 +45,7 @@ from thresher.store.tables.catalogue import (
 )
 from thresher.store.tables.databases import APPEND_ONLY, audit_head, audit_link, connection, schema_snapshot
 from thresher.store.tables.index import collection, embedding, item, item_vector, posting, term_stat
+from thresher.store.tables.insight import case_outcome, case_run, context_log, test_case
 from thresher.store.tables.intents import (
     decision,
     intent_fit,
@@ -73,6 +74,8 @@ __all__ = [
     "assistant_session",
     "audit_head",
     "audit_link",
+    "case_outcome",
+    "case_run",
     "chat_model",
     "chat_setting",
     "checkpoint",
@@ -84,6 +87,7 @@ __all__ = [
     "connection",
     "consent",
     "console_session",
+    "context_log",
     "credential",
     "decision",
     "discovery",
@@ -108,6 +112,7 @@ __all__ = [
     "solution_choice",
     "tenant",
     "term_stat",
+    "test_case",
     "thread",
     "tool",
     "tool_adapter",

@@ -199,9 +199,12 @@ discovery = tenant_table(
     Column("client", Text, nullable=False, server_default=""),
     Column("selection", Text, nullable=False, server_default="on"),
     Column("message", Text, nullable=True),
+    Column("tokens_sent", Integer, nullable=False, server_default="0"),
+    Column("tokens_all", Integer, nullable=False, server_default="0"),
 )
 """One row for each `find_tools`: ids, scores and times; `message` is its text where `THRESHER_LOG_TEXT` is on;
-`client`: the connection that asked."""
+`client`: the connection that asked; `tokens_sent`: tokens of the answer's text, `tokens_all`: those of the definitions
+of all enabled tools then (0 in rows of before they were counted)."""
 
 Index("discovery_tenant_id_at_idx", discovery.c.tenant_id, discovery.c.at)
 

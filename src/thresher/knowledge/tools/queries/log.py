@@ -41,6 +41,8 @@ class Discovery:
     duration_ms: float
     embedding_ms: float
     message: str | None
+    tokens_sent: int
+    tokens_all: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ _TYPES: Final = {
     "searched_at": "timestamptz",
     "clauses": "int",
     "searched": "int",
+    "tokens_sent": "int",
+    "tokens_all": "int",
     "chosen": "bigint[]",
     "scores": "float8[]",
     "abstained": "boolean",

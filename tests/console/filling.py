@@ -1,0 +1,59 @@
+"""A product with something of every kind: a repository, an API, a database, servers with tools."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from tests.api.serving import Served, served
+from tests.console.person import person
+from tests.support import Databases
+from tests.support.tracker import TRACKER
+from thresher.core import Settings
+from thresher.knowledge.documents import origin_of
+
+LEAVE = "# Leave\n\nEverybody has thirty days of holiday.\n\n<script>alert(1)</script>\n\n[x](javascript:alert(1))\n"
+SHOP = """
+create table customer (id integer primary key, name text);
+create table invoice (id integer primary key, customer_id integer references customer (id), total real);
+insert into customer values (1, '<b>Ann</b>'), (2, '=1+1'), (3, null);
+insert into invoice values (1, 1, 10.5), (2, 2, 3), (3, 1, 4);
+"""
+
+
+@asynccontextmanager
+async def filled_product(databases: Databases, folder: Path) -> AsyncGenerator[Served]:
+    """The product, on a database of its own.
+
+    Args:
+        databases: Where its database is.
+        folder: An empty folder that the database's account can enter.
+    """
+    data, files, name = folder / secrets.token_hex(4), folder / secrets.token_hex(4), await databases.create()
+    data.mkdir()
+    (files / "handbook").mkdir(parents=True)
+    (files / "handbook" / "leave.md").write_text(LEAVE, encoding="utf-8")
+    (files / "handbook" / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    (files / "tracker.yaml").write_text(TRACKER, encoding="utf-8")
+    connection = sqlite3.connect(files / "shop.sqlite")
+    connection.executescript(SHOP)
+    connection.close()
+    url = SecretStr(databases.url(name))
+    settings = Settings(data_dir=data, allow_root=True, database_url=url, home_packs="off", workers=0)
+    async with served(settings) as product:
+        services = product.app.services
+        await services.documents.index_here(services.caller, "handbook", origin_of(str(files / "handbook")))
+        async with person(product) as owner:
+            await owner.see("/knowledge/databases")
+            await owner.do("/knowledge/databases", name="shop", url=f"sqlite:///{files / 'shop.sqlite'}")
+            await owner.see("/knowledge/databases/shop")
+            await owner.do("/knowledge/databases/shop/refresh")
+            await owner.see("/knowledge/apis")
+            await owner.do("/knowledge/apis", sources=str(files / "tracker.yaml"), name="tracker")
+        yield product
+    await databases.drop(name)

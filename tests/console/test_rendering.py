@@ -1,0 +1,127 @@
+"""What others wrote is shown and never obeyed; numbers and times are as people write them."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from thresher.console.charts import bars_of, line_of
+from thresher.console.rendering import ago, link, markdown, milliseconds, page_of, size, templates
+
+NOW = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>",
+    "[a](javascript:alert(1))",
+    "[a](JaVaScRiPt:alert(1))",
+    "[a](data:text/html,<script>alert(1)</script>)",
+    "[a](vbscript:x)",
+    "[a](//evil.example/x)",
+    "![a](https://evil.example/pixel.png)",
+    "![a](javascript:alert(1))",
+    "<https://evil.example/'onclick='alert(1)>",
+    '[a](https://evil.example/"onclick="alert(1))',
+    '[a](https://evil.example "x\\" onclick=\\"alert(1)")',
+    "<a href='javascript:alert(1)'>a</a>",
+    "<iframe src=https://evil.example></iframe>",
+    "<style>*{display:none}</style>",
+    "<meta http-equiv=refresh content=0;url=https://evil.example>",
+    "<base href=https://evil.example>",
+    "<form action=https://evil.example><input name=key>",
+    "`<script>alert(1)</script>`",
+    "```\n</code></pre><script>alert(1)</script>\n```",
+    "```<script>\nx\n```",
+    "| <script> |\n|---|\n| <img src=x onerror=y> |",
+    "&lt;script&gt;alert(1)&lt;/script&gt;",
+    "&#106;avascript:alert(1)",
+    "[a](&#106;avascript:alert(1))",
+    "<!-- --><script>alert(1)</script>",
+    "<![CDATA[<script>alert(1)</script>]]>",
+    "\u202e<script>\u202c",
+    "{{ 7 * 7 }}{% for x in y %}",
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_markdown_of_others_makes_no_active_element(text: str) -> None:
+    """Only elements of text, only web links, no attribute but ours."""
+    from bs4 import BeautifulSoup
+
+    page = BeautifulSoup(str(markdown(text)), "html.parser")
+
+    allowed = {"p", "a", "span", "code", "pre", "em", "strong", "ul", "ol", "li", "blockquote", "hr", "br", "s"}
+    allowed |= {"table", "thead", "tbody", "tr", "th", "td", "h1", "h2", "h3", "h4", "h5", "h6"}
+    for element in page.find_all():
+        assert element.name in allowed
+        assert set(element.attrs) <= {"href", "rel", "title", "class", "start"}
+        assert str(element.get("href", "https://")).startswith(("https://", "http://"))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_value_in_a_template_is_text(text: str) -> None:
+    """Escaped, and with its invisible characters shown."""
+    shown = templates().from_string('<p title="{{ value }}">{{ value }}</p>').render(value=text)
+
+    assert shown.count("<") == 2
+    assert "\u202e" not in shown
+
+
+def test_a_link_names_its_host_and_an_image_is_not_loaded() -> None:
+    """A reader sees where a link leads."""
+    made = str(markdown("[docs](https://example.org/a) ![logo](https://evil.example/x.png)"))
+
+    assert '<a href="https://example.org/a" rel="noopener nofollow">docs</a> <span class="host">(example.org)' in made
+    assert "<img" not in made
+    assert "(image, evil.example)" in made
+
+
+def test_a_value_that_comes_back_is_unchanged() -> None:
+    """A hidden field holds the name itself, invisible characters and all."""
+    shown = templates().from_string("{{ name|exact }}").render(name='a\u200b"b')
+
+    assert shown == "a\u200b&#34;b"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0, "now"), (5, "5 s ago"), (65, "1 min ago"), (7_200, "2 h ago"), (86_400, "1 day ago"), (-90, "in 1 min")],
+)
+def test_times_are_relative_with_the_exact_one_beside_them(seconds: int, said: str) -> None:
+    """And years ago are dates."""
+    made = str(ago(NOW - dt.timedelta(seconds=seconds), NOW))
+
+    assert f">{said}<" in made
+    assert 'title="2026-05-0' in made
+    assert ">04 May 2020<" in str(ago(dt.datetime(2020, 5, 4, tzinfo=dt.UTC), NOW))
+    assert ago(None) == "never"
+
+
+def test_sizes_and_durations_have_units() -> None:
+    """Thousands of bytes, milliseconds, seconds."""
+    assert [size(one) for one in (0, 999, 1_500, 2_000_000, 3e9)] == ["0 B", "999 B", "1.5 kB", "2.0 MB", "3.0 GB"]
+    assert [milliseconds(one) for one in (0.25, 12.3, 2_345, 12_345)] == ["0.2 ms", "12 ms", "2,345 ms", "12.3 s"]
+
+
+def test_links_hold_names_of_any_characters() -> None:
+    """Empty parameters are left out."""
+    assert page_of("/tools", "a/b ?#%") == "/tools/a%2Fb%20%3F%23%25"
+    assert link("/x", path="a b", none=None, empty="", many=["1", "2"]) == "/x?path=a+b&many=1&many=2"
+
+
+def test_bars_are_shares_of_the_longest() -> None:
+    """Of nothing there is nothing to divide by."""
+    assert [one.share for one in bars_of([("a", 2.0), ("b", 4.0), ("c", 0.0)]).bars] == [0.5, 1.0, 0.0]
+    assert [one.share for one in bars_of([("a", 0.0)]).bars] == [0.0]
+
+
+def test_a_line_ends_at_a_round_number_and_has_gaps() -> None:
+    """A day without a value breaks it."""
+    line = line_of([("1", 3.0), ("2", 7.0), ("3", None), ("4", 1.0)], width=30, height=10)
+
+    assert line.top == 10.0
+    assert line.path == "M0.0 7.0L10.0 3.0M30.0 9.0"
+    assert line.area == ""
+    assert line_of([]).path == ""
+    assert line_of([("1", 0.0)]).top == 1.0

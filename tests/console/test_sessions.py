@@ -1,0 +1,219 @@
+"""Signing in to the console: who is let in, how long, and what nobody can do in another's name."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import text
+
+from tests.api.serving import Served, on_port
+from tests.console.person import Person, person, said
+from tests.support import Databases
+from thresher.app import open_app
+from thresher.core import Settings, Tenant
+
+
+@pytest.fixture(scope="module")
+async def locked(databases: Databases, open_folder: Path) -> AsyncIterator[Served]:
+    """A product whose every request needs a key."""
+    folder, name = open_folder / secrets.token_hex(4), await databases.create()
+    folder.mkdir()
+    url = SecretStr(databases.url(name))
+    settings = Settings(data_dir=folder, allow_root=True, database_url=url, keyless="off")
+    async with open_app(settings) as app, on_port(app.asgi) as web:
+        yield Served(app, web)
+    await databases.drop(name)
+
+
+async def key_of(product: Served, tenant: str, user: str | None = None) -> tuple[Tenant, str, str]:
+    """A key: its tenant, name and text."""
+    owner = await product.app.services.database.tenant(tenant)
+    name = secrets.token_hex(4)
+    text, _ = await product.app.services.keys.add(owner, name, user)
+    return owner, name, text
+
+
+async def test_nobody_is_sent_to_the_sign_in_and_back(locked: Served) -> None:
+    """The page that was asked for is shown after the sign-in."""
+    _, _, key = await key_of(locked, "one")
+    async with person(locked) as somebody:
+        answer = await somebody.web.get("/tools?server=a")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in?next=%2Ftools%3Fserver%3Da")
+        await somebody.see(answer.headers["location"])
+
+        answer = await somebody.send("/sign-in", key=key, next="/tools?server=a")
+
+        assert answer.headers["location"] == "/tools?server=a"
+
+
+@pytest.mark.parametrize(
+    "address", ["//evil.example", "https://evil.example/", "/\\evil.example", "\\\\evil.example", "javascript:alert(1)"]
+)
+async def test_a_sign_in_leads_to_no_other_host(locked: Served, address: str) -> None:
+    """An address of elsewhere counts as none."""
+    _, _, key = await key_of(locked, "one")
+    async with person(locked) as somebody:
+        await somebody.see("/sign-in")
+
+        answer = await somebody.send("/sign-in", key=key, next=address)
+
+        assert answer.headers["location"] == "/"
+
+
+@pytest.mark.parametrize("key", ["", "thr_" + "x" * 43, "nonsense", "\0"])
+async def test_a_wrong_key_opens_nothing(locked: Served, key: str) -> None:
+    """It is said, and no session begins."""
+    async with person(locked) as somebody:
+        await somebody.see("/sign-in")
+
+        answer = await somebody.send("/sign-in", key=key)
+
+        assert answer.status_code == 403
+        assert "unknown or revoked" in answer.text
+        assert "thresher_session" not in answer.headers.get("set-cookie", "")
+
+
+async def test_a_session_is_kept_in_a_cookie_that_no_script_reads_and_no_site_sends(locked: Served) -> None:
+    """HttpOnly, SameSite, limited, and of this port alone."""
+    _, _, key = await key_of(locked, "one")
+    async with person(locked) as somebody:
+        await somebody.see("/sign-in")
+
+        cookie = (await somebody.send("/sign-in", key=key)).headers["set-cookie"]
+
+        assert re.match(r"thresher_session_\d+=", cookie)
+        assert "httponly" in cookie.lower()
+        assert "samesite=strict" in cookie.lower()
+        assert "max-age=43200" in cookie.lower()
+        assert key not in cookie
+
+
+async def test_signing_out_ends_the_session_for_a_copied_cookie_too(locked: Served) -> None:
+    """The cookie alone is worth nothing afterwards."""
+    _, _, key = await key_of(locked, "one")
+    async with person(locked) as somebody, person(locked) as thief:
+        await somebody.sign_in(key)
+        thief.web.cookies.update(somebody.web.cookies)
+        await thief.see("/")
+        await somebody.see("/")
+
+        await somebody.send("/sign-out")
+
+        assert (await thief.web.get("/")).status_code == 303
+
+
+async def test_a_revoked_key_ends_its_sessions(locked: Served) -> None:
+    """At once where it was revoked."""
+    tenant, name, key = await key_of(locked, "one")
+    async with person(locked) as somebody:
+        await somebody.sign_in(key)
+        await somebody.see("/")
+
+        await locked.app.services.keys.revoke(tenant, name)
+
+        assert (await somebody.web.get("/")).status_code == 303
+
+
+@pytest.mark.parametrize("column", ["expires_at = now() - interval '1 second'", "used_at = now() - interval '3 hours'"])
+async def test_an_old_or_unused_session_ends(locked: Served, column: str) -> None:
+    """Both limits are kept by the database; a new process asks it."""
+    tenant, _, key = await key_of(locked, "one")
+    sessions = locked.app.services.sessions
+    token = await sessions.open(key)
+    async with locked.app.services.database.transaction(tenant) as connection:
+        await connection.execute(text(f"update console_session set {column}"))
+
+    assert await sessions.find(token) is None
+
+
+async def test_a_session_opens_pages_and_nothing_that_programs_use(locked: Served) -> None:
+    """A cookie is sent by itself; the HTTP API and MCP want a key."""
+    _, _, key = await key_of(locked, "one")
+    async with person(locked) as somebody:
+        await somebody.sign_in(key)
+
+        assert (await somebody.web.get("/v1/threads")).status_code == 401
+        assert (await somebody.web.post("/mcp", json={})).status_code == 401
+
+
+async def changes(somebody: Person) -> Sequence[str]:
+    """A change of which anybody could make somebody's browser send."""
+    return ("/actions/intents/list_intents", "/knowledge/documents", "/sign-out", "/theme", "/sign-in")
+
+
+@pytest.mark.parametrize("token", ["", "x", "0" * 64])
+async def test_a_change_without_the_pages_token_is_refused(product: Served, owner: Person, token: str) -> None:
+    """For the owner, too, who has no cookie to protect."""
+    await owner.see("/")
+    for path in await changes(owner):
+        answer = await owner.web.post(path, data={"csrf": token, "name": "x", "source": "/"})
+
+        assert answer.status_code == 403, path
+        assert "too old" in answer.text
+
+
+async def test_a_token_of_one_visit_is_worth_nothing_in_another(product: Served, owner: Person) -> None:
+    """Somebody who can read their own page cannot write for others."""
+    await owner.see("/")
+    async with person(product) as other:
+        await other.see("/")
+        other.last = owner.last
+
+        assert (await other.send("/actions/intents/list_intents")).status_code == 403
+
+
+async def test_what_http_does_not_serve_is_the_owners(locked: Served, product: Served, owner: Person) -> None:
+    """A key's holder sees neither the form's effect nor the action in the list."""
+    _, _, key = await key_of(locked, "one")
+    async with person(locked) as somebody:
+        await somebody.sign_in(key)
+        listed = said(await somebody.see("/actions"))
+        assert "add_server" not in listed
+        assert "find_tools" in listed
+        await somebody.see("/actions/tools/remove_server")
+
+        for path in ("/actions/tools/remove_server", "/actions/keys/list_keys", "/actions/keys/add_key"):
+            answer = await somebody.send(path, name="x", confirm="x")
+
+            assert "Only the owner" in answer.text
+    assert "add_server" in said(await owner.see("/actions"))
+
+
+async def test_every_answer_carries_the_policy(product: Served, owner: Person) -> None:
+    """Pages, errors, files and redirects."""
+    for path in ("/", "/no/such/page", "/static/console.css", "/sign-in", "/actions/x/y"):
+        answer = await owner.web.get(path)
+
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["x-frame-options"] == "DENY"
+
+
+async def test_a_page_of_another_host_is_refused(product: Served, owner: Person) -> None:
+    """The door's checks of Host and Origin hold for pages, too."""
+    assert (await owner.web.get("/", headers={"host": "evil.example"})).status_code == 421
+    assert (await owner.web.get("/", headers={"origin": "https://evil.example"})).status_code == 403
+
+
+async def test_an_unknown_page_says_what_to_do(product: Served, owner: Person) -> None:
+    """With a trace id, and nothing internal."""
+    page = said(await owner.see("/no/such/page", 404))
+
+    assert "There is no such page" in page
+    assert re.search(r"Trace [0-9a-f]{16}", page)
+
+
+async def test_colours_are_remembered(product: Served, owner: Person) -> None:
+    """By a form that works without script."""
+    await owner.see("/actions")
+
+    page = await owner.do("/theme", theme="dark", next="/actions")
+
+    assert '<html lang="en" data-theme="dark">' in page
