@@ -182,6 +182,7 @@ async def pack_texts(request: Request, name: PackName) -> dict[str, Any]:
     """The texts of a pack as its files have them, and whether they can be edited here.
 
     Raises:
+        NotAllowed: The caller is not the owner of the data folder.
         NotFound: There is no such pack, or a file is gone.
         Conflict: Several packs that are not in use have this name, or a file has just changed.
     """
@@ -206,6 +207,7 @@ async def check_pack_edit(
     """What other texts of a pack would change: files, findings, and decisions about lines that are held out in turn.
 
     Raises:
+        NotAllowed: The caller is not the owner of the data folder.
         InvalidInput: It could not be used as a pack.
         NotFound: There is no such pack, or a file is gone.
         Conflict: Several packs that are not in use have this name, or a file has just changed.

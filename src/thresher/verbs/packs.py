@@ -53,6 +53,7 @@ async def show_pack(request: Request, name: str, *, waiting: bool) -> dict[str, 
 
 async def pack_texts(request: Request, name: str) -> dict[str, Any]:
     """See the verb."""
+    request.check_owner()
     pack, _ = named_pack(await request.services.intents.reload(request.caller), name)
     texts = asdict(await asyncio.to_thread(texts_of, pack))
     locked = await asyncio.to_thread(lock_of, pack)
@@ -71,6 +72,7 @@ async def lint_pack(request: Request, name: str) -> dict[str, Any]:
 
 async def check_pack_edit(request: Request, name: str, *texts: str) -> EditCheck:
     """See the verb."""
+    request.check_owner()
     intents = request.services.intents
     pack, _ = named_pack(await intents.reload(request.caller), name)
     return await intents.check_edit(request.caller, pack, PackTexts(*texts), await _known_tools(request))

@@ -31,7 +31,7 @@ async def list_packs(visit: Visit) -> Response:
     return visit.page(
         "packs.html",
         intents={one.name: one for one in await visit.run(INTENTS["list_intents"])},
-        packs=await visit.run(PACKS["list_packs"]) if visit.may(PACKS["list_packs"]) else None,
+        packs=await visit.run(PACKS["list_packs"]) if visit.is_owner else None,
         message=message,
         decision=decision,
         error=error,
