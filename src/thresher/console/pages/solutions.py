@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -28,6 +29,7 @@ _SCOPES: Final = ("current", "modules", "all")
 _PAGE: Final = 200
 _MOST_PAGES: Final = 50
 _NOT_PROPERTIES: Final = frozenset({"name", "solution", "confirm", "force"})
+_ID: Final = re.compile(r"[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12}")
 _BELOW: Final = frozenset({"deprecated", "comment", "initial_sort", "sort", "separator", "fallback", "solution"})
 """Short texts that stand beside each other below the others."""
 _COLUMN_PAIR: Final = frozenset({"primary_column", "foreign_column"})
@@ -127,7 +129,7 @@ async def change(visit: Visit) -> Response:
         return await _refused(visit, verb, form, error)
     if planned is None or not planned.files:
         return visit.go(_place(verb, form), "Nothing would change: the files have it already.")
-    shown = hashlib.sha256(planned.diff.encode()).hexdigest()
+    shown = _digest(verb, planned)
     if form.get("shown") != shown:
         return visit.page(
             "solution_change.html",
@@ -144,6 +146,12 @@ async def change(visit: Visit) -> Response:
     done = answer if isinstance(answer, Change) else answer.change
     files = f"{len(done.files)} file{'' if len(done.files) == 1 else 's'}"
     return visit.go(_after(verb, form, answer), f"Written: {files}. The list of changes takes it back.")
+
+
+def _digest(verb: Verb, planned: Change) -> str:
+    """What a difference is known by; ids of what is made are drawn at random each time."""
+    diff = _ID.sub("", planned.diff) if verb.name.startswith("open_") else planned.diff
+    return hashlib.sha256(diff.encode()).hexdigest()
 
 
 def _asked(visit: Visit, verb: Verb, form: Mapping[str, str], error: ThresherError, consent: str) -> Response:
@@ -263,6 +271,8 @@ async def list_objects(visit: Visit) -> Response:
             if not cursor:
                 break
     except (InvalidInput, NotFound) as error:
+        if cursor:
+            raise
         problem = error
     more = {"listing": listing, "found": found, "problem": problem, "cursor": cursor}
     return visit.page("solution_objects.html", kind=kind, context=context, scope=scope, words=words, **more)
