@@ -23,9 +23,9 @@ HOSTILE = """# Rules <script>alert(1)</script>
 
 [x](javascript:alert(1)) [guide](https://wiki.example.com/a) ![logo](https://evil.example.com/x.png)
 
-<img src=x onerror=alert(2)> \u202egnihtyna\u202c
+<img src=x onerror=alert(2)>
 """
-LINES = ("frobnicate the <b>widget</b>", "frobnicate all widgets", "please frobnicate widget 7", "frobnicate them")
+LINES = ("frobnicate the <b>widget</b>", "frobnicate all widgets", "please frobnicate widget 7", "frobnicate \u202emeht")
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,9 @@ async def test_a_message_on_one_pack_has_that_pack_first(reader: Person) -> None
     """The others are folded away."""
     page = said(await reader.see("/knowledge/packs/widgets?q=frobnicate+all+widgets"))
 
-    assert page.index("widgets 1.00 of" if "widgets 1.00 of" in page else "widgets") < page.index(" others ")
+    first, _, others = page.partition("Part of the message")[2].partition("others")
+    assert first.split()[0] == "widgets"
+    assert "git" in others
 
 
 async def test_a_pack_is_shown_without_running_anything(reader: Person) -> None:
