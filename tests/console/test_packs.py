@@ -25,7 +25,12 @@ HOSTILE = """# Rules <script>alert(1)</script>
 
 <img src=x onerror=alert(2)>
 """
-LINES = ("frobnicate the <b>widget</b>", "frobnicate all widgets", "please frobnicate widget 7", "frobnicate \u202emeht")
+LINES = (
+    "frobnicate the <b>widget</b>",
+    "frobnicate all widgets",
+    "please frobnicate widget 7",
+    "frobnicate \u202emeht",
+)
 
 
 @pytest.fixture(scope="module")
