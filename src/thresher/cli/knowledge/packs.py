@@ -62,7 +62,7 @@ def pack_text(pack: Row) -> RenderableType:
     parts: list[RenderableType] = [head]
     if pack["reason"]:
         parts.append(Text(f"not used ({pack['reason']}): {pack['hint']}", "yellow"))
-    if pack["changed"]:
+    if pack.get("changed"):
         parts.append(Text("changed since it was trusted:"))
         lines = pack["changed"].splitlines()
         parts += [Text(line, {"+": "green", "-": "red"}.get(line[:1], "dim")) for line in lines]

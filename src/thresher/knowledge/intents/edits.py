@@ -72,7 +72,7 @@ def lock_of(pack: Pack) -> str:
 
 
 def _is_writable(path: Path) -> bool:
-    """Whether a file may be written; whoever removed the permission, also root's, wants it unchanged."""
+    """Return whether a file may be written: by its mode, too, which does not bind root."""
     return not path.exists() or (path.stat().st_mode & 0o222 != 0 and os.access(path, os.W_OK))
 
 

@@ -54,8 +54,8 @@ pack_trust = tenant_table(
     Column("owner", Text, nullable=True),
     Column("path", Text, nullable=False),
     Column("digest", Text, nullable=False),
-    Column("texts", JSONB(none_as_null=True), nullable=True),
     Column("trusted_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("texts", JSONB(none_as_null=True), nullable=True),
     UniqueConstraint("tenant_id", "owner", "path", postgresql_nulls_not_distinct=True),
 )
 """Packs that a person has approved: the folder or file, the digest of exactly that content, and its texts by path (null
