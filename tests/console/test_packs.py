@@ -176,7 +176,8 @@ async def test_a_dangerous_pack_is_trusted_by_what_was_shown(packed: Served, rea
     (shelf / "evil-rules" / "examples.txt").write_text("turn the gadget\nturn it\n", encoding="utf-8")
     changed = await reader.see("/knowledge/packs/evil-rules")
 
-    assert "looks dangerous" in said(changed) or "changed since" in said(changed)
+    assert "looks dangerous" in said(changed)
+    assert "+turn it" in said(changed).partition("What changed since it was trusted")[2]
 
 
 async def test_thresholds_are_set_and_reset(reader: Person) -> None:

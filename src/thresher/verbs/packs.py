@@ -46,7 +46,7 @@ async def show_pack(request: Request, name: str, *, waiting: bool) -> dict[str, 
     pack, held = named_pack(packs, name, waiting=waiting)
     whole = cast("dict[str, Any]", plain(pack)) | {"path": str(pack.path), "code": pack.code is not None}
     changed = None
-    if held is not None and held.reason == "changed":
+    if held is not None and held.reason in ("changed", "poisoned"):
         changed = await request.services.intents.changed_since_trusted(request.caller, pack)
     return whole | {"changed": changed} | ({"reason": "", "hint": ""} if held is None else _reason(held))
 

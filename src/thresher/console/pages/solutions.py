@@ -274,8 +274,17 @@ async def list_objects(visit: Visit) -> Response:
         if cursor:
             raise
         problem = error
-    more = {"listing": listing, "found": found, "problem": problem, "cursor": cursor}
-    return visit.page("solution_objects.html", kind=kind, context=context, scope=scope, words=words, **more)
+    return visit.page(
+        "solution_objects.html",
+        kind=kind,
+        context=context,
+        scope=scope,
+        words=words,
+        listing=listing,
+        found=found,
+        problem=problem,
+        cursor=cursor,
+    )
 
 
 def _has(one: Any, words: str) -> bool:
