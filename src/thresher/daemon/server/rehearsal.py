@@ -96,13 +96,12 @@ WRITES: Final[Mapping[str, Shown | None]] = {
     **dict.fromkeys(("open_relation", "update_relation", "rename_relation", "delete_relations")),
     **dict.fromkeys(("open_value_list", "update_value_list", "rename_value_list", "delete_value_lists")),
     "undo_solution_change": None,
-    "save_pack_edit": None,
 }
 """Verbs that write, each with the verb that shows what it changes; None: its own answer says so."""
 
 OTHERS: Final = frozenset(
     {
-        *("ask", "chat", "finish_login", "create_thread", "change_thread"),
+        *("ask", "chat", "finish_login", "create_thread", "change_thread", "save_pack_edit"),
         *(
             "evaluate_tools",
             "evaluate_apis",
