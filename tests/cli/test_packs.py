@@ -182,6 +182,6 @@ def test_lint_asks_a_daemon_that_runs_for_the_tools(
 
 def test_the_gateways_own_tools_are_known_to_lint() -> None:
     """All of them, by their names."""
-    from thresher.cli.knowledge.local_files import OWN_TOOLS
+    from thresher.knowledge.intents import OWN_TOOLS
 
     assert set(SCHEMAS) <= set(OWN_TOOLS)

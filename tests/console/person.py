@@ -31,13 +31,13 @@ class Person:
         self.last = answer.text
         return answer.text
 
-    async def send(self, path: str, files: Any = None, **form: Any) -> httpx.Response:
+    async def send(self, path: str, files: Any = None, /, **form: Any) -> httpx.Response:
         """Send a form of the last page, with its token."""
         found = _CSRF.search(self.last)
         data = {"csrf": found[1] if found else "", **form}
         return await self.web.post(path, data=data, files=files)
 
-    async def do(self, path: str, files: Any = None, **form: Any) -> str:
+    async def do(self, path: str, files: Any = None, /, **form: Any) -> str:
         """Send a form of the last page, and follow where it leads; returns that page's HTML."""
         answer = await self.send(path, files, **form)
         assert answer.status_code == 303, f"{path}: {answer.status_code} {said(answer.text)}"

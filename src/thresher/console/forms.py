@@ -154,7 +154,7 @@ def _kind(name: str, types: Sequence[Any]) -> tuple[Kind, Sequence[str]]:
             return "choice", tuple(str(value) for value in get_args(one))
     if bool in types:
         return "switch", ()
-    if any(get_origin(one) in (list, tuple) and _items_are_text(one) for one in types):
+    if any(get_origin(one) in (list, tuple) and _items_may_be_text(one) for one in types):
         return "list", ()
     if types and all(one in (int, float) for one in types):
         return "number", ()
@@ -163,8 +163,8 @@ def _kind(name: str, types: Sequence[Any]) -> tuple[Kind, Sequence[str]]:
     return "json", ()
 
 
-def _items_are_text(annotation: Any) -> bool:
-    return all(_unfolded(one)[0] == (str,) for one in get_args(annotation) if one is not Ellipsis)
+def _items_may_be_text(annotation: Any) -> bool:
+    return all(str in _unfolded(one)[0] for one in get_args(annotation) if one is not Ellipsis)
 
 
 def _unfolded(annotation: Any) -> tuple[tuple[Any, ...], list[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Gt, Le, MaxLen
 from typing_extensions import Doc
 
 from thresher.verbs.declaration import Exact, Kind, implementation
@@ -13,18 +13,22 @@ from thresher.verbs.declaration import Exact, Kind, implementation
 if TYPE_CHECKING:
     from thresher.context import ContextExplanation, Prompt
     from thresher.core import ContextPack
-    from thresher.knowledge.intents import Decision, IntentInfo, IntentStatistics
+    from thresher.knowledge.intents import Decision, EditCheck, IntentInfo, IntentStatistics
     from thresher.verbs.request import Request
 
 CONTEXT = Kind("context", "thresher.context")
 INTENTS = Kind("intents", "thresher.knowledge.intents", remote=False)
-PACKS = Kind("packs", "thresher.knowledge.intents", remote=False, local=True)
+PACKS = Kind("packs", "thresher.knowledge.intents", remote=False, files=True, local=True)
 
 Words: TypeAlias = Annotated[str, Doc("The user's words")]
 History: TypeAlias = Annotated[list[str], Doc("The last turns, oldest first")]
 Queries: TypeAlias = Annotated[list[str], Doc("Short action phrases, one for each task")]
 Files: TypeAlias = Annotated[list[str], Doc("Relevant files, as the client names them")]
 PieceKind: TypeAlias = Literal["rules", "tools", "passages", "endpoints", "schemas"]
+PackName: TypeAlias = Annotated[str, Doc("Its name or path")]
+Rules: TypeAlias = Annotated[str, MaxLen(262_144), Doc("SKILL.md: front matter and body")]
+Lines: TypeAlias = Annotated[str, MaxLen(1_048_576), Doc("examples.txt: training lines, one a line")]
+NearMisses: TypeAlias = Annotated[str, MaxLen(1_048_576), Doc("not_examples.txt: near misses, one a line")]
 _NONE: list[str] = []
 _NO_THRESHOLDS: dict[str, float] = {}
 
@@ -178,7 +182,7 @@ async def list_packs(request: Request) -> dict[str, Any]:
 @PACKS.verb("read")
 async def show_pack(
     request: Request,
-    name: Annotated[str, Doc("Its name or path")],
+    name: PackName,
     waiting: Annotated[bool, Doc("Of packs of one name, the one that can be trusted and not the one in use")] = False,
 ) -> dict[str, Any]:
     """One pack in full; if it is not in use, with the reason.
@@ -215,3 +219,63 @@ async def untrust_pack(request: Request, name: str) -> str:
     request.check_owner()
     await request.services.intents.untrust(request.caller, name)
     return name
+
+
+@PACKS.verb("read")
+async def pack_texts(request: Request, name: PackName) -> dict[str, Any]:
+    """The texts of a pack as its files have them, and whether they can be edited here.
+
+    Raises:
+        NotAllowed: The caller is not the owner of the data folder.
+        NotFound: There is no such pack, or a file is gone.
+        Conflict: Several packs that are not in use have this name, or a file has just changed.
+    """
+    return await implementation("packs").pack_texts(request, name)
+
+
+@PACKS.verb("read")
+async def lint_pack(request: Request, name: PackName) -> dict[str, Any]:
+    """What should be improved in a pack, beside those in use.
+
+    Raises:
+        NotFound: There is no such pack.
+        Conflict: Several packs that are not in use have this name.
+    """
+    return await implementation("packs").lint_pack(request, name)
+
+
+@PACKS.verb("read")
+async def check_pack_edit(
+    request: Request, name: PackName, rules: Rules, examples: Lines = "", not_examples: NearMisses = ""
+) -> EditCheck:
+    """What other texts of a pack would change: files, findings, and decisions about lines that are held out in turn.
+
+    Raises:
+        NotAllowed: The caller is not the owner of the data folder.
+        InvalidInput: It could not be used as a pack.
+        NotFound: There is no such pack, or a file is gone.
+        Conflict: Several packs that are not in use have this name, or a file has just changed.
+        EncoderError: The lines cannot be embedded.
+        StoreUnavailable: The database does not answer.
+    """
+    return await implementation("packs").check_pack_edit(request, name, rules, examples, not_examples)
+
+
+@PACKS.verb("admin")
+async def save_pack_edit(
+    request: Request,
+    name: PackName,
+    digest: Annotated[str, Doc("Of the content that was shown")],
+    rules: Rules,
+    examples: Lines = "",
+    not_examples: NearMisses = "",
+) -> dict[str, Any]:
+    """Write the texts of a pack that the owner keeps, if it is what was shown.
+
+    Raises:
+        NotAllowed: The caller is not the owner of the data folder, or the pack is not edited here.
+        NotFound: There is no such pack, or a file is gone.
+        Conflict: It has other content by now.
+        InvalidInput: It could not be used as a pack, or a file cannot be written.
+    """
+    return await implementation("packs").save_pack_edit(request, name, digest, rules, examples, not_examples)

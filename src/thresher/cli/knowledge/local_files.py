@@ -34,6 +34,7 @@ from thresher.core import NotFound, Settings, ThresherError, did_you_mean, load_
 from thresher.daemon import DaemonFailure
 from thresher.embedding import Matrix, open_encoder
 from thresher.knowledge.intents import (
+    OWN_TOOLS,
     KnownTools,
     LintSubject,
     Pack,
@@ -127,12 +128,6 @@ def round_trip(answer: Row) -> RenderableType:
     names = [Text(f"differs: {name}", "red") for name in answer["differing"]]
     return Group(head, *names, *(broken_file(one) for one in broken))
 
-
-OWN_TOOLS = (
-    *("call_tool", "call_tool_write", "describe_tools", "find_tools", "get_context", "process_prompt", "read_result"),
-    *("run_code", "run_code_write"),
-)
-"""The tools of the gateway, which are in no catalogue."""
 
 _BATCH = 64
 

@@ -62,6 +62,10 @@ def pack_text(pack: Row) -> RenderableType:
     parts: list[RenderableType] = [head]
     if pack["reason"]:
         parts.append(Text(f"not used ({pack['reason']}): {pack['hint']}", "yellow"))
+    if pack.get("changed"):
+        parts.append(Text("changed since it was trusted:"))
+        lines = pack["changed"].splitlines()
+        parts += [Text(line, {"+": "green", "-": "red"}.get(line[:1], "dim")) for line in lines]
     parts.append(Text(pack["description"]))
     for finding in pack["findings"]:
         text = f"{finding['severity']}: {finding['why']} ({finding['where']})\n  {finding['excerpt']}"

@@ -101,7 +101,7 @@ WRITES: Final[Mapping[str, Shown | None]] = {
 
 OTHERS: Final = frozenset(
     {
-        *("ask", "chat", "finish_login", "create_thread", "change_thread"),
+        *("ask", "chat", "finish_login", "create_thread", "change_thread", "save_pack_edit"),
         *(
             "evaluate_tools",
             "evaluate_apis",

@@ -8,24 +8,30 @@ Uses: core, embedding, scanner, search, store.
 from thresher.knowledge.intents.client_files import Exported, Installed, export_skills, install_lines, remove_lines
 from thresher.knowledge.intents.decision_log import IntentStatistics
 from thresher.knowledge.intents.discovery import Sources, discover, sources_of
+from thresher.knowledge.intents.edits import PackTexts, difference, lock_of, texts_of
 from thresher.knowledge.intents.files import file_of, rehearsed_files
 from thresher.knowledge.intents.globs import applies
-from thresher.knowledge.intents.lint import LintSubject, lint, subject_at, subject_of
+from thresher.knowledge.intents.lint import OWN_TOOLS, LintSubject, lint, subject_at, subject_of
 from thresher.knowledge.intents.models import (
     PASS_THROUGH,
     Decision,
+    EditCheck,
+    EditEffect,
     EvalQuery,
     FoundPacks,
     Inert,
+    IntentEffect,
     IntentInfo,
     IntentScore,
     KnownTools,
+    LineFlip,
     LintFinding,
     Pack,
     PackFile,
     PackProblem,
     Packs,
     RouterState,
+    Tally,
 )
 from thresher.knowledge.intents.reader import read_pack
 from thresher.knowledge.intents.router.head import Head, fit_head
@@ -45,33 +51,41 @@ from thresher.knowledge.intents.views import assemble, is_dangerous
 
 __all__ = [
     "BACKGROUND",
+    "OWN_TOOLS",
     "PASS_THROUGH",
     "Decision",
+    "EditCheck",
+    "EditEffect",
     "EvalQuery",
     "Exported",
     "FoundPacks",
     "Head",
     "Inert",
     "Installed",
+    "IntentEffect",
     "IntentInfo",
     "IntentScore",
     "IntentService",
     "IntentStatistics",
     "KnownTools",
     "LabelledLines",
+    "LineFlip",
     "LintFinding",
     "LintSubject",
     "Pack",
     "PackFile",
     "PackProblem",
+    "PackTexts",
     "Packs",
     "Pieces",
     "RouterState",
     "Sources",
+    "Tally",
     "Trial",
     "TrialResult",
     "applies",
     "assemble",
+    "difference",
     "discover",
     "export_skills",
     "file_of",
@@ -81,6 +95,7 @@ __all__ = [
     "is_dangerous",
     "lines_of",
     "lint",
+    "lock_of",
     "negatives_of",
     "new_pack",
     "outline",
@@ -92,4 +107,5 @@ __all__ = [
     "sources_of",
     "subject_at",
     "subject_of",
+    "texts_of",
 ]

@@ -22,6 +22,7 @@ from thresher.knowledge.intents.files import (
     delete_file,
     digest_of,
     file_of,
+    line_end,
     opened,
     place_file,
     place_folder,
@@ -292,7 +293,7 @@ def with_lines(octets: bytes, name: str) -> bytes:
     Raises:
         InvalidInput: Its markers are damaged, or it is not a text of single bytes.
     """
-    span, end = _span(octets, name), _line_end(octets)
+    span, end = _span(octets, name), line_end(octets)
     if span is not None:
         begin = BEGIN_FILE if octets.startswith(BEGIN_FILE, span[0]) else BEGIN
         return octets[: span[0]] + _block(begin, end) + octets[span[1] :]
@@ -336,13 +337,6 @@ def _span(octets: bytes, name: str) -> tuple[int, int] | None:
 def _starts_line(octets: bytes, position: int) -> bool:
     before = octets[:position]
     return before.endswith((b"\n", b"\r")) or before in (b"", _BOM)
-
-
-def _line_end(octets: bytes) -> bytes:
-    """Return the most frequent line end of the file."""
-    pairs = octets.count(b"\r\n")
-    counts = {b"\n": octets.count(b"\n") - pairs, b"\r\n": pairs, b"\r": octets.count(b"\r") - pairs}
-    return max(counts, key=lambda end: counts[end])
 
 
 def _block(begin: bytes, end: bytes) -> bytes:

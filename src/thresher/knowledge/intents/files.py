@@ -297,6 +297,13 @@ def _wide(head: bytes) -> str:
     return ""
 
 
+def line_end(octets: bytes) -> bytes:
+    """Return the most frequent line end of the file."""
+    pairs = octets.count(b"\r\n")
+    counts = {b"\n": octets.count(b"\n") - pairs, b"\r\n": pairs, b"\r": octets.count(b"\r") - pairs}
+    return max(counts, key=lambda end: counts[end])
+
+
 Note: TypeAlias = Callable[[dict[str, object], str], None]
 """Receives a change of a file, `{what, name, change, before, after}`, and its unified diff."""
 

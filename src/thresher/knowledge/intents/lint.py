@@ -38,6 +38,11 @@ LONGEST_RULES: Final = 5_000
 """Most tokens that the Agent Skills specification recommends."""
 SHORT_DESCRIPTION: Final = 8
 """Words below which a description tells neither a router nor a person when to use the pack."""
+OWN_TOOLS: Final = (
+    *("call_tool", "call_tool_write", "describe_tools", "find_tools", "get_context", "process_prompt", "read_result"),
+    *("run_code", "run_code_write"),
+)
+"""The tools of the gateway, which are in no catalogue."""
 _MEMBER: Final = re.compile(r"`([A-Za-z_][\w.-]*)(?:\([^`]*\))?`")
 _VARIABLE: Final = re.compile(r"\{\{\s*[A-Z][A-Z0-9_]*\s*\}\}")
 _CALL: Final = re.compile(r"\(.*\)?\Z", re.DOTALL)

@@ -372,3 +372,94 @@ class RouterState:
     embedded: int
     fit_ms: float
     problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineFlip:
+    """A line that is decided otherwise after an edit.
+
+    Attributes:
+        intent: The intent that it belongs to.
+        text: The line.
+        near_miss: Whether it is a near miss of the intent.
+        before: The intents that matched; None if it was not there, or was not held out.
+        after: The same after the edit.
+        better: Whether it is right now and was wrong; None if it is neither better nor worse.
+    """
+
+    intent: str
+    text: str
+    near_miss: bool
+    before: tuple[str, ...] | None
+    after: tuple[str, ...] | None
+    better: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How held-out texts are decided for one intent.
+
+    Attributes:
+        right: Its lines that match it.
+        missed: Its lines that do not.
+        taken: Near misses of it, and lines of others, that match it.
+        judged: Its lines and near misses that were held out.
+    """
+
+    right: int = 0
+    missed: int = 0
+    taken: int = 0
+    judged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class IntentEffect:
+    """What an edit does to one intent.
+
+    Attributes:
+        intent: Its name.
+        before: None if it is new.
+        after: None if it is gone.
+        threshold_before: The least score that matches; None if it is new.
+        threshold_after: None if it is gone.
+    """
+
+    intent: str
+    before: Tally | None
+    after: Tally | None
+    threshold_before: float | None
+    threshold_after: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class EditEffect:
+    """What an edit does to the decisions about held-out lines.
+
+    Attributes:
+        intents: Those with lines of their own, by name; none if no line changes.
+        flips: The lines that are decided otherwise, worse ones first.
+    """
+
+    intents: tuple[IntentEffect, ...] = ()
+    flips: tuple[LineFlip, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EditCheck:
+    """What an edit of a pack would do.
+
+    Attributes:
+        name: The pack's name after it.
+        difference: The files that change, as a unified difference; empty if none does.
+        dangerous: What the scanner calls dangerous: with such a text the pack is not used until it is trusted.
+        lint: What should be improved then.
+        not_checked: What lint could not check, and why; empty if it checked everything.
+        effect: What it does to the decisions about held-out lines.
+    """
+
+    name: str
+    difference: str
+    dangerous: tuple[Finding, ...]
+    lint: tuple[LintFinding, ...]
+    not_checked: str
+    effect: EditEffect

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +17,7 @@ from types import MappingProxyType
 from thresher.core import (
     Caller,
     Conflict,
+    EncoderError,
     InvalidInput,
     NotAllowed,
     NotFound,
@@ -36,8 +38,21 @@ from thresher.knowledge.intents.decision_log import (
     session_of,
 )
 from thresher.knowledge.intents.discovery import Sources
-from thresher.knowledge.intents.models import Decision, IntentInfo, Pack, PackProblem, Packs, RouterState
-from thresher.knowledge.intents.training import Fits, lines_of, negatives_of
+from thresher.knowledge.intents.edits import PackTexts, compared, difference, edited, kept_texts, save
+from thresher.knowledge.intents.lint import lint, subject_of
+from thresher.knowledge.intents.models import (
+    Decision,
+    EditCheck,
+    EditEffect,
+    IntentInfo,
+    KnownTools,
+    LintFinding,
+    Pack,
+    PackProblem,
+    Packs,
+    RouterState,
+)
+from thresher.knowledge.intents.training import Fits, lines_of, negatives_of, training_set_of
 from thresher.knowledge.intents.views import RELOAD_SECONDS, PackCache, Views
 from thresher.store import Database, SecretBox, clean, run_retrying
 
@@ -71,6 +86,7 @@ class IntentService:
         self._log = DecisionLog(database, secrets, settings)
         self._decider = Decider(encoder, self._views, self._fits, self._log)
         self._reports: dict[str, PackProblem] = {}
+        self._saving = asyncio.Lock()
 
     async def route(
         self,
@@ -246,8 +262,10 @@ class IntentService:
                 f"The pack '{found.name}' has changed since it was looked at.",
                 hint=f"Look at it again: thresher packs show {found.name}.",
             )
-        path = str(found.path)
-        await run_retrying(self._database, caller.tenant, lambda run: queries.put_trust(run, caller, path, digest))
+        path, texts = str(found.path), await asyncio.to_thread(kept_texts, found)
+        await run_retrying(
+            self._database, caller.tenant, lambda run: queries.put_trust(run, caller, path, digest, texts)
+        )
         self._views.changed(caller.tenant.id)
         return found
 
@@ -266,6 +284,98 @@ class IntentService:
             raise NotFound(f"No approved pack is called '{pack}'.", hint="`thresher packs list` shows them all.")
         await run_retrying(self._database, caller.tenant, lambda run: queries.delete_trust(run, caller, paths))
         self._views.changed(caller.tenant.id)
+
+    async def changed_since_trusted(self, caller: Caller, pack: Pack) -> str | None:
+        """Return how a pack differs from what was approved, as a unified difference; None if that is not known."""
+        async with self._database.transaction(caller.tenant) as connection:
+            before = await queries.trusted_texts(connection, caller, str(pack.path))
+        return None if before is None else await asyncio.to_thread(compared, before, pack)
+
+    async def lint(
+        self, caller: Caller, pack: Pack, problems: Sequence[PackProblem], known: KnownTools | None
+    ) -> tuple[tuple[LintFinding, ...], str]:
+        """Return what should be improved in a pack, among those in use, and what was not checked.
+
+        Args:
+            caller: The tenant and user whose packs are beside it.
+            pack: As it was read.
+            problems: What was corrected in reading it.
+            known: The tools that exist; None if they are not known.
+        """
+        view = await self._views.current(caller)
+        subject = await asyncio.to_thread(subject_of, (pack,), tuple(problems), view.packs.active)
+        vectors, unchecked = None, ""
+        try:
+            vectors = await self._fits.vectors(caller.tenant, [line.text for line in subject.training])
+        except (EncoderError, StoreUnavailable) as error:
+            unchecked = f"lines with nearly the same meaning: {error.message}"
+        return await asyncio.to_thread(lint, subject, known=known, vectors=vectors), unchecked
+
+    async def check_edit(
+        self, caller: Caller, pack: Pack, texts: PackTexts, known: KnownTools | None = None
+    ) -> EditCheck:
+        """Return what an edit of a pack would do; nothing is written.
+
+        Args:
+            caller: The tenant and user whose packs are beside it.
+            pack: As it was read last.
+            texts: All its texts after the edit.
+            known: The tools that exist; None if they are not known.
+
+        Raises:
+            InvalidInput: It could not be used as a pack.
+            NotFound: A file is gone.
+            Conflict: A file has changed since the pack was read.
+            EncoderError: The lines cannot be embedded.
+            StoreUnavailable: The database cannot be reached.
+        """
+        view = await self._views.current(caller)
+        with ExitStack() as stack:
+            fresh, problems = await asyncio.to_thread(stack.enter_context, edited(pack, texts))
+            findings, unchecked = await self.lint(caller, fresh, problems, known)
+        others = tuple(one for one in view.packs.active if one.name not in (pack.name, fresh.name))
+        after = await asyncio.to_thread(training_set_of, Packs(active=(*others, fresh)))
+        before, effect = view.training_set, EditEffect()
+        if after.digest != before.digest:
+            effect = await self._fits.effect(caller.tenant, before, after, view.standing.thresholds)
+        return EditCheck(
+            name=fresh.name,
+            difference=await asyncio.to_thread(difference, pack, texts),
+            dangerous=tuple(finding for finding in fresh.findings if finding.severity == "danger"),
+            lint=findings,
+            not_checked=unchecked,
+            effect=effect,
+        )
+
+    async def save_edit(
+        self, caller: Caller, path: Path, texts: PackTexts, digest: str, *, rehearsal: bool = False
+    ) -> tuple[str, ...]:
+        """Write the texts of a pack if it is what was shown; returns the files that change.
+
+        Args:
+            caller: The owner of this process.
+            path: The pack's folder.
+            texts: All its texts.
+            digest: `Pack.digest` of what was shown.
+            rehearsal: Whether to check everything and write nothing.
+
+        Raises:
+            NotAllowed: The caller does not own this process, or the pack is not edited here.
+            NotFound: There is no such pack.
+            Conflict: Its content is not what was shown.
+            InvalidInput: It could not be used as a pack any longer, or a file cannot be written.
+        """
+        self._check_owner(caller)
+        async with self._saving:
+            packs = await self._reloaded(caller)
+            every = (*packs.active, *(held.pack for held in packs.inert))
+            found = next((pack for pack in every if pack.path == path), None)
+            if found is None:
+                raise NotFound(f"There is no pack at {path}.", hint="`thresher packs list` shows them all.")
+            files = await asyncio.to_thread(save, found, texts, digest, rehearsal=rehearsal)
+            if files and not rehearsal:
+                await self.reload(caller)
+        return files
 
     async def reload(self, caller: Caller) -> Packs:
         """Read the packs again, even if the file system shows no change."""

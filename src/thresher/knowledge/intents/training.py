@@ -16,7 +16,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -25,16 +25,17 @@ import numpy as np
 from cachetools import LRUCache
 
 from thresher.core import EncoderError, InvalidInput, StoreUnavailable, Tenant, event
-from thresher.embedding import Encoder
+from thresher.embedding import Encoder, Matrix
 from thresher.knowledge.intents import queries
-from thresher.knowledge.intents.models import Pack, Packs
+from thresher.knowledge.intents.models import EditEffect, Pack, Packs
 from thresher.knowledge.intents.queries import StoredFit
 from thresher.knowledge.intents.router.fitted import EDITION, Fitted, unpacked
-from thresher.knowledge.intents.router.fitting import fit
+from thresher.knowledge.intents.router.fitting import Turns, fit
+from thresher.knowledge.intents.router.held_out import HeldOutScores, effect_of, held_out_scores, turns_of
 from thresher.knowledge.intents.router.lexicon import Lexicon, lexicon_of
 from thresher.knowledge.intents.router.records import EVERYDAY, Training, Vectors
 from thresher.knowledge.intents.router.skills import skill_text
-from thresher.search import text_vectors
+from thresher.search import TextVectors, text_vectors
 from thresher.store import Database, run_retrying
 
 
@@ -104,6 +105,8 @@ T = TypeVar("T")
 
 _FITS: Final = 16
 """Fits kept in memory: a fit of built-in packs takes about 100 kB, one of 15,000 lines about 20 MB."""
+_HELD_OUT: Final = 4
+"""Cross-validations kept in memory: whoever edits a pack checks it more than once."""
 _RETRY_SECONDS: Final = 30.0
 """How long a failed fit is not tried again."""
 _TOUCH_SECONDS: Final = 12 * 3600.0
@@ -138,6 +141,7 @@ class Fits:
         self._database = database
         self._encoder = encoder
         self._trained: LRUCache[bytes, Trained] = LRUCache(_FITS)
+        self._held_out: LRUCache[bytes, HeldOutScores] = LRUCache(_HELD_OUT)
         self._jobs: dict[tuple[int, bytes], asyncio.Task[None]] = {}
         self._problems: dict[bytes, tuple[str, float]] = {}
         self._noted: dict[tuple[int, bytes], float] = {}
@@ -164,6 +168,39 @@ class Fits:
         if (job := self._jobs.get((tenant.id, training_set.digest))) is not None:
             await asyncio.wait([job], timeout=seconds)
         return self._trained.get(training_set.digest)
+
+    async def effect(
+        self, tenant: Tenant, before: TrainingSet, after: TrainingSet, by_hand: Mapping[str, float]
+    ) -> EditEffect:
+        """Cross-validate two training sets in the same folds, and compare; nothing is stored but vectors.
+
+        Args:
+            tenant: The tenant whose cache of vectors is read.
+            before: The lines in use.
+            after: The lines after an edit.
+            by_hand: Thresholds that people set.
+
+        Raises:
+            EncoderError: The model cannot be loaded or cannot answer.
+            StoreUnavailable: The database cannot be reached.
+        """
+        was = self._held_out.get(before.digest)
+        if was is None and before.training.lines:
+            was = await self._cross_validated(tenant, before.training, turns_of(before.training))
+            self._held_out[before.digest] = was
+        turns = turns_of(after.training, before.training)
+        now = await self._cross_validated(tenant, after.training, turns, was) if after.training.lines else None
+        return effect_of(was, now, by_hand)
+
+    async def _cross_validated(
+        self, tenant: Tenant, training: Training, turns: Turns, before: HeldOutScores | None = None
+    ) -> HeldOutScores:
+        vectors, _ = await self._embedded(tenant, training)
+        return await self._threaded(lambda: held_out_scores(training, vectors, turns, before))
+
+    async def vectors(self, tenant: Tenant, texts: Sequence[str]) -> Matrix:
+        """Return the vectors of lines, float32 (texts, dimension), as the router compares them; errors as `effect`."""
+        return (await text_vectors(self._database, tenant, self._encoder, texts, prefixed=True)).vectors
 
     async def settle(self) -> None:
         """Wait until no fit is being made."""
@@ -229,14 +266,8 @@ class Fits:
         self, tenant: Tenant, training_set: TrainingSet, model: str, name: bytes, known: Trained | None
     ) -> Trained:
         """Make the fit, or take the one of another tenant's equal packs, and store it."""
-        training = training_set.training
-        texts = [*training.lines, *training.negatives, *EVERYDAY, *training.views]
-        found = await text_vectors(self._database, tenant, self._encoder, texts, prefixed=True)
+        vectors, found = await self._embedded(tenant, training_set.training)
         if known is None:
-            lines, others = len(training.lines), len(training.lines) + len(training.negatives)
-            views = others + len(EVERYDAY)
-            parts = np.split(found.vectors, [lines, others, views])
-            vectors = Vectors(parts[0], parts[1], parts[2], parts[3])
             known = await self._fitted(tenant, training_set, vectors, found.embedded)
         fitted, fit_ms = known.fitted, known.fit_ms
         packed = StoredFit(await self._threaded(fitted.packed), fit_ms)
@@ -245,6 +276,13 @@ class Fits:
             self._database, tenant, lambda run: queries.put_fit(run, tenant, name, model, hashes, packed)
         )
         return known
+
+    async def _embedded(self, tenant: Tenant, training: Training) -> tuple[Vectors, TextVectors]:
+        texts = [*training.lines, *training.negatives, *EVERYDAY, *training.views]
+        found = await text_vectors(self._database, tenant, self._encoder, texts, prefixed=True)
+        lines, others = len(training.lines), len(training.lines) + len(training.negatives)
+        parts = np.split(found.vectors, [lines, others, others + len(EVERYDAY)])
+        return Vectors(parts[0], parts[1], parts[2], parts[3]), found
 
     async def _fitted(self, tenant: Tenant, training_set: TrainingSet, vectors: Vectors, embedded: int) -> Trained:
         started = time.perf_counter()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from thresher.core import Caller, Settings
-from thresher.knowledge.solutions.changes.storage import Storage
+from thresher.knowledge.solutions.changes.storage import RehearsedStorage, Storage
 from thresher.knowledge.solutions.contexts import Contexts
 from thresher.knowledge.solutions.editor import EditOptions, EditResult, ObjectEditor
 from thresher.knowledge.solutions.listing import listed
@@ -49,12 +49,17 @@ class SolutionService:
     def __init__(
         self, database: Database, storage: Storage, settings: Settings, on_schema: OnSchema | None = None
     ) -> None:
+        self._database, self._settings = database, settings
         self._workspaces = Workspaces(database, settings, storage, on_schema)
         self._contexts = Contexts(database, self._workspaces)
         self._relation_files = ObjectEditor(storage, "relation")
         self._value_list_files = ObjectEditor(storage, "value list")
         self._relations = RelationService(self._relation_files)
         self._value_lists = ValueListService(self._value_list_files)
+
+    def rehearsal(self) -> SolutionService:
+        """Return the same service where a change of files that would be written raises `Planned` instead."""
+        return SolutionService(self._database, RehearsedStorage(self._settings.data_dir), self._settings)
 
     async def add_workspace(self, caller: Caller, path: str, name: str = "", *, replace: bool = False) -> WorkspaceInfo:
         """Add a workspace under a name; nothing in it changes.

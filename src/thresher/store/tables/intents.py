@@ -17,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
     func,
 )
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.types import TypeEngine
 
 from thresher.store.tables.metadata import row_id, tenant_table
@@ -55,9 +55,11 @@ pack_trust = tenant_table(
     Column("path", Text, nullable=False),
     Column("digest", Text, nullable=False),
     Column("trusted_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("texts", JSONB(none_as_null=True), nullable=True),
     UniqueConstraint("tenant_id", "owner", "path", postgresql_nulls_not_distinct=True),
 )
-"""Packs that a person has approved: the folder or file, and the digest of exactly that content."""
+"""Packs that a person has approved: the folder or file, the digest of exactly that content, and its texts by path (null
+for none, or one too long), to show what has changed since."""
 
 rules_given = tenant_table(
     "rules_given",

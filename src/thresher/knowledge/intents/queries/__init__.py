@@ -16,6 +16,7 @@ from thresher.knowledge.intents.queries.pack_state import (
     read_fit,
     read_standing,
     touch_fit,
+    trusted_texts,
 )
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "read_fit",
     "read_standing",
     "touch_fit",
+    "trusted_texts",
 ]

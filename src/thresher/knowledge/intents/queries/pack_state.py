@@ -97,15 +97,26 @@ async def delete_threshold(connection: AsyncConnection, caller: Caller, intent: 
     return gone
 
 
-async def put_trust(connection: AsyncConnection, caller: Caller, path: str, digest: str) -> None:
-    """Record that exactly this content of a pack is approved."""
-    row = insert(pack_trust).values(tenant_id=caller.tenant.id, owner=caller.user, path=path, digest=digest)
+async def put_trust(
+    connection: AsyncConnection, caller: Caller, path: str, digest: str, texts: Mapping[str, str | None]
+) -> None:
+    """Record that exactly this content of a pack is approved, with the texts that it has."""
+    row = insert(pack_trust).values(
+        tenant_id=caller.tenant.id, owner=caller.user, path=path, digest=digest, texts=dict(texts)
+    )
     written = row.on_conflict_do_update(
         index_elements=["tenant_id", "owner", "path"],
-        set_={"digest": row.excluded.digest, "trusted_at": text("now()")},
+        set_={"digest": row.excluded.digest, "texts": row.excluded.texts, "trusted_at": text("now()")},
     )
     await connection.execute(written)
     await _raise_version(connection, caller)
+
+
+async def trusted_texts(connection: AsyncConnection, caller: Caller, path: str) -> Mapping[str, str | None] | None:
+    """Return the texts of a pack as it was approved; None if it never was, or they were not kept."""
+    table = pack_trust.c
+    mine = table.tenant_id == caller.tenant.id, table.owner.is_not_distinct_from(caller.user)
+    return (await connection.execute(select(table.texts).where(*mine, table.path == path))).scalar()
 
 
 async def delete_trust(connection: AsyncConnection, caller: Caller, paths: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ Invariant: pure; a line is never judged by a fit that has seen it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -92,6 +92,34 @@ class _Fold:
     parts: _Parts
 
 
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Which fold holds out each text, 0 to `FOLDS` - 1.
+
+    Attributes:
+        lines: int32 (lines,).
+        misses: int32 (negatives,).
+    """
+
+    lines: Numbers
+    misses: Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutFit:
+    """A fit without some texts, under the calibration and the limits of the fit with all of them.
+
+    Attributes:
+        lines: bool (lines,), which lines it has not seen.
+        misses: bool (negatives,), which near misses it has not seen.
+        fitted: The router.
+    """
+
+    lines: Bools
+    misses: Bools
+    fitted: Fitted
+
+
 def fit(training: Training, vectors: Vectors, *, false_alarms: float = FALSE_ALARMS) -> Fitted:
     """Fit a router.
 
@@ -100,16 +128,58 @@ def fit(training: Training, vectors: Vectors, *, false_alarms: float = FALSE_ALA
         vectors: Their embeddings, and those of `EVERYDAY` and of the skills' views.
         false_alarms: The share of other messages that may match, 0 to 1, as judged by held-out lines.
     """
+    return _fit(training, vectors, dealt(training), false_alarms)[0]
+
+
+def cross_validate(
+    training: Training, vectors: Vectors, turns: Turns, starts: Sequence[Head] = ()
+) -> tuple[HeldOutFit, ...]:
+    """Fit a router without each fold in turn, as `fit` does to set its limits.
+
+    Args:
+        training: As for `fit`.
+        vectors: As for `fit`.
+        turns: Which fold holds out each text. Of more than `MANY` lines only fold 0 is held out.
+        starts: For each fold a head of the same intents that has seen none of its texts; the fit begins there.
+    """
+    whole, folds = _fit(training, vectors, turns, FALSE_ALARMS, starts)
+    return tuple(
+        HeldOutFit(
+            fold.lines,
+            fold.misses,
+            replace(whole, head=fold.parts.head, lines=fold.parts.lines, misses=fold.parts.misses),
+        )
+        for fold in folds
+    )
+
+
+def dealt(training: Training) -> Turns:
+    """Return the usual folds: the lines of one intent are dealt out in order, and so are all near misses."""
+    turns = np.zeros(len(training.labels), np.int32)
+    for intent in range(len(training.intents)):
+        places = np.flatnonzero(training.labels == intent)
+        turns[places] = np.arange(len(places)) % FOLDS
+    return Turns(turns, np.arange(len(training.negatives), dtype=np.int32) % FOLDS)
+
+
+def _fit(
+    training: Training, vectors: Vectors, turns: Turns, false_alarms: float, starts: Sequence[Head] = ()
+) -> tuple[Fitted, Sequence[_Fold]]:
     skills = fit_skills(training, vectors)
     whole = _stored(training, vectors)
-    folds = [_Fold(lines, misses, _parts(whole.without(lines, misses))) for lines, misses in _folds(whole)]
+    held = list(_folds(whole, turns))
+    begin = starts if len(starts) == len(held) else [None] * len(held)
+    folds = [
+        _Fold(lines, misses, _parts(whole.without(lines, misses), start))
+        for (lines, misses), start in zip(held, begin, strict=True)
+    ]
     parts = _parts(whole, folds[0].parts.head if folds else None)
     usual, spread = _usual(whole, parts)
     sides = sides_of(_judged(whole, parts, folds, _hits(training, whole)), usual, spread)
     calibration = calibrated(sides, usual, spread)
     limits = limits_of(sides, calibration, false_alarms)
     limits[len(limits) - skills.count :] = THRESHOLD
-    return Fitted(
+    fitted = Fitted(
         intents=training.intents,
         basis=_basis(whole),
         head=parts.head,
@@ -121,6 +191,7 @@ def fit(training: Training, vectors: Vectors, *, false_alarms: float = FALSE_ALA
         keywords=training.keywords,
         skills=skills,
     )
+    return fitted, folds
 
 
 def _stored(training: Training, vectors: Vectors) -> _Set:
@@ -193,24 +264,13 @@ def _judged(given: _Set, parts: _Parts, folds: Sequence[_Fold], hits: _Hits) -> 
     return HeldOutTexts.joined(seen)
 
 
-def _folds(given: _Set) -> Iterator[tuple[Bools, Bools]]:
+def _folds(given: _Set, turns: Turns) -> Iterator[tuple[Bools, Bools]]:
     """Yield which lines and near misses each fold holds out; the only line of an intent never is."""
-    turn = _turns(given.labels, given.intents)
     alone = np.bincount(given.labels, minlength=given.intents)[given.labels] < 2
-    miss_turn = np.arange(len(given.misses)) % FOLDS
     for fold in range(1 if len(given.lines) > MANY else FOLDS):
-        lines, misses = (turn == fold) & ~alone, miss_turn == fold
+        lines, misses = (turns.lines == fold) & ~alone, turns.misses == fold
         if lines.any() or misses.any():
             yield lines, misses
-
-
-def _turns(labels: Numbers, intents: int) -> Numbers:
-    """Return the fold of each line: the lines of one intent are dealt out in order."""
-    turns = np.zeros(len(labels), np.int32)
-    for intent in range(intents):
-        places = np.flatnonzero(labels == intent)
-        turns[places] = np.arange(len(places)) % FOLDS
-    return turns
 
 
 def _seen(parts: _Parts, texts: Matrix, level: Floats, labels: Numbers, hits: Floats) -> HeldOutTexts:
