@@ -1,4 +1,4 @@
-"""Forms made from what verbs declare, and arguments read from what people fill in.
+"""Forms made from what verbs declare and tools take, and arguments read from what people fill in.
 
 Invariant: pure. An empty field is an omitted argument; everything else is checked as on every face.
 """
@@ -36,6 +36,7 @@ class Field:
         choices: The values of a `choice`.
         least: The least number; None if there is none.
         most: The greatest number; None if there is none.
+        of: What the value is called where it goes, if that is not the field's own name: others chose it.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Field:
     choices: Sequence[str] = ()
     least: float | None = None
     most: float | None = None
+    of: str = ""
 
 
 def fields(verb: Verb) -> tuple[Field, ...]:
@@ -59,8 +61,67 @@ def arguments(verb: Verb, form: Mapping[str, str]) -> dict[str, Any]:
     Raises:
         InvalidInput: A number or a JSON value cannot be read.
     """
-    given = ((field, form.get(field.name, "")) for field in fields(verb))
-    return {field.name: _value(field, text) for field, text in given if text.strip()}
+    return values(fields(verb), form)
+
+
+def schema_fields(schema: Mapping[str, Any]) -> tuple[Field, ...]:
+    """The fields of a form for the first level of a tool's input schema; what is not simple is filled in as JSON."""
+    properties, required = schema.get("properties"), schema.get("required")
+    needed = set(map(str, cast("list[Any]", required))) if isinstance(required, list) else set[str]()
+    if not isinstance(properties, Mapping):
+        return ()
+    return tuple(
+        _schema_field(name, cast("Mapping[str, Any]", detail) if isinstance(detail, Mapping) else {}, name in needed)
+        for name, detail in cast("Mapping[str, Any]", properties).items()
+    )
+
+
+def values(fields: Sequence[Field], form: Mapping[str, str]) -> dict[str, Any]:
+    """What a form has in some fields, by what each is called where it goes.
+
+    Raises:
+        InvalidInput: A number or a JSON value cannot be read.
+    """
+    given = ((field, form.get(field.name, "")) for field in fields)
+    return {field.of or field.name: _value(field, text) for field, text in given if text.strip()}
+
+
+_TYPES: Final[Mapping[str, Kind]] = {"string": "text", "boolean": "switch", "integer": "number", "number": "number"}
+
+
+def _schema_field(name: str, detail: Mapping[str, Any], required: bool) -> Field:
+    kind, choices = _schema_kind(name, detail)
+    default, description = detail.get("default"), detail.get("description", "")
+    shown = {True: "yes", False: "no"}[default] if isinstance(default, bool) else _text(default)
+    least, most = (
+        value if isinstance(value, int | float) else None for value in (detail.get("minimum"), detail.get("maximum"))
+    )
+    return Field(
+        f"argument.{name}",
+        kind,
+        required,
+        description if isinstance(description, str) else "",
+        shown,
+        choices,
+        least,
+        most,
+        name,
+    )
+
+
+def _schema_kind(name: str, detail: Mapping[str, Any]) -> tuple[Kind, Sequence[str]]:
+    listed = detail.get("enum")
+    if isinstance(listed, list) and listed and all(isinstance(one, str) for one in cast("list[Any]", listed)):
+        return "choice", tuple(cast("list[str]", listed))
+    kind = detail.get("type")
+    if isinstance(kind, list):
+        kind = next((one for one in cast("list[Any]", kind) if one != "null"), None)
+    if kind == "array":
+        items = detail.get("items")
+        is_text = isinstance(items, Mapping) and cast("Mapping[str, Any]", items).get("type") == "string"
+        return ("list" if is_text else "json"), ()
+    simple = _TYPES.get(kind, "json") if isinstance(kind, str) else "json"
+    return ("long" if simple == "text" and name in _LONG else simple), ()
 
 
 def _field(parameter: Parameter) -> Field:
@@ -137,4 +198,4 @@ def _value(field: Field, text: str) -> Any:
                 return text
     except ValueError:
         what = "a number" if field.kind == "number" else "JSON"
-        raise InvalidInput(f"{field.name} is not {what}.", hint="Correct the field.") from None
+        raise InvalidInput(f"{field.of or field.name} is not {what}.", hint="Correct the field.") from None

@@ -19,6 +19,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
+from thresher.console.marks import changed_words, marked
 from thresher.core import plain
 from thresher.foreign import visible, visible_json
 
@@ -26,6 +27,7 @@ _HERE: Final = Path(__file__).parent
 STATIC: Final = _HERE / "static"
 _STEPS: Final = ((60, 1, "s"), (3_600, 60, "min"), (86_400, 3_600, "h"), (60 * 86_400, 86_400, "days"))
 _WEB: Final = ("http", "https")
+_FEWEST_POINTS: Final = 2
 
 
 @cache
@@ -42,14 +44,17 @@ def templates() -> Environment:
     environment.filters |= {
         "ago": ago,
         "bytes": size,
+        "changed": changed_words,
         "exact": _exact,
         "json": lambda value: visible_json(plain(value), indent=2),
         "markdown": markdown,
+        "marked": marked,
         "ms": milliseconds,
         "number": number,
         "percent": percent,
         "plain": plain,
         "segment": lambda value: quote(str(value), safe=""),
+        "sparkline": sparkline,
     }
     added: Any = {"asset": asset, "link": link, "built": (STATIC / "built").is_dir}
     environment.globals.update(added)
@@ -124,6 +129,17 @@ def size(count: float | None) -> str:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1_000
     return f"{count:.1f} GB"
+
+
+def sparkline(values: Sequence[float], width: int = 96, height: int = 20) -> str:
+    """The path of a line through some values, the first one on the left; empty for fewer than two."""
+    if len(values) < _FEWEST_POINTS:
+        return ""
+    most, step = max(*values, 1e-9), width / (len(values) - 1)
+    places = (
+        f"{index * step:.1f} {height - 1 - (height - 2) * value / most:.1f}" for index, value in enumerate(values)
+    )
+    return f"M{'L'.join(places)}"
 
 
 def milliseconds(value: float | None) -> str:

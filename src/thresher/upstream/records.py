@@ -128,6 +128,7 @@ class ServerState:
         pid: The shared session's child process; None if there is none.
         tenant: The owning tenant.
         identity: The user whose credentials the sessions use; empty for the tenant's.
+        owner: The user who owns the server; empty for the tenant.
         leased: Number of clients with a session of their own.
         problem: Why it is `failed` or `open`; else empty.
     """
@@ -139,3 +140,4 @@ class ServerState:
     identity: str = ""
     leased: int = 0
     problem: str = ""
+    owner: str = ""

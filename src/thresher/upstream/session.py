@@ -90,6 +90,7 @@ class ServerSession:
             identity=self.config.identity,
             leased=len(self._leases),
             problem=self._memory.breaker.reason if state in ("failed", "open") else "",
+            owner=self.config.owner,
         )
 
     def log(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from thresher.core import InvalidInput, ThresherError, UpstreamError, plain, problems_of
+from thresher.core import InvalidInput, NotAllowed, ThresherError, UpstreamError, plain, problems_of
 from thresher.knowledge.tools import Refreshed, ServerInfo, total_of
 from thresher.upstream import ServerConfig, SignInNeeded, checked_server, parse_servers, read_sql
 from thresher.verbs.request import Progress, Request
@@ -59,13 +59,30 @@ async def set_server_sql(request: Request, name: str, sql: Mapping[str, Any] | N
     return await request.services.tools.set_server_sql(request.caller, name, read_sql(sql))
 
 
-async def refresh(request: Request, servers: Sequence[str] | None, tool: str | None) -> Refreshed:
+async def refresh(request: Request, servers: Sequence[str] | None, tool: str | None, *, reconnect: bool) -> Refreshed:
     """See the verb."""
+    if reconnect:
+        await _disconnect(request, servers or ())
     if tool is not None and servers is not None:
         raise InvalidInput("Give servers or tool, not both.", hint="A tool's server is known.")
     if tool is not None and not request.is_rehearsal:
         return await request.services.tools.refresh(request.caller, tool=tool)
     return await _refresh(request, servers)
+
+
+async def _disconnect(request: Request, names: Sequence[str]) -> None:
+    """End the sessions with some servers that the caller may change; the next use opens others."""
+    if not names:
+        raise InvalidInput("No server is named.", hint="Name those to reconnect to in 'servers'.")
+    for name in names:
+        report = await request.services.tools.inspection.server(request.caller, name)
+        if not report.may_change:
+            raise NotAllowed(
+                f"Server '{name}' is shared by the whole tenant.", hint="Only a key that names no user can reconnect."
+            )
+        if not request.is_rehearsal:
+            owner = request.caller.user or ""
+            await request.services.upstreams.disconnect(request.caller.tenant.id, name, owner=owner)
 
 
 async def _unusable(request: Request, servers: Sequence[ServerConfig]) -> dict[str, ThresherError]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from annotated_types import Ge, Le
 from typing_extensions import Doc
@@ -20,8 +20,12 @@ if TYPE_CHECKING:
         Purged,
         Refreshed,
         ServerInfo,
+        ServerReport,
         Statistics,
         ToolHealth,
+        ToolPage,
+        ToolReport,
+        ToolRivals,
     )
     from thresher.verbs.request import Request
 
@@ -32,6 +36,7 @@ ToolName: TypeAlias = Annotated[str, Doc("The tool's name")]
 Tested: TypeAlias = Annotated[bool, Doc("Keep only what can be started or reached, and listed")]
 Definitions: TypeAlias = Annotated[dict[str, str], Doc("By tool: the digest of the definition that was shown")]
 Tenant: TypeAlias = Annotated[str | None, Doc("Of this tenant, for the owner; the caller's own by default")]
+SignedInUser: TypeAlias = Annotated[str | None, Doc("The user who signs in, for the owner; else the caller")]
 _NONE: list[str] = []
 
 
@@ -98,6 +103,50 @@ async def list_tools(
 
 
 @TOOLS.verb("read")
+async def browse_tools(
+    request: Request,
+    query: Annotated[str, Doc("Words in the name, the server or the summary")] = "",
+    server: Annotated[str | None, Doc("Only tools of this server")] = None,
+    category: Annotated[str | None, Doc("Only enabled tools of this category")] = None,
+    state: Annotated[
+        Literal["enabled", "disabled", "core", "warned", "held"] | None,
+        Doc("Only such tools; held: those that are held back"),
+    ] = None,
+    limit: Annotated[int, Ge(1), Le(500), Doc("Most tools")] = 100,
+    after: Annotated[str | None, Doc("`next` of the page before")] = None,
+) -> ToolPage:
+    """The catalogue some tools at a time, held and disabled ones included; what waits for a decision comes first.
+
+    Raises:
+        NotFound: There is no such server or category.
+    """
+    return await request.services.tools.inspection.browse(
+        request.caller, query=query, server=server, category=category, state=state, limit=limit, after=after
+    )
+
+
+@TOOLS.verb("read")
+async def show_tool(request: Request, name: ToolName) -> ToolReport:
+    """One tool with all that is known of it: definition, what the scanner says, texts of the search, what waits.
+
+    Raises:
+        NotFound: No tool has this name.
+    """
+    return await request.services.tools.inspection.show(request.caller, name)
+
+
+@TOOLS.verb("read")
+async def tool_rivals(request: Request, name: ToolName) -> ToolRivals:
+    """What the queries of a tool's own definition find: the tool, and its nearest rivals.
+
+    Raises:
+        NotFound: No enabled tool has this name.
+        HeldBack: It waits for approval.
+    """
+    return await request.services.tools.inspection.rivals(request.caller, name)
+
+
+@TOOLS.verb("read")
 async def tool_health(
     request: Request,
     server: Annotated[str | None, Doc("Only tools of this server, beside all others")] = None,
@@ -137,7 +186,17 @@ async def set_tool(
 @TOOLS.verb("read")
 async def list_servers(request: Request) -> tuple[ServerInfo, ...]:
     """The servers in the order in which they were added."""
-    return await request.services.tools.list_servers(request.caller)
+    return await request.services.tools.inspection.servers(request.caller)
+
+
+@TOOLS.verb("read")
+async def show_server(request: Request, name: ServerName) -> ServerReport:
+    """One server with all that is known of it: sessions, sign-in, the last lines of its log.
+
+    Raises:
+        NotFound: There is no such server.
+    """
+    return await request.services.tools.inspection.server(request.caller, name)
 
 
 @TOOLS.verb("admin")
@@ -247,14 +306,61 @@ async def refresh(
     request: Request,
     servers: Annotated[list[str] | None, Doc("These servers; all by default")] = None,
     tool: Annotated[str | None, Doc("One tool, by the name that clients call it by")] = None,
+    reconnect: Annotated[bool, Doc("End the sessions with the named servers first")] = False,
 ) -> Refreshed:
     """List servers again, and index what changed; answers when that is done.
 
     Raises:
-        InvalidInput: Both servers and a tool are given.
+        InvalidInput: Both servers and a tool are given, or no server to reconnect to.
         NotFound: There is no such server or tool.
+        NotAllowed: A server to reconnect to belongs to the tenant, and the caller is one of its users.
     """
-    return await implementation("servers").refresh(request, servers, tool)
+    return await implementation("servers").refresh(request, servers, tool, reconnect=reconnect)
+
+
+@TOOLS.verb("admin")
+async def login_server(
+    request: Request,
+    name: ServerName,
+    scopes: Annotated[list[str], Doc("Permissions to request")] = _NONE,
+    tenant: Tenant = None,
+    user: SignedInUser = None,
+) -> dict[str, Any]:
+    """Sign in at a server that requires it; reports the address to open, and lists the server afterwards.
+
+    Raises:
+        NotFound: There is no such server.
+        NotAllowed: The sign-in is another user's, or one for all users.
+        InvalidInput: The server accepts no sign-in, or nobody would see the address.
+        UpstreamError: The server or its authorization server cannot be reached, or refuses.
+    """
+    return await implementation("sign_in").login_server(request, name, scopes, tenant, user)
+
+
+@TOOLS.verb("admin")
+async def finish_login(
+    request: Request, address: Annotated[str, Doc("That of the last page of a browser on another machine")]
+) -> None:
+    """End a sign-in that is under way.
+
+    Raises:
+        InvalidInput: The address belongs to none.
+    """
+    implementation("sign_in").finish_login(request, address)
+
+
+@TOOLS.verb("admin", destroys=True)
+async def logout_server(
+    request: Request, name: ServerName, tenant: Tenant = None, user: SignedInUser = None
+) -> dict[str, Any]:
+    """Delete the sign-in at a server, and end it there if the server allows it.
+
+    Raises:
+        NotFound: There is no such server, or nobody is signed in.
+        NotAllowed: The sign-in is another user's, or one for all users.
+        InvalidInput: The server is a local program.
+    """
+    return await implementation("sign_in").logout_server(request, name, tenant, user)
 
 
 @TOOLS.verb("read")

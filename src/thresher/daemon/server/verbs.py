@@ -26,7 +26,6 @@ from thresher.daemon.server.control import Progress, Verb
 from thresher.daemon.server.conversation_verbs import conversing_verbs
 from thresher.daemon.server.evaluation_verbs import measuring_chat_verbs, measuring_verbs
 from thresher.daemon.server.presence import Presence
-from thresher.daemon.server.trust_verbs import signing_verbs
 from thresher.knowledge.tools import plain_name
 from thresher.upstream import ServerConfig, Upstreams, checked_server, identity_for
 from thresher.verbs import KEYS, KINDS, TOOLS, Kind, Request, checked
@@ -89,7 +88,7 @@ def build_verbs(
     )
     mine: dict[str, Verb] = {**declared_verbs(request)}  # first: what only commands do replaces some of them
     mine |= {verb.__name__: verb for verb in own}
-    mine |= {**signing_verbs(app, request.caller, is_owner=request.is_owner), **conversing_verbs(app, request.caller)}
+    mine |= conversing_verbs(app, request.caller)
     mine |= {**measuring_verbs(app, request.caller), **measuring_chat_verbs(app, request.caller)}
     return {**mine, **command_verbs(app, request)}
 

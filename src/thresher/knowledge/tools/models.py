@@ -246,6 +246,7 @@ class ServerInfo:
         trusted: Whether its claims about its tools, such as that one only reads, are relied on.
         shared: Whether all users of the tenant see it; otherwise it belongs to one user.
         sql: The dialect in which the guard reads statements for its tools; empty if it reads none.
+        sign_in: `done`, `needed`, or empty where no sign-in is known to be needed, or nobody has looked.
     """
 
     name: str
@@ -263,6 +264,7 @@ class ServerInfo:
     trusted: bool = False
     shared: bool = True
     sql: str = ""
+    sign_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)

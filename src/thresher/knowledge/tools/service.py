@@ -18,6 +18,7 @@ from thresher.knowledge.tools.categories import Categories
 from thresher.knowledge.tools.finder import Finder, tool_query
 from thresher.knowledge.tools.health import HealthMonitor
 from thresher.knowledge.tools.indexer import Indexer, LocalServers, OfferSource
+from thresher.knowledge.tools.inspection import Inspection
 from thresher.knowledge.tools.learning import Learning, Training
 from thresher.knowledge.tools.log import Purged, Statistics, ToolLog, measure, prune, purge
 from thresher.knowledge.tools.model_questions import QuestionWriter
@@ -74,6 +75,7 @@ class ToolService:
         self.questions = QuestionWriter(database, self._catalogues, self._indexer, chat, settings.llm_seconds)
         self._servers = Servers(database, self._indexer, self._catalogues, upstreams, secrets)
         self.health = HealthMonitor(database, self._catalogues, self, lambda: index.edition(KIND))
+        self.inspection = Inspection(database, self._catalogues, self, upstreams, secrets)
         self._refresher = ServerRefresher(
             database, self._indexer, self._catalogues, upstreams, self._servers, settings.auto_approve, self.health.note
         )
@@ -125,15 +127,14 @@ class ToolService:
         budget = self._settings.find_budget if budget is None else budget
         question = tool_query(queries, message, history, budget, limit, threshold)
         missing = await self.ready(caller, searching=True)
-        core, unchosen = include_core_tools, include_unchosen
         return await self._finder.find(
             caller,
             question,
             servers,
             missing,
-            core=core,
+            core=include_core_tools,
             categories=categories,
-            unchosen=unchosen,
+            unchosen=include_unchosen,
             prefetched=prefetched,
         )
 
@@ -292,8 +293,7 @@ class ToolService:
     async def core_tools(self, caller: Caller) -> tuple[Definition, ...]:
         """Return the core tools in full, by name."""
         catalogue = await self._catalogues.current(caller)
-        stored = await self._definitions(caller, catalogue, catalogue.core)
-        return catalogue.in_full(catalogue.core, stored)
+        return catalogue.in_full(catalogue.core, await self._definitions(caller, catalogue, catalogue.core))
 
     async def tools_of(self, caller: Caller, named: Mapping[str, Collection[str]]) -> tuple[Definition, ...]:
         """Return some tools of some servers in full, by name; disabled ones are left out.
