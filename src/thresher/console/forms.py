@@ -90,6 +90,7 @@ _TYPES: Final[Mapping[str, Kind]] = {"string": "text", "boolean": "switch", "int
 
 
 def _schema_field(name: str, detail: Mapping[str, Any], required: bool) -> Field:
+    detail = _without_null(detail)
     kind, choices = _schema_kind(name, detail)
     default, description = detail.get("default"), detail.get("description", "")
     shown = {True: "yes", False: "no"}[default] if isinstance(default, bool) else _text(default)
@@ -107,6 +108,15 @@ def _schema_field(name: str, detail: Mapping[str, Any], required: bool) -> Field
         most,
         name,
     )
+
+
+def _without_null(detail: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A schema that allows one other type beside null, as that type's."""
+    options = detail.get("anyOf")
+    if not isinstance(options, list):
+        return detail
+    others = [one for one in cast("list[Any]", options) if isinstance(one, Mapping) and one != {"type": "null"}]
+    return {**detail, **cast("Mapping[str, Any]", others[0])} if len(others) == 1 else detail
 
 
 def _schema_kind(name: str, detail: Mapping[str, Any]) -> tuple[Kind, Sequence[str]]:

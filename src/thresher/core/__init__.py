@@ -60,7 +60,16 @@ from thresher.core.records import (
     Tool,
     Why,
 )
-from thresher.core.settings import SERVER_USER, Settings, differing, environment, is_loopback, load_settings, why_keys
+from thresher.core.settings import (
+    SERVER_USER,
+    Settings,
+    default_data_dir,
+    differing,
+    environment,
+    is_loopback,
+    load_settings,
+    why_keys,
+)
 from thresher.core.text import Lines, did_you_mean, first_sentence, nearest, shortened
 from thresher.core.validation import (
     UNSUPPORTED,
@@ -146,6 +155,7 @@ __all__ = [
     "current_talk",
     "current_trace",
     "did_you_mean",
+    "default_data_dir",
     "differing",
     "dumps",
     "environment",

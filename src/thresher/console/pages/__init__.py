@@ -1,10 +1,23 @@
 """The pages of the console, one module for each entry of its navigation."""
 
-from thresher.console.pages import actions, apis, databases, documents, home, servers, session, tools
+from thresher.console.pages import (
+    actions,
+    apis,
+    cases,
+    databases,
+    documents,
+    home,
+    insight,
+    servers,
+    session,
+    settings,
+    tools,
+)
 
 PAGES = (
     *(*session.PAGES, *home.PAGES, *tools.PAGES, *servers.PAGES),
-    *(*documents.PAGES, *apis.PAGES, *databases.PAGES, *actions.PAGES),
+    *(*documents.PAGES, *apis.PAGES, *databases.PAGES),
+    *(*cases.PAGES, *insight.PAGES, *settings.PAGES, *actions.PAGES),
 )
 """All pages."""
 
