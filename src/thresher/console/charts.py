@@ -130,6 +130,8 @@ Series: TypeAlias = tuple[str, str, Sequence[float | None]]
 """A name, a class, and a value for each step; None where there is none."""
 _GAP: Final = 0.15
 """Of a step's width, on both sides of its column."""
+_WHOLE: Final = 10
+"""Values from here on are said without a fraction."""
 
 
 def columns_of(steps: Sequence[str], series: Sequence[Series], unit: str = "") -> Plot:
@@ -182,8 +184,13 @@ def _plot(
     width = WIDTH / max(1, len(steps))
     titles: list[tuple[float, float, str]] = []
     for at, step in enumerate(steps):
-        said = [f"{name} {value:,.6g}" for name, _, values in series if (value := values[at]) is not None]
-        titles.append((round(width * at, 1), round(width, 1), f"{step}: {', '.join(said) or 'nothing'} {unit}".strip()))
+        said = ", ".join(_said(name, value, unit) for name, _, values in series if (value := values[at]) is not None)
+        titles.append((round(width * at, 1), round(width, 1), f"{step}: {said or 'nothing'}"))
     ends = (steps[0], steps[-1]) if steps else ("", "")
     names = [(name, kind) for name, kind, _ in series]
     return Plot(names, segments, lines, titles, top, ends, not segments and not any(path for _, path in lines))
+
+
+def _said(name: str, value: float, unit: str) -> str:
+    digits = 0 if value >= _WHOLE or value == int(value) else 1
+    return f"{name} {value:,.{digits}f} {unit}".rstrip()

@@ -3,11 +3,11 @@
 from thresher.console.pages import (
     actions,
     apis,
-    cases,
     databases,
     documents,
     home,
     insight,
+    insight_cases,
     servers,
     session,
     settings,
@@ -17,7 +17,7 @@ from thresher.console.pages import (
 PAGES = (
     *(*session.PAGES, *home.PAGES, *tools.PAGES, *servers.PAGES),
     *(*documents.PAGES, *apis.PAGES, *databases.PAGES),
-    *(*cases.PAGES, *insight.PAGES, *settings.PAGES, *actions.PAGES),
+    *(*insight_cases.PAGES, *insight.PAGES, *settings.PAGES, *actions.PAGES),
 )
 """All pages."""
 

@@ -32,7 +32,7 @@ async def _shown(
     cases = await visit.run(CASES["list_cases"])
     last = await visit.run(CASES["last_case_run"])
     return visit.page(
-        "cases.html",
+        "insight_cases.html",
         200 if error is None else 422,
         cases=cases,
         last=last,
@@ -47,7 +47,7 @@ async def _shown(
 @PAGES.get(f"{_BASE}/add")
 async def case_form(visit: Visit) -> Response:
     """A form for one case; the address fills in its message and names."""
-    return visit.page("case_add.html", kinds=KINDS, form=dict(visit.sent.query_params), error=None)
+    return visit.page("insight_case.html", kinds=KINDS, form=dict(visit.sent.query_params), error=None)
 
 
 @PAGES.post(f"{_BASE}/add")
@@ -62,7 +62,7 @@ async def add_case(visit: Visit) -> Response:
     try:
         case = await visit.run_checked(CASES["add_case"], given)
     except ThresherError as error:
-        return visit.page("case_add.html", 422, kinds=KINDS, form=form, error=error)
+        return visit.page("insight_case.html", 422, kinds=KINDS, form=form, error=error)
     return visit.go(_BASE, f"Case {case.id} is saved.")
 
 
