@@ -130,3 +130,44 @@ async def test_rules_come_first_once_for_each_client_without_sessions(product: S
             held.append(RULES_META in (answer.meta or {}))
 
     assert held == [True, False, True, False]
+
+
+async def test_a_message_is_explained_with_the_texts_that_a_model_gets(product: Served) -> None:
+    """Rules, tools, kinds, pieces and budgets; what is tried holds for this request alone."""
+    body = {"message": SHOW, "budget": 900}
+    plain = await post(product, "context/explain", {**body, "expected": ["git_git_lag", "mail_send_email"]})
+    tried = await post(
+        product, "context/explain", {**body, "thresholds": {"*": 1}, "kinds": ["tools"], "servers": ["git"]}
+    )
+    given = await post(product, "context", body)
+    found = await post(product, "tools/find", {"message": SHOW})
+
+    assert plain["get_context"]["text"] == given["text"]
+    assert plain["find_tools"]["text"] == found["text"]
+    assert plain["get_context"]["tokens"] + plain["get_context"]["left"] == 900
+    assert next(one for one in plain["decision"]["scores"] if one["intent"] == "history")["matched"]
+    fates = {tool["name"]: tool["fate"] for tool in plain["tools"]["ranked"] if tool["expected"]}
+    assert fates["git_git_lag"] == "unknown"
+    assert fates["mail_send_email"] != "given"
+    assert tried["process_prompt"]["text"] == "PASS_THROUGH"
+    assert {piece["kind"] for piece in tried["pieces"]} == {"tools"}
+    assert tried["trial"]["servers"] == ["git"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind"),
+    [
+        ({"message": ""}, "invalid_input"),
+        ({"threshold": 2}, "invalid_input"),
+        ({"thresholds": {"history": -1}}, "invalid_input"),
+        ({"kinds": ["tricks"]}, "invalid_input"),
+        ({"budget": 5}, "invalid_input"),
+        ({"servers": ["gut"]}, "not_found"),
+        ({"thresholds": {"histry": 0.5}}, "not_found"),
+    ],
+)
+async def test_a_bad_try_is_a_problem(product: Served, wrong: dict[str, Any], kind: str) -> None:
+    """With what to do about it."""
+    answer = await product.web.post("/v1/context/explain", json={"message": SHOW, **wrong})
+
+    assert_problem(answer, 404 if kind == "not_found" else 422, kind)

@@ -57,6 +57,24 @@ def test_a_context_keeps_its_budget(command: Command) -> None:
     assert "rules of tools (built-in)" in command("context", ASK).out
 
 
+def test_a_message_is_explained_as_a_tree(command: Command) -> None:
+    """With what was tried, what should have come, and the text that a model gets."""
+    fitted(command)
+    shown = command("explain", ASK, "--expect", "nobody_knows", "--budget", "2000")
+    data = command("explain", ASK, "--intent-threshold", "*=1", "--intent-threshold", "tools=0.2", "--json")
+    text = command("explain", ASK, "--text", "process_prompt")
+    wrong = command("explain", ASK, "--intent-threshold", "tools")
+
+    assert (shown.code, data.code, text.code, wrong.code) == (0, 0, 0, 2)
+    for part in ("rules by", "tools p=", "there is no such tool", "context ", "of 2,000 tokens", "times"):
+        assert part in shown.out
+    scores = {score["intent"]: score["threshold"] for score in data.json["decision"]["scores"]}
+    assert scores.pop("tools") == 0.2
+    assert set(scores.values()) <= {1.0}
+    assert text.out == command("prompt", ASK).out
+    assert "NAME=VALUE" in wrong.err
+
+
 def test_bad_questions_are_told_in_one_line(command: Command) -> None:
     """Empty, no budget, a budget too small, a cursor of something else."""
     for arguments in [

@@ -60,7 +60,7 @@ LOOKING = {
         "docs retrieve",
         "docs search",
     ),
-    *("docs show", "doctor", "intents explain", "intents list", "intents stats", "jobs list", "jobs show"),
+    *("docs show", "doctor", "explain", "intents explain", "intents list", "intents stats", "jobs list", "jobs show"),
     *("keys list", "models check", "models list", "packs lint", "packs list", "packs show", "prompt", "prompts diff"),
     *("prompts list", "prompts show", "prompts versions", "servers list", "settings show", "solutions backups"),
     *("solutions check", "solutions context", "solutions list", "solutions relations", "solutions show"),

@@ -45,6 +45,23 @@ def test_pieces_of_a_task_that_does_not_need_them_are_left_out() -> None:
     assert [one.name for one in found.pieces] == ["mail"]
 
 
+def test_what_is_not_offered_is_there_with_the_reason() -> None:
+    """Every piece is either worth its tokens or refused."""
+    offer = SourcePieces(
+        (piece("tools", "mail", 0.5), piece("tools", "long", 0.1, 900), piece("tools", "chart", 0.5)), (0, 0, 1)
+    )
+    same = SourcePieces((piece("endpoints", "mail", 0.9),))
+
+    found = allocate([("tools", offer), ("endpoints", same)], {"tools": (0.9, 0.01), "endpoints": (0.9, 0.9)})
+
+    assert [one.name for one in found.pieces] == ["mail"]
+    assert {(one.kind, one.name, why) for one, why in found.refused} == {
+        ("tools", "long", "worthless"),
+        ("tools", "chart", "improbable"),
+        ("endpoints", "mail", "repeated"),
+    }
+
+
 def test_rules_have_no_price() -> None:
     """A message that needs them needs them whole, however long they are; doubtful ones are left out."""
     offer = SourcePieces((piece("rules", "deploy", 0.9, 9_000), piece("rules", "git", LEAST["rules"] - 0.1, 100)))

@@ -83,6 +83,7 @@ CALLS: Final[Mapping[str, Mapping[str, Any]]] = {
     "remove_workspace": {"workspace": NAME},
 }
 COMMANDS: Final[tuple[tuple[str, ...], ...]] = (
+    ("explain", QUESTION, "-e", NAME),
     ("status",), ("prompt", QUESTION), ("context", QUESTION), ("ask", QUESTION), ("ask", f"list tables {NAME}"),
     ("doctor",),
     ("tools", "find", "days of leave"), ("tools", "list"), ("tools", "show", "staff_leave_days"),

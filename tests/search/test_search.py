@@ -11,7 +11,7 @@ from tests.search.encoders import WordEncoder
 from tests.search.samples import WORDS, entry, random_entries
 from tests.support import Databases
 from thresher.core import Caller, InvalidInput, Settings, StoreError, Tenant
-from thresher.search import MAX_QUERIES, Entry, Filter, Hit, SearchIndex
+from thresher.search import MAX_QUERIES, Entry, Filter, Hit, Inspection, SearchIndex
 from thresher.store import Database
 
 KIND = "tool"
@@ -125,6 +125,27 @@ async def test_a_threshold_nobody_reaches_abstains(index: SearchIndex, tenant: T
     assert result.hits == ()
     assert result.abstained
     assert 0 < result.probability < 1
+
+
+async def test_what_is_no_hit_can_be_inspected(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:
+    """With its rank and why it is none; items that a filter excludes are not among it."""
+    await fill(index, tenant)
+    query, every = ["send an email"], Inspection(len(TOOLS))
+
+    plain = await index.search(caller, KIND, query, limit=1)
+    one = await index.search(caller, KIND, query, limit=1, inspection=every)
+    named = await index.search(caller, KIND, query, limit=1, inspection=Inspection(0, frozenset({3, 99})))
+    none = await index.search(caller, KIND, query, limit=9, threshold=1.0, inspection=every)
+    odd = Filter(frozenset({"server:1"}))
+    filtered = await index.search(caller, KIND, query, limit=9, filter=odd, inspection=Inspection(9, frozenset({4})))
+
+    assert same(plain.hits, one.hits)
+    assert plain.ranked == ()
+    assert [(item.rank, item.dropped) for item in one.ranked] == [(1, ""), *((n, "limit") for n in range(2, 7))]
+    assert one.ranked[0].hit == one.hits[0]
+    assert [(item.hit.id, item.dropped) for item in named.ranked] == [(4, ""), (3, "limit")]
+    assert (none.hits, none.threshold, {item.dropped for item in none.ranked}) == ((), 1.0, {"abstained"})
+    assert 4 not in [item.hit.id for item in filtered.ranked]
 
 
 async def test_what_lies_far_behind_is_hardly_needed(index: SearchIndex, tenant: Tenant, caller: Caller) -> None:

@@ -39,6 +39,7 @@ _ROUTES: Mapping[Kind, Sequence[Route]] = {
     CONTEXT: (
         Route("process_prompt", "POST", "/v1/process_prompt", view=prompt_answer, answer=PromptResponse),
         Route("get_context", "POST", "/v1/context", view=context_answer, answer=ContextResponse),
+        Route("explain_context", "POST", "/v1/context/explain"),
     ),
     TOOLS: (
         Route("find_tools", "POST", "/v1/tools/find", needs_body=True, view=found_answer, answer=FindResponse),

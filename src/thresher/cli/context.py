@@ -111,12 +111,15 @@ def _score_table(scores: Sequence[Row], clauses: Sequence[str]) -> Table:
         figures = (f"{score['score']:.2f}", f"{score['threshold']:.2f}", f"{score['margin']:+.2f}")
         row = (Text("yes" if score["matched"] else "", "green"), Text(score["intent"], style), *figures)
         table.add_row(
-            *row, f"{score['similarity']:.2f}", Text(_why(score, len(clauses)), "" if style == "bold" else style)
+            *row,
+            f"{score['similarity']:.2f}",
+            Text(intent_reasons(score, len(clauses)), "" if style == "bold" else style),
         )
     return table
 
 
-def _why(score: Row, clauses: int) -> str:
+def intent_reasons(score: Row, clauses: int) -> str:
+    """What speaks for an intent, in a line."""
     reasons = [_REASONS[score["why"]]] if score["why"] in _REASONS else []
     if score["keywords"]:
         reasons.append(f"names {', '.join(score['keywords'][:5])}")

@@ -76,3 +76,15 @@ def how_often(seconds: int | None) -> str:
     if seconds is None:
         return "as THRESHER_CHECK_SECONDS says"
     return f"every {seconds:,} seconds" if seconds else "never"
+
+
+def tool_reasons(why: Row) -> str:
+    """What speaks for a tool, in a line."""
+    arms = [f"{arm} #{why[arm]['rank']}" for arm in ("dense", "lexical") if why[arm]["rank"] is not None]
+    learned = [f"chosen {why['uses']} x"] if why.get("learned", 0) > 0 else []
+    learned += [f"trained {why['trained']:+.1f}"] if why.get("trained") else []
+    own = [f"your words: {' '.join(why['own_words'][:5])}"] if why["own_words"] else []
+    likely = [f"probable words: {' '.join(why['minor_terms'][:5])}"] if why["minor_terms"] else []
+    likely += [f"a model's questions: {' '.join(why['question_terms'][:5])}"] if why["question_terms"] else []
+    terms = [" ".join(why["terms"][:5])] if why["terms"] else []
+    return ", ".join([why["source"], *arms, *learned, *terms, *own, *likely])

@@ -5,9 +5,16 @@ Invariant: only here do the kinds meet; an answer says what is cut, missing or d
 Uses: core, embedding, insight, knowledge, search, store.
 """
 
+from thresher.context.explanation import (
+    ContextExplanation,
+    ExplainedAnswer,
+    ExplainedKind,
+    ExplainedPiece,
+    ExplainedTools,
+)
 from thresher.context.kind_sources import DocumentSource, EndpointSource, SchemaSource
 from thresher.context.readiness import Condition, Readiness
-from thresher.context.records import DEFAULT_BUDGET, LARGEST_BUDGET, ContextBlock, Needs, Note, Prompt, Rulebook
+from thresher.context.records import DEFAULT_BUDGET, LARGEST_BUDGET, ContextBlock, Needs, Note, Prompt, Rulebook, Trial
 from thresher.context.rendering import prompt_data, prompt_text, rulebook_text
 from thresher.context.service import ContextService
 from thresher.context.sources import PieceSource, SourcePieces, SourceQuery
@@ -19,9 +26,14 @@ __all__ = [
     "LARGEST_BUDGET",
     "Condition",
     "ContextBlock",
+    "ContextExplanation",
     "ContextService",
     "DocumentSource",
     "EndpointSource",
+    "ExplainedAnswer",
+    "ExplainedKind",
+    "ExplainedPiece",
+    "ExplainedTools",
     "Needs",
     "Note",
     "PieceSource",
@@ -33,6 +45,7 @@ __all__ = [
     "Situation",
     "SourcePieces",
     "SourceQuery",
+    "Trial",
     "Variables",
     "name_datasources",
     "name_providers",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from thresher.context.probabilities import ENDPOINTS, PASSAGES, SCHEMAS, TOOLS
 from thresher.context.sources import RULES, SourcePieces, counted
@@ -29,6 +29,11 @@ _ROW: Final = 4
 _WORD: Final = re.compile(r"\w+")
 
 
+Refusal: TypeAlias = Literal["improbable", "worthless", "repeated"]
+"""Why a piece is not offered: its kind is needed too improbably, by the message or by the piece's task, it brings too
+little for its tokens, or a piece of another kind says the same."""
+
+
 @dataclass(frozen=True, slots=True)
 class Allocation:
     """What is worth its tokens.
@@ -36,10 +41,12 @@ class Allocation:
     Attributes:
         pieces: In the order in which a model reads them, with the probability that each is needed.
         shares: One for each kind that was searched, as long as nothing of it was delivered.
+        refused: The other pieces, with the reasons; the value of an improbable one is still that inside its kind.
     """
 
     pieces: tuple[Piece, ...]
     shares: tuple[KindShare, ...]
+    refused: tuple[tuple[Piece, Refusal], ...] = ()
 
 
 def allocate(kinds: Sequence[tuple[str, SourcePieces]], probabilities: Mapping[str, Sequence[float]]) -> Allocation:
@@ -53,6 +60,7 @@ def allocate(kinds: Sequence[tuple[str, SourcePieces]], probabilities: Mapping[s
     """
     kept: list[Piece] = []
     shares: list[KindShare] = []
+    refused: list[tuple[Piece, Refusal]] = []
     said = _Said()
     for kind, found in kinds:
         offered = (*found.pieces, *found.attached)
@@ -61,32 +69,36 @@ def allocate(kinds: Sequence[tuple[str, SourcePieces]], probabilities: Mapping[s
         chances = probabilities.get(kind) or (1.0,)
         tasks = found.tasks or (0,) * len(found.pieces)
         least = LEAST[kind] / min(len(chances), 2)
-        valued = [
-            replace(piece, value=piece.value * chances[task])
-            for piece, task in zip(found.pieces, tasks, strict=True)
-            if kind not in probabilities or chances[task] >= least
-        ]
         probability = max(chances) if kind in probabilities else max(piece.value for piece in offered)
+        why = "worth their tokens" if probability else "named by rules"
         if probability < least:
-            valued, why = [], f"needed too improbably, {probability:.2f} of at least {least:.2f}"
-        else:
-            why = "worth their tokens" if probability else "named by rules"
-        worth = [piece for piece in map(counted, (*valued, *found.attached)) if _is_worth(piece)]
-        own = [piece for piece in worth if not said.already(piece)]
-        if len(own) < len(worth):
-            why = f"{why}; {len(worth) - len(own)} said by another kind"
+            why = f"needed too improbably, {probability:.2f} of at least {least:.2f}"
+        valued: list[Piece] = []
+        for piece, task in zip(found.pieces, tasks, strict=True):
+            if probability >= least and (kind not in probabilities or chances[task] >= least):
+                valued.append(replace(piece, value=piece.value * chances[task]))
+            else:
+                refused.append((piece, "improbable"))
+        offers = [*map(counted, (*valued, *found.attached))]
+        refusals: list[Refusal | None] = [_refusal(piece, said) for piece in offers]
+        own = [piece for piece, refusal in zip(offers, refusals, strict=True) if refusal is None]
+        refused.extend((piece, refusal) for piece, refusal in zip(offers, refusals, strict=True) if refusal is not None)
+        if repeated := refusals.count("repeated"):
+            why = f"{why}; {repeated} said by another kind"
         elif valued and not own:
             why = "none is worth its tokens"
         for piece in own:
             said.add(piece)
         kept += own
         shares.append(KindShare(kind, len(offered), 0, round(probability, 3), 0, why))
-    return Allocation(tuple(kept), tuple(shares))
+    return Allocation(tuple(kept), tuple(shares), tuple(refused))
 
 
-def _is_worth(piece: Piece) -> bool:
-    """Return whether a piece is worth its tokens; rules that are needed at all have no price."""
-    return piece.value >= (LEAST[RULES] if piece.kind == RULES else PRICE * piece.tokens)
+def _refusal(piece: Piece, said: _Said) -> Refusal | None:
+    """Why a piece is not worth its tokens; None if it is. Rules that are needed at all have no price."""
+    if piece.value < (LEAST[RULES] if piece.kind == RULES else PRICE * piece.tokens):
+        return "worthless"
+    return "repeated" if said.already(piece) else None
 
 
 def delivered(shares: Sequence[KindShare], pieces: Sequence[Piece], left: Sequence[str]) -> tuple[KindShare, ...]:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from thresher.context.probabilities import ENDPOINTS, PASSAGES, SCHEMAS, Evidence, probabilities
 from thresher.context.records import Note
-from thresher.context.sources import SourcePieces, SourceQuery, piece_of
+from thresher.context.sources import Find, SourcePieces, SourceQuery, piece_of
 from thresher.core import Caller, Piece, ThresherError, one_line, shortened
 from thresher.knowledge.apis import ApiService, FoundEndpoint
 from thresher.knowledge.databases import DatabaseService, SchemaAnswer
@@ -262,6 +262,11 @@ class SchemaSource:
             Evidence(max((table.score for table in one.tables), default=0.0), bool(names))
             for one, names in zip(found, named, strict=True)
         )
+        finds = tuple(
+            Find(f"{table.connection}: {table.table.name}", table.score, task, table.why)
+            for task, one in enumerate(found)
+            for table in one.tables
+        )
         near = [table.connection for table in tables if table.score >= _NEAR_TABLE * tables[0].score]
         meant = dict.fromkeys([name for names in named for name in names] or near)
         # Describing a slice costs more than finding its tables, so it is done for what may get something.
@@ -269,7 +274,7 @@ class SchemaSource:
         chances = probabilities({SCHEMAS: evidence}, rules)[SCHEMAS]
         likeliest = max(range(len(chances)), key=chances.__getitem__)
         if chances[likeliest] < _SLICED:
-            return SourcePieces(evidence=evidence)
+            return SourcePieces(evidence=evidence, finds=finds)
         question = shortened(query.tasks[likeliest], QUERY_CHARACTERS)
         answers = await asyncio.gather(
             *(
@@ -279,7 +284,7 @@ class SchemaSource:
         )
         pieces = tuple(_schema_piece(*pair) for pair in zip(answers, _SLICES, strict=False))
         notes = tuple(Note(f"schema of {answer.connection}", note) for answer in answers for note in answer.notes)
-        return SourcePieces(pieces, (likeliest,) * len(pieces), notes, evidence)
+        return SourcePieces(pieces, (likeliest,) * len(pieces), notes, evidence, finds=finds)
 
 
 def _named(text: str, connections: Collection[str]) -> list[str]:

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypedDict
 
-from thresher.context.records import EnrichmentRequest, MessageTools, Needs, Note
+from thresher.context.records import EnrichmentRequest, MessageTools, Needs, Note, Trial
 from thresher.context.variables import joined
 from thresher.core import Caller, HeldBack, NotFound, Scored, Tool, Why
 from thresher.knowledge.intents import Pack
-from thresher.knowledge.tools import Definition, Descriptions, FindResult, FoundTool, ToolService, line
+from thresher.knowledge.tools import Definition, Descriptions, FindResult, FoundTool, ToolService, line, plain_name
 from thresher.search import Prefetch, clauses
 
 EVERY_SERVER = "*"
@@ -75,13 +75,15 @@ class ToolOffers:
         known = await self._tools.server_names(caller)
         own = {name: None for pack in packs for name in _servers(pack)}
         everywhere = EVERY_SERVER in own
-        there = [name for name in own if name in known]
+        tried = _tried(request).servers
+        searched = known if tried is None else known.intersection(tried)
+        there = [name for name in own if name in searched]
         missing = [name for pack in packs for name in pack.servers if name not in known and name != EVERY_SERVER]
         found = None
         if everywhere or there:
-            found = await self._find(caller, request, None if everywhere else there, prefetched)
-        servers = sorted(known)[:SHOWN_SERVERS] if everywhere else there
-        return await self._offers(caller, found, packs, tuple(servers), missing)
+            found = await self._find(caller, request, tried if everywhere else there, prefetched)
+        servers = sorted(searched)[:SHOWN_SERVERS] if everywhere else there
+        return await self._offers(caller, request, found, packs, tuple(servers), missing)
 
     async def of_message(
         self, caller: Caller, request: EnrichmentRequest, packs: Sequence[Pack], tasks: Sequence[str]
@@ -98,8 +100,11 @@ class ToolOffers:
         arguments = _search_arguments(request)
         if not own:
             arguments = _SearchArguments(queries=tasks, message=request.message, history=())
-        found = await self._tools.find_tools(caller, **arguments, include_core_tools=False)
-        offers = await self._offers(caller, found, packs, (), [])
+        trial = _tried(request)
+        found = await self._tools.find_tools(
+            caller, **arguments, servers=trial.servers, threshold=trial.threshold, include_core_tools=False
+        )
+        offers = await self._offers(caller, request, found, packs, (), [])
         places = _places(found, tasks)
         return replace(offers, probabilities=_probabilities(found, tasks, places), places=places)
 
@@ -114,12 +119,18 @@ class ToolOffers:
         self, caller: Caller, request: EnrichmentRequest, servers: Sequence[str] | None, prefetched: Prefetch | None
     ) -> FindResult:
         return await self._tools.find_tools(
-            caller, **_search_arguments(request), servers=servers, include_core_tools=False, prefetched=prefetched
+            caller,
+            **_search_arguments(request),
+            servers=servers,
+            threshold=_tried(request).threshold,
+            include_core_tools=False,
+            prefetched=prefetched,
         )
 
     async def _offers(
         self,
         caller: Caller,
+        request: EnrichmentRequest,
         found: FindResult | None,
         packs: Sequence[Pack],
         servers: tuple[str, ...],
@@ -129,8 +140,12 @@ class ToolOffers:
         shown = {tool.name for tool in tools}
         wanted = list(dict.fromkeys(name for pack in packs for name in pack.tools if name not in shown))
         named = wanted[:NAMED_TOOLS]
+        tried = _tried(request).servers
         definitions = {item.name: item for item in (await self._described(caller, named)).tools}
-        offers = (*tools, *(_named(definitions[name]) for name in named if name in definitions))
+        own = [definitions[name] for name in named if name in definitions]
+        if tried is not None:
+            own = [item for item in own if not {item.tool.server, plain_name(item.tool.server)}.isdisjoint(tried)]
+        offers = (*tools, *map(_named, own))
         absent = [*missing, *(name for name in named if name not in definitions)]
         return MessageTools(offers, servers, tuple(_notes(found, absent, len(wanted) - len(named))))
 
@@ -171,6 +186,14 @@ def _search_arguments(request: EnrichmentRequest) -> _SearchArguments:
     if request.queries:
         return {"queries": request.queries, "message": None, "history": ()}
     return {"queries": None, "message": request.message, "history": request.history}
+
+
+_SERVED = Trial()
+
+
+def _tried(request: EnrichmentRequest) -> Trial:
+    """What is tried for a message; nothing if it is served."""
+    return request.trial or _SERVED
 
 
 def _servers(pack: Pack) -> tuple[str, ...]:

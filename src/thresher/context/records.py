@@ -18,6 +18,23 @@ from thresher.search import MAX_QUERIES
 
 
 @dataclass(frozen=True, slots=True)
+class Trial:
+    """What is tried for one message in place of what holds. Nothing of it is logged, learned from or counted.
+
+    Attributes:
+        servers: Only tools of these servers; None for all.
+        threshold: The least probability that a tool fits; None for the fitted one.
+        thresholds: The least score of intents, by name; `*` for all others.
+        kinds: Only pieces of these kinds; None for all.
+    """
+
+    servers: Sequence[str] | None = None
+    threshold: float | None = None
+    thresholds: Mapping[str, float] = field(default_factory=dict[str, float])
+    kinds: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class EnrichmentRequest:
     """A checked message.
 
@@ -26,12 +43,14 @@ class EnrichmentRequest:
         history: The last turns, oldest first.
         queries: Short action phrases that the calling model wrote for it.
         files: Files that the client names as relevant.
+        trial: What is tried; None if the message is served.
     """
 
     message: str
     history: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    trial: Trial | None = None
 
     @property
     def words(self) -> tuple[str, ...]:

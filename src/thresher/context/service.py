@@ -7,15 +7,16 @@ missing, cut or degraded.
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from thresher.context.allocation import allocate, delivered
 from thresher.context.composition import ComposedContext, compose
 from thresher.context.cursors import Cursors, pack_of, rules_cursor
+from thresher.context.explanation import ContextExplanation, FilledContext, explained
 from thresher.context.offers import ToolOffers
 from thresher.context.probabilities import TOOLS, Evidence, probabilities
 from thresher.context.readiness import Readiness
@@ -27,11 +28,13 @@ from thresher.context.records import (
     Note,
     Prompt,
     Rulebook,
+    Trial,
     checked_budget,
     checked_cursor,
     context_request,
 )
-from thresher.context.rendering import intents_data, prompt_text
+from thresher.context.rendering import prompt_text
+from thresher.context.routing import SMALL_TALK, Routing, about_decision, notes_of, without
 from thresher.context.rulebooks import Rulebooks
 from thresher.context.sources import (
     RULES,
@@ -48,7 +51,7 @@ from thresher.core import Caller, ContextPack, InvalidCursor, NotFound, Thresher
 from thresher.insight import ContextLog
 from thresher.knowledge.documents import chats
 from thresher.knowledge.intents import Decision, IntentService, Pack
-from thresher.knowledge.tools import ToolService
+from thresher.knowledge.tools import ToolInspection, ToolService
 from thresher.search import Prefetch
 from thresher.store import shared_reads
 
@@ -56,6 +59,9 @@ logger = logging.getLogger("thresher.context")
 
 PROMPT_TOKENS = 20_000
 """The maximum of all rules of one prompt: clients cut tool answers longer than about 25,000 tokens."""
+
+
+NOTHING_TRIED = Trial()
 
 
 class ContextService:
@@ -86,6 +92,7 @@ class ContextService:
         self._rulebooks = Rulebooks(self.variables)
         self._tools = tools
         self._offers = ToolOffers(tools)
+        self._routing = Routing(intents, self.readiness, self._offers)
         self._sources: tuple[PieceSource, ...] = (RuleSource(self._rulebooks), ToolSource(self._offers), *sources)
 
     async def process_prompt(
@@ -119,26 +126,25 @@ class ContextService:
             StoreUnavailable: The database does not answer, and nothing is known of the caller's packs yet.
         """
         request = context_request(prompt, history, queries, files, named="prompt")
+        return await self._prompt(caller, request, delivers=delivers)
+
+    async def _prompt(self, caller: Caller, request: EnrichmentRequest, *, delivers: bool) -> Prompt:
         started = time.perf_counter()
         with traced() as trace:
             await self._tools.ready(caller)
             with self._offers.prefetching(caller, request) as prefetched:
-                decision, packs, missing = await self._decide(caller, request)
+                decision, packs, missing, _ = await self._routing.decide(caller, request)
                 routed = time.perf_counter()
-                answer = Prompt(request.message, decision, notes=(*_notes(decision), *missing), trace_id=trace)
+                answer = Prompt(request.message, decision, notes=(*notes_of(decision), *missing), trace_id=trace)
                 if packs:
                     answer = await self._enriched(caller, request, packs, answer, prefetched)
             ended = time.perf_counter()
             answer = replace(answer, timings=_timings(decision, started, routed, ended))
             answer = replace(answer, text=prompt_text(answer))
-            if self._log is not None:
-                kinds = [RULES] * bool(answer.rules) + [TOOLS] * bool(answer.tools and answer.rules)
-                total = (time.perf_counter() - started) * 1000
-                self._log.add(
-                    caller, "process_prompt", trace_id=trace, kinds=kinds, text=answer.text, duration_ms=total
-                )
+            kinds = [RULES] * bool(answer.rules) + [TOOLS] * bool(answer.tools and answer.rules)
+            self._count(caller, "process_prompt", trace, kinds, answer.text, started)
             given = [rule.intent for rule in answer.rules] if delivers else []
-            self._note(caller, "process_prompt", given, answer.timings)
+            self._note(caller, request, "process_prompt", given, answer.timings)
         return answer
 
     async def needs(
@@ -190,7 +196,7 @@ class ContextService:
     ) -> Needs:
         """The packs that a message needs, with their rules and tools."""
         started = time.perf_counter()
-        decision, packs, _ = await self._decide(caller, request)
+        decision, packs, _, _ = await self._routing.decide(caller, request)
         routed = time.perf_counter()
         if not packs:
             return Needs()
@@ -200,7 +206,7 @@ class ContextService:
             self._offers.of_packs(caller, request, packs, prefetched),
         )
         given = [*(rule.intent for rule in book.rules), *(pack.name for pack in packs if pack.name in known)]
-        self._note(caller, "needs", given, _timings(decision, started, routed, time.perf_counter()))
+        self._note(caller, request, "needs", given, _timings(decision, started, routed, time.perf_counter()))
         names = tuple(tool.name for tool in offers.tools if tool.form == "full")
         return Needs(tuple(score.intent for score in decision.matched), book.rules, names)
 
@@ -236,38 +242,107 @@ class ContextService:
             StoreUnavailable: The database does not answer, and nothing is known of the caller's packs yet.
         """
         request, budget = context_request(message, history, queries, files), checked_budget(budget)
-        cursor = checked_cursor(cursor)
+        return (await self._context(caller, request, budget, checked_cursor(cursor), delivers=delivers)).pack
+
+    async def _context(
+        self, caller: Caller, request: EnrichmentRequest, budget: int, cursor: str = "", *, delivers: bool = False
+    ) -> FilledContext:
         started = time.perf_counter()
         with traced() as trace, shared_reads():
             await self._tools.ready(caller)
             # While the encoder works on the message, what the searches share is read.
             ahead = asyncio.gather(*(source.prepare(caller) for source in self._sources), return_exceptions=True)
-            decision, packs, missing = await self._decide(caller, request)
+            decision, packs, missing, withheld = await self._routing.decide(caller, request)
             await ahead
             if _is_chat(request):
-                decision = _without(decision, [one.intent for one in decision.matched if one.why not in _APPLIED])
+                chatted = {one.intent: SMALL_TALK for one in decision.matched if one.why not in _APPLIED}
+                withheld, decision = {**withheld, **chatted}, without(decision, chatted)
                 packs = tuple(pack for pack in packs if pack.name in _rule_scores(decision))
             routed = time.perf_counter()
+            query = _query(caller, request, decision, packs)
             if pack_of(cursor):
                 found, cursor = await self._in_full(caller, request, cursor), ""
             else:
-                query = _query(caller, request, decision, packs)
                 found = await self._gathered(query)
             timings = _timings(decision, started, routed, time.perf_counter())
-            notes = [*_notes(decision), *missing, *(note for part in found for note in part.notes)]
-            pack = self._composed(request, decision, found, notes, timings, cursor, budget, trace)
-            given = [piece.name for piece in pack.pieces if piece.kind == RULES] if delivers else []
-            self._note(caller, "get_context", given, timings)
-            if self._log is not None:
-                kinds = [piece.kind for piece in pack.pieces]
-                total = (time.perf_counter() - started) * 1000
-                self._log.add(caller, "get_context", trace_id=trace, kinds=kinds, text=pack.text, duration_ms=total)
-        return pack
+            notes = [*notes_of(decision), *missing, *(note for part in found for note in part.notes)]
+            gathered = time.perf_counter()
+            filled = self._filled(query, found, notes, timings, cursor, budget, trace)
+            filled = replace(filled, withheld=withheld, compose_ms=(time.perf_counter() - gathered) * 1000)
+            given = [piece.name for piece in filled.pack.pieces if piece.kind == RULES] if delivers else []
+            self._note(caller, request, "get_context", given, timings)
+            pack = filled.pack
+            self._count(caller, "get_context", trace, [piece.kind for piece in pack.pieces], pack.text, started)
+        return filled
+
+    async def explain(
+        self,
+        caller: Caller,
+        message: str,
+        *,
+        budget: int = DEFAULT_BUDGET,
+        history: Sequence[str] | str = (),
+        queries: Sequence[str] | str = (),
+        files: Sequence[str] | str = (),
+        find_budget: int | None = None,
+        trial: Trial = NOTHING_TRIED,
+        limit: int = 20,
+        expected: Sequence[str] = (),
+    ) -> ContextExplanation:
+        """Return what `process_prompt`, `find_tools` and `get_context` make of a message, and why.
+
+        They are run one after the other as for a model, so the encoder has read the message when the second one begins.
+        Nothing is logged, learned from, or counted as given.
+
+        Args:
+            caller: The user and tenant.
+            message: The user's words.
+            budget: Tokens of the context.
+            history: The last turns, oldest first.
+            queries: Short action phrases that the calling model wrote for it, one per task.
+            files: Relevant files, as the client names them.
+            find_budget: Tokens of the answer of `find_tools`; by default that of the setting.
+            trial: What is tried in place of what holds.
+            limit: So many tools and intents are named that are not in the answers, the best ones.
+            expected: Tools that are named in any case.
+
+        Raises:
+            InvalidInput: An argument is out of bounds, or the budget too small for anything.
+            NotFound: There is no such server or intent.
+            StoreUnavailable: The database does not answer, and nothing is known of the caller's packs yet.
+        """
+        request = replace(context_request(message, history, queries, files), trial=trial)
+        budget, other = checked_budget(budget), self._for_trial()
+        with traced() as trace:
+            prompt = await other._prompt(caller, request, delivers=False)
+            found = await other._tools.find_tools(
+                caller,
+                queries=request.queries,
+                message=request.message,
+                history=request.history,
+                servers=trial.servers,
+                threshold=trial.threshold,
+                budget=find_budget,
+                inspection=ToolInspection(limit, tuple(expected)),
+            )
+            filled = await other._context(caller, request, budget)
+        event(logger, "explain_context", tenant=caller.tenant.id, user=caller.user)
+        return explained(prompt, found, filled, trial, limit=limit, trace=trace)
+
+    def _for_trial(self) -> ContextService:
+        """The same service, whose searches are not logged."""
+        other = copy.copy(self)
+        other._log = None
+        other._tools = self._tools.for_measuring(learned=True)
+        other._offers = ToolOffers(other._tools)
+        other._routing = Routing(self._intents, self.readiness, other._offers)
+        other._sources = (self._sources[0], ToolSource(other._offers), *self._sources[2:])
+        return other
 
     async def evidence(self, caller: Caller, message: str) -> tuple[Mapping[str, Sequence[Evidence]], dict[str, float]]:
         """Return what each kind's search says of a message, and the scores of the rules it gets: to fit the heads."""
         request = context_request(message)
-        decision, packs, _ = await self._decide(caller, request)
+        decision, packs, _, _ = await self._routing.decide(caller, request)
         found = await self._gathered(_query(caller, request, decision, packs))
         evidence = {source.kind: part.evidence for source, part in zip(self._sources, found, strict=True)}
         return {kind: one for kind, one in evidence.items() if one}, _rule_scores(decision)
@@ -275,7 +350,16 @@ class ContextService:
     async def _gathered(self, query: SourceQuery) -> list[SourcePieces]:
         """What each source has for a message. Small talk gets the rules that always apply, and is not searched for."""
         sources = self._sources[:1] if _is_chat(query.request) else self._sources
-        found = await asyncio.gather(*(source.gather(query) for source in sources))
+        kinds = query.request.trial.kinds if query.request.trial is not None else None
+
+        async def gathered(source: PieceSource) -> SourcePieces:
+            if kinds is not None and source.kind not in kinds:
+                return SourcePieces()
+            started = time.perf_counter()
+            found = await source.gather(query)
+            return replace(found, ms=(time.perf_counter() - started) * 1000)
+
+        found = await asyncio.gather(*map(gathered, sources))
         return [*found, *(SourcePieces() for _ in self._sources[len(sources) :])]
 
     async def _in_full(self, caller: Caller, request: EnrichmentRequest, cursor: str) -> list[SourcePieces]:
@@ -297,25 +381,26 @@ class ContextService:
         """
         return await self._rulebooks.of(caller, packs, (), most=PROMPT_TOKENS, in_full=in_full)
 
-    def _composed(
+    def _filled(
         self,
-        request: EnrichmentRequest,
-        decision: Decision,
+        query: SourceQuery,
         found: Sequence[SourcePieces],
         notes: Sequence[Note],
         timings: Mapping[str, float],
         cursor: str,
         budget: int,
         trace: str,
-    ) -> ContextPack:
+    ) -> FilledContext:
+        request, decision = query.request, query.decision
         offered = [(source.kind, part) for source, part in zip(self._sources, found, strict=True)]
         evidence = {kind: part.evidence for kind, part in offered if part.evidence}
-        worth = allocate(offered, probabilities(evidence, _rule_scores(decision)))
+        chances = probabilities(evidence, _rule_scores(decision))
+        worth = allocate(offered, chances)
         cursors = Cursors.of(request.words, worth.pieces)
-        about = _about(decision, notes, timings, trace)
+        about = about_decision(decision, notes, timings, trace)
         kinds = list(dict.fromkeys((RULES, TOOLS, *(piece.kind for piece in worth.pieces))))
         answer: ComposedContext = compose(cursors, cursor, budget, notes=notes, about=about, kinds=kinds)
-        return ContextPack(
+        pack = ContextPack(
             message=request.message,
             intents={score.intent: score.score for score in decision.matched},
             pieces=answer.pieces,
@@ -332,33 +417,11 @@ class ContextService:
             trace_id=trace,
             shares=delivered(worth.shares, answer.pieces, [left.kind for left in answer.left_out]),
         )
+        return FilledContext(pack, query, offered, chances, worth, notes)
 
     async def within_reach(self, caller: Caller, packs: Sequence[Pack]) -> tuple[Pack, ...]:
         """Return those packs that need no server, or have one that is connected."""
         return (await self._offers.within_reach(caller, packs))[0]
-
-    async def _decide(
-        self, caller: Caller, request: EnrichmentRequest
-    ) -> tuple[Decision, tuple[Pack, ...], tuple[Note, ...]]:
-        """The rules that the message needs, of those that are of use now, and a note on each that is not given.
-
-        Not even the names of packs that are of no use now are given. The packs come best first; one that was just
-        removed is skipped.
-        """
-        routed = await self._intents.route(
-            caller, request.message, history=request.history, queries=request.queries, files=request.files
-        )
-        active = (await self._intents.packs(caller)).active
-        decision = _without(routed, await self.readiness.unready(caller, active))
-        by_name = {pack.name: pack for pack in active}
-        packs: list[Pack] = []
-        for score in decision.matched:
-            if score.intent in by_name:
-                packs.append(by_name[score.intent])
-            else:
-                event(logger, "pack gone", level=logging.WARNING, pack=score.intent)
-        reached, missing = await self._offers.within_reach(caller, packs)
-        return _without(decision, {pack.name for pack in packs if pack not in reached}), reached, missing
 
     async def _enriched(
         self,
@@ -384,9 +447,24 @@ class ContextService:
             unknown=book.unknown,
         )
 
-    def _note(self, caller: Caller, verb: str, given: Sequence[str], timings: Mapping[str, float]) -> None:
+    def _note(
+        self,
+        caller: Caller,
+        request: EnrichmentRequest,
+        verb: str,
+        given: Sequence[str],
+        timings: Mapping[str, float],
+    ) -> None:
+        if request.trial is not None:
+            return
         self._intents.mark_given(caller, given)
         event(logger, verb, tenant=caller.tenant.id, user=caller.user, given=given, ms=dict(timings))
+
+    def _count(self, caller: Caller, verb: str, trace: str, kinds: Sequence[str], text: str, started: float) -> None:
+        """Write down what an answer held; a trial has no log."""
+        if self._log is not None:
+            ms = (time.perf_counter() - started) * 1000
+            self._log.add(caller, verb, trace_id=trace, kinds=kinds, text=text, duration_ms=ms)
 
 
 def _is_chat(request: EnrichmentRequest) -> bool:
@@ -407,34 +485,6 @@ def _rule_scores(decision: Decision) -> dict[str, float]:
 
 async def _nothing() -> Needs:
     return Needs()
-
-
-def _without(decision: Decision, names: Collection[str]) -> Decision:
-    """A decision without some intents."""
-    if not names:
-        return decision
-    scores = tuple(score for score in decision.scores if score.intent not in names)
-    request = any(score.intent in names and score.score >= score.threshold / 2 for score in decision.scores)
-    return replace(decision, scores=scores, clarify="" if request else decision.clarify)
-
-
-def _notes(decision: Decision) -> list[Note]:
-    notes: list[Note] = []
-    if decision.clarify:
-        notes.append(Note("two packs are about as likely: ask the person first", decision.clarify))
-    if decision.degraded:
-        notes.append(Note("rules chosen with less than all means", decision.degraded))
-    return notes
-
-
-def _about(decision: Decision, notes: Sequence[Note], timings: Mapping[str, float], trace: str) -> dict[str, Any]:
-    about: dict[str, Any] = {
-        "intents": {one["name"]: one["score"] for one in intents_data(decision)},
-        "confidence": round(decision.confidence, 3),
-    }
-    if notes:
-        about["notes"] = [str(note) for note in notes]
-    return {**about, "timings": dict(timings), "trace_id": trace}
 
 
 def _timings(decision: Decision, started: float, routed: float, ended: float) -> dict[str, float]:

@@ -46,6 +46,23 @@ class SourceQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class Find:
+    """One thing that a search found, from which pieces are made.
+
+    Attributes:
+        name: Its name.
+        probability: The probability, 0 to 1, that it fits its task.
+        task: The number of that task.
+        why: The reason, in a few words.
+    """
+
+    name: str
+    probability: float
+    task: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SourcePieces:
     """What a source has for a message.
 
@@ -57,6 +74,8 @@ class SourcePieces:
         evidence: What the search says of each task of the message; empty if the pieces' values are probabilities
             already.
         attached: Pieces that rules name, behind the others; their values are probabilities already.
+        finds: What the search found, where that is not the pieces.
+        ms: How long the source took, in milliseconds.
     """
 
     pieces: tuple[Piece, ...] = ()
@@ -64,6 +83,8 @@ class SourcePieces:
     notes: tuple[Note, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     attached: tuple[Piece, ...] = ()
+    finds: tuple[Find, ...] = ()
+    ms: float = 0.0
 
 
 class PieceSource(Protocol):

@@ -25,7 +25,7 @@ from thresher.search.lexical.profiles import Background
 from thresher.search.plan import SearchPlan
 from thresher.search.ranking import EncoderCalibration, Ranking, needs, probabilities, rank
 from thresher.search.reading import CandidateTraits
-from thresher.search.records import Adapter, Floats, Hit, Ids, LearnedScores
+from thresher.search.records import Adapter, Dropped, Floats, Hit, Ids, Inspection, LearnedScores, RankedItem
 
 CANDIDATES = 100
 """Best items of each arm and text that are fused; the constants were fitted with this number."""
@@ -68,11 +68,21 @@ class AdaptedProducts:
 
 @dataclass(frozen=True, slots=True)
 class RankedHits:
-    """Hits, whether nothing fits, and the probability that something does."""
+    """Hits, whether nothing fits, and the probability that something does.
+
+    Attributes:
+        hits: Best first.
+        abstained: Whether no item reached the threshold.
+        probability: The probability, 0 to 1, that at least one item fits.
+        threshold: The probability below which nothing fits.
+        ranked: With an inspection the hits and the others that it names, best first.
+    """
 
     hits: tuple[Hit, ...]
     abstained: bool
     probability: float
+    threshold: float = 0.0
+    ranked: tuple[RankedItem, ...] = ()
 
 
 def scores_of(
@@ -119,6 +129,7 @@ def answer(
     need: float,
     learned: LearnedScores | None = None,
     adapted: AdaptedProducts | None = None,
+    inspection: Inspection | None = None,
 ) -> RankedHits:
     """Rank and explain.
 
@@ -135,9 +146,11 @@ def answer(
         need: The minimum probability, 0 to 1, that a hit is needed; the best one is returned whatever its own.
         learned: What use has taught. It changes the order, not whether anything fits.
         adapted: What an adapter adds. It changes the order of its items, not whether anything fits.
+        inspection: Which items are returned in `ranked`.
     """
+    least = constants.threshold if threshold is None else threshold
     if not len(scores.columns):
-        return RankedHits((), True, 0.0)
+        return RankedHits((), True, 0.0, least)
     weights = constants.weights if plan.split else replace(constants.weights, context=constants.query_context)
     # Phrases that a calling model wrote contain no values, so nothing is missing unless the message itself is known.
     given = find_values(plan.phrases[0], plan.terms[0]) if plan.whole and any(traits.slots) else None
@@ -160,15 +173,39 @@ def answer(
     lacking = _lacking(given, traits, ranking.candidates)
     chances = probabilities(ranking.dense, usual[ranking.rows, ranking.candidates], lacking, constants.head)
     needed = needs(ranking, chances, constants.need)
-    best, least = float(chances.max()), constants.threshold if threshold is None else threshold
-    if best < least:
-        return RankedHits((), True, best)
+    best = float(chances.max())
     fitting = np.ones(len(chances), np.bool_) if threshold is None else chances >= threshold
-    places = np.flatnonzero(fitting & ((needed >= need) | (np.arange(len(chances)) == 0)))
-    hits = tuple(
-        _hit(plan, postings, scores, ranking, chances, needed, learned, place) for place in places[:limit].tolist()
-    )
-    return RankedHits(hits, False, best)
+    enough = (needed >= need) | (np.arange(len(chances)) == 0)
+    abstained = best < least
+    places: list[int] = [] if abstained else np.flatnonzero(fitting & enough)[:limit].tolist()
+
+    def hit(place: int) -> Hit:
+        return _hit(plan, postings, scores, ranking, chances, needed, learned, place)
+
+    found = RankedHits(tuple(hit(place) for place in places), abstained, best, least)
+    if inspection is None:
+        return found
+    taken = frozenset(places)
+
+    def dropped(place: int) -> Dropped:
+        if abstained:
+            return "abstained"
+        if not fitting[place]:
+            return "threshold"
+        return "" if place in taken else "limit" if enough[place] else "need"
+
+    numbers = scores.ids[scores.columns[ranking.candidates]].tolist()
+    others = [place for place in range(len(numbers)) if place not in taken]
+    named = (place for place in others[inspection.limit :] if numbers[place] in inspection.ids)
+    shown = sorted((*places, *others[: inspection.limit], *named))
+    ranked = [RankedItem(hit(place), place + 1, dropped(place)) for place in shown]
+    for number in sorted(inspection.ids.difference(numbers)):
+        column = int(np.searchsorted(scores.ids, number))
+        if column < len(scores.ids) and scores.ids[column] == number:
+            row = int(np.argmax(scores.dense[:, column] if scores.known[column] else scores.lexical[:, column]))
+            outside = Hit(number, 0.0, _why(plan, postings, scores, row, column), 0.0)
+            ranked.append(RankedItem(outside, None, "candidates"))
+    return replace(found, ranked=tuple(ranked))
 
 
 def _added(learned: LearnedScores, scores: CandidateScores) -> Floats:
@@ -279,14 +316,27 @@ def _hit(
 ) -> Hit:
     column, row = int(scores.columns[ranking.candidates[place]]), int(ranking.rows[place])
     number = int(scores.ids[column])
-    terms = matched_terms(plan.terms[row], postings, number)
-    dense = _arm(scores.dense[row], column) if scores.known[column] else Arm(None, None)
-    lexical = _arm(scores.lexical[row], column) if terms else Arm(None, None)
-    minor, trained = tuple(term for term in terms if postings[term].is_minor(number)), float(ranking.trained[place])
-    why = Why(_source(dense, lexical), dense, lexical, terms, row, minor_terms=minor, trained=trained)
+    why = _why(plan, postings, scores, row, column, float(ranking.trained[place]))
     if learned is not None and len(at := np.flatnonzero(learned.ids == number)):
         why = replace(why, learned=float(learned.added[row, at[0]]), uses=int(learned.uses[at[0]]))
     return Hit(number, float(chances[place]), why, float(needed[place]), float(ranking.standing[place]))
+
+
+def _why(
+    plan: SearchPlan,
+    postings: Mapping[str, Postings],
+    scores: CandidateScores,
+    row: int,
+    column: int,
+    trained: float = 0.0,
+) -> Why:
+    """What both arms say of an item for one text."""
+    number = int(scores.ids[column])
+    terms = matched_terms(plan.terms[row], postings, number)
+    dense = _arm(scores.dense[row], column) if scores.known[column] else Arm(None, None)
+    lexical = _arm(scores.lexical[row], column) if terms else Arm(None, None)
+    minor = tuple(term for term in terms if postings[term].is_minor(number))
+    return Why(_source(dense, lexical), dense, lexical, terms, row, minor_terms=minor, trained=trained)
 
 
 def _arm(row: Floats, column: int) -> Arm:

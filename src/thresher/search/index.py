@@ -48,6 +48,7 @@ from thresher.search.records import (
     Filter,
     Floats,
     Ids,
+    Inspection,
     ItemVectors,
     Learner,
     Progress,
@@ -134,8 +135,7 @@ class SearchIndex:
         """Insert or replace entries; others stay.
 
         Unchanged entries are skipped, and only texts that the content-addressed cache lacks are embedded. If the
-        encoder
-        fails, entries are found by their words, and the next put tries again.
+        encoder fails, entries are found by their words, and the next put tries again.
 
         Args:
             tenant: The tenant of the index.
@@ -143,8 +143,7 @@ class SearchIndex:
             entries: What to index; of several with one id the last counts.
             progress: Called after each batch that is safely written.
             embed: Whether to embed now. Otherwise entries are found by their words at once, those whose texts are
-                cached by
-                meaning too, and `embed_pending` embeds the others.
+                cached by meaning too, and `embed_pending` embeds the others.
 
         Raises:
             InvalidInput: An entry has no text, weights that do not match, or a label with a control character.
@@ -292,8 +291,7 @@ class SearchIndex:
             tenant: The tenant of the index.
             kind: The collection.
             entries_of: Returns the entries of some ids as they were put, since the index stores no texts; an id
-                that it
-                leaves out is skipped.
+                that it leaves out is skipped.
             filter: Which items.
             progress: Called after each batch that is safely written.
 
@@ -322,6 +320,7 @@ class SearchIndex:
         prefetched: Prefetch | None = None,
         learner: Learner | None = None,
         adapter: Adapter | None = None,
+        inspection: Inspection | None = None,
     ) -> SearchResult:
         """Find the items that fit.
 
@@ -338,6 +337,7 @@ class SearchIndex:
             prefetched: What `prefetch` returned for the same caller, kind, queries, split and message.
             learner: Says what earlier use has taught about the texts.
             adapter: What training adds to the vectors of some items; one of another model has no effect.
+            inspection: Which items the result names besides the hits.
 
         Raises:
             InvalidInput: No query, too many, a negative limit, or a threshold outside 0 to 1.
@@ -374,6 +374,7 @@ class SearchIndex:
             need=need,
             learned=learned,
             adapted=adapted,
+            inspection=inspection,
         )
         total = (time.perf_counter() - started) * 1000
         return SearchResult(
@@ -388,6 +389,8 @@ class SearchIndex:
             vectors is not None,
             embedded.model,
             vectors,
+            found.threshold,
+            found.ranked,
         )
 
     async def score(
@@ -413,8 +416,7 @@ class SearchIndex:
             context: The text around the question; scored separately.
             synonyms: Other expressions for words of the query.
             texts_of: Returns the texts of some ids, which the index does not store: quotations of the query are
-                looked up
-                in them word for word. Without it the words of a quotation count.
+                looked up in them word for word. Without it the words of a quotation count.
 
         Raises:
             InvalidInput: The query is blank.

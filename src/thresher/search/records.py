@@ -175,6 +175,39 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class Inspection:
+    """Which items a search names besides its hits.
+
+    Attributes:
+        limit: The best so many that are no hits.
+        ids: Further ones, whatever their rank.
+    """
+
+    limit: int
+    ids: frozenset[int] = frozenset()
+
+
+Dropped: TypeAlias = Literal["", "abstained", "threshold", "need", "limit", "candidates"]
+"""Why an item is no hit: nothing fits, it fits or is needed too improbably, there are enough better ones, or no arm has
+it among its candidates; empty for a hit."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedItem:
+    """An item that a search considered.
+
+    Attributes:
+        hit: Its scores and reasons. One that is no candidate has only its rank and score in each arm.
+        rank: Its place in the fused order, from 1; None for one that is no candidate.
+        dropped: Why it is no hit.
+    """
+
+    hit: Hit
+    rank: int | None
+    dropped: Dropped
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResult:
     """The result of one search.
 
@@ -190,6 +223,8 @@ class SearchResult:
         embedded: Whether the encoder produced vectors for them.
         model: The model of the vectors; empty without any.
         vectors: float32 (phrases, dimension), one for each searched text; None without any.
+        threshold: The probability below which nothing fits.
+        ranked: With an inspection the hits and the others that it names, best first.
     """
 
     hits: tuple[Hit, ...]
@@ -203,6 +238,8 @@ class SearchResult:
     embedded: bool = False
     model: str = ""
     vectors: Floats | None = None
+    threshold: float = 0.0
+    ranked: tuple[RankedItem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from annotated_types import Ge, Gt, Le
 from typing_extensions import Doc
@@ -11,7 +11,7 @@ from typing_extensions import Doc
 from thresher.verbs.declaration import Exact, Kind, implementation
 
 if TYPE_CHECKING:
-    from thresher.context import Prompt
+    from thresher.context import ContextExplanation, Prompt
     from thresher.core import ContextPack
     from thresher.knowledge.intents import Decision, IntentInfo, IntentStatistics
     from thresher.verbs.request import Request
@@ -24,7 +24,9 @@ Words: TypeAlias = Annotated[str, Doc("The user's words")]
 History: TypeAlias = Annotated[list[str], Doc("The last turns, oldest first")]
 Queries: TypeAlias = Annotated[list[str], Doc("Short action phrases, one for each task")]
 Files: TypeAlias = Annotated[list[str], Doc("Relevant files, as the client names them")]
+PieceKind: TypeAlias = Literal["rules", "tools", "passages", "endpoints", "schemas"]
 _NONE: list[str] = []
+_NO_THRESHOLDS: dict[str, float] = {}
 
 
 @CONTEXT.verb("read")
@@ -68,6 +70,48 @@ async def get_context(
         files=files,
         cursor=cursor,
         delivers=request.reader != "person",
+    )
+
+
+@CONTEXT.verb("read")
+async def explain_context(
+    request: Request,
+    message: Words,
+    history: History = _NONE,
+    queries: Queries = _NONE,
+    files: Files = _NONE,
+    budget: Annotated[int, Exact(), Ge(1), Le(1_000_000), Doc("Most tokens of the context")] = 4_000,
+    find_budget: Annotated[
+        Annotated[int, Ge(50), Le(4_000)] | None, Doc("Most tokens of the answer of find_tools; by default the setting")
+    ] = None,
+    servers: Annotated[list[str] | None, Doc("Only tools of these servers")] = None,
+    threshold: Annotated[Annotated[float, Ge(0), Le(1)] | None, Doc("The least probability that a tool fits")] = None,
+    thresholds: Annotated[
+        dict[str, Annotated[float, Ge(0), Le(1)]], Doc("The least scores of intents, by name; `*` for all others")
+    ] = _NO_THRESHOLDS,
+    kinds: Annotated[list[PieceKind] | None, Doc("Only these kinds in the context")] = None,
+    limit: Annotated[int, Ge(0), Le(200), Doc("The best so many tools and intents, chosen or not")] = 20,
+    expected: Annotated[list[str], Doc("Tools that are named with their rank and the reason in any case")] = _NONE,
+) -> ContextExplanation:
+    """What process_prompt, find_tools and get_context make of a message, and why; nothing of it is recorded.
+
+    Raises:
+        InvalidInput: An argument is out of bounds, or the budget is too small for anything.
+        NotFound: There is no such server or intent.
+        StoreUnavailable: The database does not answer, and nothing is known of the caller's packs yet.
+    """
+    trial = CONTEXT.imported("Trial")(servers, threshold, thresholds, kinds)
+    return await request.services.context.explain(
+        request.caller,
+        message,
+        history=history,
+        queries=queries,
+        files=files,
+        budget=budget,
+        find_budget=find_budget,
+        trial=trial,
+        limit=limit,
+        expected=expected,
     )
 
 

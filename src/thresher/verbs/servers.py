@@ -75,7 +75,7 @@ async def _disconnect(request: Request, names: Sequence[str]) -> None:
     if not names:
         raise InvalidInput("No server is named.", hint="Name those to reconnect to in 'servers'.")
     for name in names:
-        report = await request.services.tools.inspection.server(request.caller, name)
+        report = await request.services.tools.reports.server(request.caller, name)
         if not report.may_change:
             raise NotAllowed(
                 f"Server '{name}' is shared by the whole tenant.", hint="Only a key that names no user can reconnect."

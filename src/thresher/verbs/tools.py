@@ -120,7 +120,7 @@ async def browse_tools(
     Raises:
         NotFound: There is no such server or category.
     """
-    return await request.services.tools.inspection.browse(
+    return await request.services.tools.reports.browse(
         request.caller, query=query, server=server, category=category, state=state, limit=limit, after=after
     )
 
@@ -132,7 +132,7 @@ async def show_tool(request: Request, name: ToolName) -> ToolReport:
     Raises:
         NotFound: No tool has this name.
     """
-    return await request.services.tools.inspection.show(request.caller, name)
+    return await request.services.tools.reports.show(request.caller, name)
 
 
 @TOOLS.verb("read")
@@ -143,7 +143,7 @@ async def tool_rivals(request: Request, name: ToolName) -> ToolRivals:
         NotFound: No enabled tool has this name.
         HeldBack: It waits for approval.
     """
-    return await request.services.tools.inspection.rivals(request.caller, name)
+    return await request.services.tools.reports.rivals(request.caller, name)
 
 
 @TOOLS.verb("read")
@@ -186,7 +186,7 @@ async def set_tool(
 @TOOLS.verb("read")
 async def list_servers(request: Request) -> tuple[ServerInfo, ...]:
     """The servers in the order in which they were added."""
-    return await request.services.tools.inspection.servers(request.caller)
+    return await request.services.tools.reports.servers(request.caller)
 
 
 @TOOLS.verb("read")
@@ -196,7 +196,7 @@ async def show_server(request: Request, name: ServerName) -> ServerReport:
     Raises:
         NotFound: There is no such server.
     """
-    return await request.services.tools.inspection.server(request.caller, name)
+    return await request.services.tools.reports.server(request.caller, name)
 
 
 @TOOLS.verb("admin")

@@ -21,7 +21,7 @@ from thresher.cli.command_table import CommandEntry, new_group
 from thresher.cli.commands import writes
 from thresher.cli.knowledge.servers import UPSTREAM_FAILED, lapsed_rewrites, refreshed
 from thresher.cli.output import AsJson, confirm, shortened, show
-from thresher.cli.views import Row, changed, figure_table, milliseconds, percent, plain_table
+from thresher.cli.views import Row, changed, figure_table, milliseconds, percent, plain_table, tool_reasons
 from thresher.daemon import DaemonFailure
 
 
@@ -55,19 +55,8 @@ def _found_table(tools: Sequence[Row]) -> Table:
         name = Text(tool["name"], style="bold" if tool["form"] == "full" else "")
         words = tool["line"] if tool["form"] == "full" else tool["gist"]
         name.append(f"\n{shortened(words)}" if words else "", style="dim")
-        table.add_row(str(place), name, f"{tool['score']:.2f}", Text(_reasons(tool["why"])))
+        table.add_row(str(place), name, f"{tool['score']:.2f}", Text(tool_reasons(tool["why"])))
     return table
-
-
-def _reasons(why: Row) -> str:
-    arms = [f"{arm} #{why[arm]['rank']}" for arm in ("dense", "lexical") if why[arm]["rank"] is not None]
-    learned = [f"chosen {why['uses']} x"] if why.get("learned", 0) > 0 else []
-    learned += [f"trained {why['trained']:+.1f}"] if why.get("trained") else []
-    own = [f"your words: {' '.join(why['own_words'][:5])}"] if why["own_words"] else []
-    likely = [f"probable words: {' '.join(why['minor_terms'][:5])}"] if why["minor_terms"] else []
-    likely += [f"a model's questions: {' '.join(why['question_terms'][:5])}"] if why["question_terms"] else []
-    terms = [" ".join(why["terms"][:5])] if why["terms"] else []
-    return ", ".join([why["source"], *arms, *learned, *terms, *own, *likely])
 
 
 def tool_list(answer: Sequence[Row]) -> RenderableType:

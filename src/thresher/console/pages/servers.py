@@ -1,7 +1,7 @@
 """Servers: do they answer, and how may they be used.
 
 Invariant: a server is removed only after its name was written. A sign-in that is under way belongs to this process, and
-ends with it; its address is shown to whoever asked for it alone.
+ends with it; its address is shown only to the caller who asked for it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from starlette.responses import Response
 from thresher.console.pages.declaration import Pages
 from thresher.console.rendering import page_of
 from thresher.console.visit import Visit
-from thresher.core import InvalidInput, ThresherError
+from thresher.core import InvalidInput, NotAllowed, ThresherError
 from thresher.verbs import INSIGHT, TOOLS
 
 PAGES = Pages()
@@ -140,6 +140,8 @@ async def add_server(visit: Visit) -> Response:
             TOOLS["add_server"],
             {"server": server, "sql": _sql(form), "test": form.get("untested") != "yes", **switches},
         )
+    except NotAllowed:
+        raise
     except ThresherError as error:
         return _add_page(visit, form, error=error)
     return visit.go(page_of("/servers", server["name"]), refreshed(done), is_error=bool(done.failures))
@@ -202,6 +204,7 @@ async def show_server(visit: Visit) -> Response:
 
 async def _server_page(visit: Visit, *, error: ThresherError | None = None) -> Response:
     name = visit.sent.path_params["name"]
+    begun = _sign_ins.get(_key(visit, name))  # first: what it has changed is then in what is read
     report = await visit.run(TOOLS["show_server"], name=name)
     calls = await visit.run(INSIGHT["list_calls"], server=name, days=_DAYS, limit=100)
     failed = await visit.run(INSIGHT["list_calls"], server=name, days=_DAYS, limit=5, failed=True)
@@ -218,7 +221,7 @@ async def _server_page(visit: Visit, *, error: ThresherError | None = None) -> R
         failed=failed.calls,
         days=int(_DAYS),
         tools=await visit.run(TOOLS["browse_tools"], server=name, limit=_POINTS),
-        sign_in=_sign_ins.get(_key(visit, name)),
+        sign_in=begun,
         dialects=DIALECTS,
         may_change=visit.may(TOOLS["set_server_enabled"]) and report.may_change,
         error=error,

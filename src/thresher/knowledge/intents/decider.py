@@ -13,12 +13,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 from cachetools import LRUCache
 
-from thresher.core import Caller, EncoderError, InvalidInput, event, traced
+from thresher.core import Caller, EncoderError, InvalidInput, NotFound, did_you_mean, event, nearest, traced
 from thresher.embedding import Encoder, Matrix, printable
 from thresher.knowledge.intents.decision_log import DecisionLog
 from thresher.knowledge.intents.globs import applies
@@ -192,6 +193,8 @@ _PATIENCE_SECONDS: Final = 20.0
 """How long an explanation waits for a fit in progress."""
 _SERVING: Final = 64
 """Callers whose last fit is kept, for when their packs change."""
+EVERY_INTENT: Final = "*"
+"""Stands for all intents."""
 _OTHERS: Final = 5
 """Intents in an answer besides those that matched."""
 
@@ -215,15 +218,24 @@ class Decider:
         self._log = log
         self._serving: LRUCache[Key, Trained] = LRUCache(_SERVING)
 
-    async def decide(self, caller: Caller, request: RoutingRequest, *, explain: bool = False) -> Decision:
+    async def decide(
+        self,
+        caller: Caller,
+        request: RoutingRequest,
+        *,
+        explain: bool = False,
+        thresholds: Mapping[str, float] = MappingProxyType({}),
+    ) -> Decision:
         """Route one message.
 
         Args:
             caller: The tenant and user whose packs are considered.
             request: What is to be routed.
             explain: Return the scores of all intents, wait for a fit in progress, and record nothing.
+            thresholds: For an explanation: in place of those in force, by intent; `*` for all others.
 
         Raises:
+            NotFound: There is no such intent.
             StoreUnavailable: The database does not answer, and the caller's packs are not known yet.
         """
         started = time.perf_counter()
@@ -233,15 +245,16 @@ class Decider:
             if view is not None and known is not None:
                 decision = replace(known, cached=True, embedding_ms=0.0)
             else:
-                decision, view = await self._decided(caller, request, view, explain=explain)
+                decision, view = await self._decided(caller, request, view, thresholds if explain else None)
             decision = replace(decision, trace_id=trace, duration_ms=_since(started))
             if not explain:
                 self._note(caller, request, view, decision)
             return decision
 
     async def _decided(
-        self, caller: Caller, request: RoutingRequest, view: View | None, *, explain: bool
+        self, caller: Caller, request: RoutingRequest, view: View | None, tried: Mapping[str, float] | None
     ) -> tuple[Decision, View]:
+        """Decide; `tried` are the thresholds of an explanation."""
         message, left_out = _readable(request.message)
         turns = [_readable(turn)[0] for turn in request.history]
         pieces = pieces_of(message, queries=request.queries, history=turns)
@@ -249,12 +262,14 @@ class Decider:
             embedded = await self._embed(pieces)
         else:
             embedded, view = await asyncio.gather(self._embed(pieces), self._views.current(caller))
-        if explain:
+        if tried is not None:
             await self._fits.wait(caller.tenant, view.training_set, _PATIENCE_SECONDS)
         trained, degraded = self._trained(caller, view)
         degraded = degraded or left_out
-        decision = _judged(view, trained, pieces, embedded, request, degraded, thorough=explain)
-        if explain:
+        by_hand = {**view.standing.thresholds, **_tried(view, tried or {})}
+        thorough = tried is not None
+        decision = _judged(view, trained, pieces, embedded, request, by_hand, degraded, thorough=thorough)
+        if thorough:
             return decision, view
         decision = replace(decision, scores=decision.scores[: len(decision.matched) + _OTHERS])
         if not decision.degraded:
@@ -305,11 +320,12 @@ def _judged(
     pieces: Pieces,
     embedded: _Embedded,
     request: RoutingRequest,
+    by_hand: Mapping[str, float],
     degraded: str,
     *,
     thorough: bool,
 ) -> Decision:
-    by_hand, files = view.standing.thresholds, request.files
+    files = request.files
     if trained is None or embedded.vectors is None:
         reason = embedded.problem or degraded
         decision = by_words(view.training_set, pieces, view.by_name, by_hand, files, reason)
@@ -318,6 +334,17 @@ def _judged(
         others = None if thorough else _OTHERS
         decision = by_router(*given, view.by_name, by_hand, files, degraded, thorough=thorough, others=others)
     return replace(decision, embedding_ms=embedded.ms)
+
+
+def _tried(view: View, thresholds: Mapping[str, float]) -> dict[str, float]:
+    """The thresholds that are tried, one for each intent that they are meant for."""
+    for name in thresholds:
+        if name != EVERY_INTENT and name not in view.by_name:
+            near = did_you_mean(nearest(name, view.by_name))
+            raise NotFound(f"There is no intent '{name}'.", hint=near or "`thresher intents list` shows them all.")
+    every = thresholds.get(EVERY_INTENT)
+    named = {name: value for name, value in thresholds.items() if name != EVERY_INTENT}
+    return named if every is None else dict.fromkeys(view.by_name, every) | named
 
 
 def _readable(text: str) -> tuple[str, str]:

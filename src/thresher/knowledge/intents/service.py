@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from thresher.core import (
     Caller,
@@ -103,12 +104,21 @@ class IntentService:
         history: Sequence[str] = (),
         queries: Sequence[str] | str = (),
         files: Sequence[str] = (),
+        thresholds: Mapping[str, float] = MappingProxyType({}),
     ) -> Decision:
         """The same with the scores of all intents, each with its best line; nothing is recorded.
 
-        Waits for the router if it is being fitted. Arguments and errors as for `route`.
+        Waits for the router if it is being fitted. Arguments and errors as for `route`; `thresholds` are tried in place
+        of those in force, by intent, `*` for all others.
+
+        Raises:
+            InvalidInput: A threshold is not a probability.
+            NotFound: There is no intent to a threshold.
         """
-        return await self._decider.decide(caller, routing_request(message, history, queries, files), explain=True)
+        for value in thresholds.values():
+            _check_threshold(value)
+        request = routing_request(message, history, queries, files)
+        return await self._decider.decide(caller, request, explain=True, thresholds=thresholds)
 
     async def prepare(self, caller: Caller) -> None:
         """Load or fit the caller's router; a failure shows in decisions."""
@@ -199,10 +209,9 @@ class IntentService:
             InvalidInput: The value is not a probability.
             NotFound: There is no such intent, or, for None, no threshold of it.
         """
-        if value is not None and not (math.isfinite(value) and 0 <= value <= 1):
-            raise InvalidInput(f"{value} is not a valid threshold.", hint="Give a probability, 0 to 1.")
         view = await self._views.current(caller)
         if value is not None:
+            _check_threshold(value)
             if name not in view.by_name:
                 raise _unknown(view.packs, name)
             await run_retrying(
@@ -343,6 +352,11 @@ class IntentService:
                 "Packs are approved by the person who runs Thresher.",
                 hint="Ask that person to run `thresher packs trust`.",
             )
+
+
+def _check_threshold(value: float) -> None:
+    if not (math.isfinite(value) and 0 <= value <= 1):
+        raise InvalidInput(f"{value} is not a valid threshold.", hint="Give a probability, 0 to 1.")
 
 
 def _held(packs: Packs, name: str | Path) -> Pack:

@@ -29,17 +29,6 @@ from thresher.knowledge.tools.findability import (
     try_tool,
 )
 from thresher.knowledge.tools.finder import WANTED
-from thresher.knowledge.tools.inspection import (
-    EmbeddedText,
-    ListedTool,
-    ServerReport,
-    ToolFilter,
-    ToolPage,
-    ToolReport,
-    ToolRivals,
-    ToolState,
-    UpstreamSession,
-)
 from thresher.knowledge.tools.learning import (
     AdapterFigures,
     Learning,
@@ -66,10 +55,13 @@ from thresher.knowledge.tools.models import (
     FoundTool,
     HeldTool,
     LocalServer,
+    RankedTool,
     Refreshed,
     Resolved,
     ServerInfo,
     ToolCategory,
+    ToolFate,
+    ToolInspection,
     ToolQuestions,
     ToolRewrite,
     ToolWords,
@@ -77,6 +69,17 @@ from thresher.knowledge.tools.models import (
 )
 from thresher.knowledge.tools.proposals import propose, trial_queries
 from thresher.knowledge.tools.refresh import total_of
+from thresher.knowledge.tools.reports import (
+    EmbeddedText,
+    ListedTool,
+    ServerReport,
+    ToolFilter,
+    ToolPage,
+    ToolReport,
+    ToolRivals,
+    ToolState,
+    UpstreamSession,
+)
 from thresher.knowledge.tools.servers import CredentialStore
 from thresher.knowledge.tools.service import ToolService
 
@@ -114,6 +117,7 @@ __all__ = [
     "MovedTool",
     "Offered",
     "Purged",
+    "RankedTool",
     "Refreshed",
     "Replay",
     "Resolved",
@@ -121,8 +125,10 @@ __all__ = [
     "ServerReport",
     "Statistics",
     "ToolCategory",
+    "ToolFate",
     "ToolFilter",
     "ToolHealth",
+    "ToolInspection",
     "ToolPage",
     "ToolQuestions",
     "ToolReport",

@@ -132,10 +132,17 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The text, and the form that each candidate has in it; one without is left out."""
+    """What a model reads.
+
+    Attributes:
+        text: The answer.
+        forms: The form of each candidate in it; one without is left out.
+        crowded_out: Candidates without a form that are worth their tokens, and found no room.
+    """
 
     text: str
     forms: Mapping[int, Form]
+    crowded_out: frozenset[int] = frozenset()
 
 
 def compose(candidates: Sequence[Candidate], notes: Sequence[str], budget: int, *, worth: Worth = WORTH) -> Answer:
@@ -155,15 +162,19 @@ def compose(candidates: Sequence[Candidate], notes: Sequence[str], budget: int, 
     least = room - count_tokens(f"{HEADING}\n")
     in_full = _chosen(_steps(candidates, worth, named=False), room, floor)
     by_name = _chosen(_steps(candidates, worth, named=True), least, floor)
-    steps = max(in_full, by_name, key=lambda steps: sum(step.kept + step.gain - floor * step.cost for step in steps))
+    steps, passed = max(
+        in_full, by_name, key=lambda one: sum(step.kept + step.gain - floor * step.cost for step in one[0])
+    )
     while True:
         forms: dict[int, _Shape] = {step.candidate: step.form for step in steps}
         text = "\n".join([*notes, *_written(candidates, forms)])
         over = count_tokens(text) - budget
         if not steps or over <= 0:
-            return Answer(text, {place: "name" if form == "name" else "full" for place, form in forms.items()})
+            written: dict[int, Form] = {place: "name" if form == "name" else "full" for place, form in forms.items()}
+            return Answer(text, written, frozenset(passed - forms.keys()))
         while steps and over > 0:
-            over -= max(int(steps.pop().cost), 1)
+            passed.add((step := steps.pop()).candidate)
+            over -= max(int(step.cost), 1)
 
 
 _Shape: TypeAlias = Literal["name", "short", "full"]
@@ -245,8 +256,8 @@ def _join_rivals(candidates: Sequence[Candidate], steps: dict[tuple[int, _Shape]
                 steps[step.candidate, "full"] = longer._replace(rate=min(longer.rate, shared.rate))
 
 
-def _chosen(steps: Sequence[_Step], room: int, floor: float) -> list[_Step]:
-    """The steps that fit; the first one whatever it brings."""
+def _chosen(steps: Sequence[_Step], room: int, floor: float) -> tuple[list[_Step], set[int]]:
+    """The steps that fit, the first one whatever it brings; and the candidates of which one did not fit."""
     chosen: list[_Step] = []
     left = float(room)
     passed: set[int] = set()
@@ -258,7 +269,7 @@ def _chosen(steps: Sequence[_Step], room: int, floor: float) -> list[_Step]:
             continue
         chosen.append(step)
         left -= step.cost
-    return chosen
+    return chosen, passed
 
 
 def _written(candidates: Sequence[Candidate], forms: Mapping[int, _Shape]) -> list[str]:

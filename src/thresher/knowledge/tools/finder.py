@@ -13,7 +13,7 @@ import math
 import re
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,7 +37,8 @@ from thresher.knowledge.tools.catalogue import (
     facets_of,
 )
 from thresher.knowledge.tools.choice import ChosenTool, choose, fallback_hits
-from thresher.knowledge.tools.composition import WORTH, Candidate, Form, compose
+from thresher.knowledge.tools.composition import WORTH, Answer, Candidate, Form, compose
+from thresher.knowledge.tools.inspection import InspectedSearch, ToolQuery, inspected_items, ranked_tools
 from thresher.knowledge.tools.learning import Learning, OfferedAnswer, offered_tools
 from thresher.knowledge.tools.log import ToolLog, now
 from thresher.knowledge.tools.models import (
@@ -48,6 +49,7 @@ from thresher.knowledge.tools.models import (
     UNCHOSEN_CAP,
     FindResult,
     FoundTool,
+    ToolInspection,
 )
 from thresher.knowledge.tools.queries import Discovery
 from thresher.knowledge.tools.trust import REJECTED
@@ -85,9 +87,14 @@ class Finder:
         self._learning = learning
         self._settings = settings
 
-    def unlogged(self) -> Finder:
-        """Return the same finder without a log, and without what was learned or trained."""
-        return Finder(self._index, self._catalogues, None, None, self._settings)
+    def unlogged(self, *, learned: bool = False) -> Finder:
+        """Return the same finder without a log, and without what was learned or trained unless that is wanted."""
+        return Finder(self._index, self._catalogues, None, self._learning if learned else None, self._settings)
+
+    def described(self, caller: Caller, names: Sequence[str]) -> None:
+        """Log that a client was shown the definitions of some tools."""
+        if self._log is not None:
+            self._log.describe(caller, names)
 
     async def find(
         self,
@@ -139,7 +146,13 @@ class Finder:
             held: tuple[str, ...] = ()
             if catalogue.held and selection != "off":
                 held = await held_back_names(self._index, caller, catalogue, question, scope, chosen)
-            result = _result(catalogue, question, scope, search, chosen, held, missing, trace, selection)
+            result, candidates, answer = _result(
+                catalogue, question, scope, search, chosen, held, missing, trace, selection
+            )
+            if (inspection := question.inspection) is not None:
+                request = InspectedSearch(question, whole, catalogue, scope, search, _need(question))
+                ranked = ranked_tools(request, inspection, chosen, candidates, answer, result.tools, held)
+                result = replace(result, ranked=ranked)
             if unchosen and selection != "on":
                 result = _with_unchosen(result, catalogue, scope)
             result = replace(result, duration_ms=(time.perf_counter() - started) * 1000)
@@ -170,12 +183,13 @@ class Finder:
                 limit=max(_POOL, question.budget // _TOKENS_EACH),
                 filter=Filter(facets=catalogue.facets(scope)),
                 threshold=question.threshold,
-                need=WORTH.floor * _LEAST_TOKENS if question.threshold is None else 0.0,
+                need=_need(question),
                 split=question.split,
                 message=question.message,
                 prefetched=prefetched,
                 learner=learner,
                 adapter=adapter,
+                inspection=inspected_items(catalogue, question.inspection),
             )
         except ThresherError as error:
             return f"search failed: {error.message}"
@@ -245,6 +259,11 @@ def _answer(catalogue: ToolCatalogue, row: Discovery, result: FindResult, search
     return OfferedAnswer(row.at, row.trace_id, search.model, vectors, tools, row.message)
 
 
+def _need(question: ToolQuery) -> float:
+    """The least probability with which a tool is needed that may be part of an answer."""
+    return WORTH.floor * _LEAST_TOKENS if question.threshold is None else 0.0
+
+
 def _result(
     catalogue: ToolCatalogue,
     question: ToolQuery,
@@ -255,8 +274,8 @@ def _result(
     missing: str,
     trace: str,
     selection: str,
-) -> FindResult:
-    """The answer, composed within the budget."""
+) -> tuple[FindResult, Sequence[Candidate], Answer]:
+    """The answer, composed within the budget, and what it was composed of."""
     fallback = isinstance(search, str) and selection != "off"
     if isinstance(search, str):
         # A search that did not run abstains from nothing.
@@ -292,7 +311,7 @@ def _result(
         for place, (one, candidate) in enumerate(zip(chosen, candidates, strict=True))
         if place in answer.forms
     )
-    return FindResult(
+    result = FindResult(
         tools=tools,
         text=answer.text,
         total_searched=search.searched,
@@ -309,7 +328,10 @@ def _result(
         selection=selection,
         embedding_generated=search.embedded,
         held_back=tuple(held),
+        budget=question.budget,
+        threshold=search.threshold,
     )
+    return result, candidates, answer
 
 
 def _with_unchosen(result: FindResult, catalogue: ToolCatalogue, scope: Collection[int] | None) -> FindResult:
@@ -346,27 +368,6 @@ _CONTEXT_CHARACTERS = 400
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolQuery:
-    """What to search for.
-
-    Attributes:
-        texts: The caller's own queries, or the message alone.
-        split: Whether a text may contain several tasks (a message may, a query does not).
-        budget: The most tokens of the answer's text.
-        limit: The most tools; None for as many as the budget holds.
-        threshold: A calibrated probability, or None for the fitted one.
-        message: The message for which the caller wrote the queries: it adds context. Empty if unknown.
-    """
-
-    texts: tuple[str, ...]
-    split: bool
-    budget: int
-    limit: int | None = None
-    threshold: float | None = None
-    message: str = ""
-
-
 def tool_query(
     queries: Sequence[str] | str | None,
     message: str | None,
@@ -374,6 +375,7 @@ def tool_query(
     budget: int,
     limit: int | None = None,
     threshold: float | None = None,
+    inspection: ToolInspection | None = None,
 ) -> ToolQuery:
     """Build a request from the arguments of `find_tools`.
 
@@ -396,8 +398,8 @@ def tool_query(
     if threshold is not None and not (math.isfinite(threshold) and 0 <= threshold <= 1):
         raise InvalidInput(f"threshold is {threshold}; it must be a probability, 0 to 1.")
     if phrases:
-        return ToolQuery(phrases, False, budget, limit, threshold, words)
-    return ToolQuery((words,), True, budget, limit, threshold)
+        return ToolQuery(phrases, False, budget, limit, threshold, words, inspection)
+    return ToolQuery((words,), True, budget, limit, threshold, inspection=inspection)
 
 
 def _queries(queries: Sequence[str] | str) -> tuple[str, ...]:

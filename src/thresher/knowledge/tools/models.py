@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from thresher.core import Scored, Tool, Why
 from thresher.knowledge.tools.composition import Form
@@ -84,6 +85,64 @@ class FoundTool:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolInspection:
+    """Which tools an answer names besides the chosen ones; one that is inspected is not logged.
+
+    Attributes:
+        limit: The best so many that are not in the answer.
+        expected: Further ones by exposed name, or as `server/tool`, whatever their rank.
+    """
+
+    limit: int
+    expected: tuple[str, ...] = ()
+
+
+ToolFate: TypeAlias = Literal[
+    "given", "floor", "budget", "copy", "limit", "need", "threshold", "abstained", "candidates",
+    "held", "disabled", "server", "category", "unindexed", "off", "unknown",
+]  # fmt: skip
+"""What became of a tool. It is in the answer; or it brings less than its tokens are worth, found no room, is folded
+into another one, is beyond the limit, is needed or fits too improbably, nothing fits, or no arm has it among its best.
+Or it was not searched: it waits for approval, is disabled, is outside a filter, is not indexed yet, does not exist, or
+selection is off."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedTool:
+    """A tool that was considered for an answer, or is expected in it.
+
+    Attributes:
+        name: The name to call it by.
+        server: Its server; empty for an unknown one.
+        rank: Its place in the fused order of the search, from 1; None if it has none.
+        score: The probability, 0 to 1, that it fits.
+        need: The probability, 0 to 1, that it is needed.
+        why: Rank and score in each arm, and the other reasons.
+        standing: Its fused score less that of the best tool for the same text, both without what use has taught.
+        fate: What became of it.
+        reason: The same as a sentence, with the numbers that decided.
+        form: Its form in the answer; None if it is not in it.
+        tokens: What it costs there, or would cost in full.
+        copy_of: The tool that it is folded into; empty if it is no copy.
+        expected: Whether it was asked for by name.
+    """
+
+    name: str
+    server: str
+    rank: int | None
+    score: float
+    need: float
+    why: Why
+    standing: float
+    fate: ToolFate
+    reason: str
+    form: Form | None = None
+    tokens: int = 0
+    copy_of: str = ""
+    expected: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class FindResult:
     """The answer to `find_tools`.
 
@@ -107,6 +166,9 @@ class FindResult:
         unchosen: On request, if clients see all tools: those inside the filter that were not chosen, oldest first, up
             to `UNCHOSEN_CAP`.
         left_out: The number of further ones.
+        budget: The most tokens of `text`.
+        threshold: The probability below which no tool fits.
+        ranked: With an inspection the tools and the others that it names, by rank; those without one come last.
     """
 
     tools: tuple[FoundTool, ...]
@@ -127,6 +189,9 @@ class FindResult:
     embedding_generated: bool = False
     unchosen: tuple[FoundTool, ...] = ()
     left_out: int = 0
+    budget: int = 0
+    threshold: float = 0.0
+    ranked: tuple[RankedTool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,8 +370,7 @@ class Refreshed:
         failures: The error of each server that could not be listed.
         held: Tools of these servers that now wait for approval, except rejected ones, by their exposed names.
         lapsed: Tools of these servers whose rewrite is not used, since their definition has changed.
-        findings: Of servers that were added: how many of their tools each rule of `tools health` names for what their
-            definitions say. Whether they are found is measured afterwards.
+        findings: Of added servers: how many tools each rule of `tools health` names for their definitions alone.
     """
 
     embedded: int = 0

@@ -18,7 +18,6 @@ from thresher.knowledge.tools.categories import Categories
 from thresher.knowledge.tools.finder import Finder, tool_query
 from thresher.knowledge.tools.health import HealthMonitor
 from thresher.knowledge.tools.indexer import Indexer, LocalServers, OfferSource
-from thresher.knowledge.tools.inspection import Inspection
 from thresher.knowledge.tools.learning import Learning, Training
 from thresher.knowledge.tools.log import Purged, Statistics, ToolLog, measure, prune, purge
 from thresher.knowledge.tools.model_questions import QuestionWriter
@@ -34,11 +33,13 @@ from thresher.knowledge.tools.models import (
     Refreshed,
     Resolved,
     ServerInfo,
+    ToolInspection,
     plain_name,
 )
 from thresher.knowledge.tools.queries import StoredTool
 from thresher.knowledge.tools.refresh import ServerRefresher
 from thresher.knowledge.tools.refresh_schedule import ChangeWatcher
+from thresher.knowledge.tools.reports import Reports
 from thresher.knowledge.tools.result_shapes import ResultShapes
 from thresher.knowledge.tools.search_texts import SearchTexts
 from thresher.knowledge.tools.servers import Servers, checked_owner
@@ -75,7 +76,7 @@ class ToolService:
         self.questions = QuestionWriter(database, self._catalogues, self._indexer, chat, settings.llm_seconds)
         self._servers = Servers(database, self._indexer, self._catalogues, upstreams, secrets)
         self.health = HealthMonitor(database, self._catalogues, self, lambda: index.edition(KIND))
-        self.inspection = Inspection(database, self._catalogues, self, upstreams, secrets)
+        self.reports = Reports(database, self._catalogues, self, upstreams, secrets)
         self._refresher = ServerRefresher(
             database, self._indexer, self._catalogues, upstreams, self._servers, settings.auto_approve, self.health.note
         )
@@ -102,14 +103,14 @@ class ToolService:
         include_core_tools: bool = True,
         include_unchosen: bool = False,
         prefetched: Prefetch | None = None,
+        inspection: ToolInspection | None = None,
     ) -> FindResult:
         """Choose the tools that fit.
 
         Args:
             caller: The tenant and user whose tools are searched.
             queries: Short action phrases, one for each step; or
-            message: the user's words, which may contain several tasks. With both, the queries are searched, and the
-                message adds context.
+            message: the user's words, with one task or several. With both they add context to the queries.
             history: The last turns, oldest first; used only if the message alone is too short to search.
             servers: Only tools of these servers.
             categories: Only tools of these categories.
@@ -119,13 +120,14 @@ class ToolService:
             include_core_tools: Whether core tools are always part of the answer.
             include_unchosen: Whether the answer includes the tools that were not chosen, if clients see all tools.
             prefetched: What `prefetch` returned for the same queries, message and history.
+            inspection: Which tools the answer names in `ranked`, chosen or not.
 
         Raises:
             InvalidInput: An argument is out of bounds.
             NotFound: A server or category of the filter does not exist.
         """
         budget = self._settings.find_budget if budget is None else budget
-        question = tool_query(queries, message, history, budget, limit, threshold)
+        question = tool_query(queries, message, history, budget, limit, threshold, inspection)
         missing = await self.ready(caller, searching=True)
         return await self._finder.find(
             caller,
@@ -156,11 +158,7 @@ class ToolService:
         return self._finder.prefetch(caller, tool_query(queries, message, history, self._settings.find_budget))
 
     def take_local(self, source: OfferSource) -> Callable[[], None]:
-        """Have a source offer the servers inside this process before any face gives an answer about tools.
-
-        Returns:
-            Removes the source.
-        """
+        """Have a source offer local servers before any face gives an answer about tools; returns what removes it."""
         self._local.sources.append(source)
         return lambda: self._local.sources.remove(source)
 
@@ -180,10 +178,10 @@ class ToolService:
         """
         return await self._local.ready(caller, searching=searching)
 
-    def for_measuring(self, *, local: bool = True) -> ToolService:
-        """Return the same service, whose searches are not logged, with or without the servers inside this process."""
+    def for_measuring(self, *, local: bool = True, learned: bool = False) -> ToolService:
+        """Return the same service unlogged, with or without servers inside this process, and what use has taught."""
         other = copy.copy(self)
-        other._finder = self._finder.unlogged()
+        other._finder = self._finder.unlogged(learned=learned)
         if not local:
             other._local = LocalServers(self._database, self._indexer, self._catalogues)
         return other
@@ -250,7 +248,7 @@ class ToolService:
         unknown = {name: catalogue.near(name) for name in wanted if catalogue.find(name) is None}
         if not known:
             catalogue.known(wanted[0], enabled=True)
-        self._log.describe(caller, [tool.name for tool in known])
+        self._finder.described(caller, [tool.name for tool in known])
         stored = await self._definitions(caller, catalogue, known)
         return Descriptions(catalogue.in_full(known, stored), unknown)
 

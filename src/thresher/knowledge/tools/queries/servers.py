@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, Text, bindparam, case, delete, func, select, text, update
+from sqlalchemy import BigInteger, Text, bindparam, case, delete, func, select, text, true, update
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -53,18 +53,18 @@ class ServerRow:
 
 async def servers(connection: AsyncConnection, caller: Caller, name: str | None = None) -> list[ServerRow]:
     """Return the servers that the caller may see, in the order in which they were added."""
-    counted = _count(tool.c.held != GONE).label("tools"), _count(tool.c.held.in_(WAITING)).label("held")
-    warned = _count((tool.c.held == FREE) & (tool.c.findings != text("'[]'::jsonb"))).label("warned")
-    query = select(server, *counted, warned).where(visible(caller, server)).order_by(server.c.id)
+    ours = (tool.c.tenant_id == server.c.tenant_id) & (tool.c.server_id == server.c.id)
+    counts = {
+        "tools": tool.c.held != GONE,
+        "held": tool.c.held.in_(WAITING),
+        "warned": (tool.c.held == FREE) & (tool.c.findings != text("'[]'::jsonb")),
+    }
+    each = (func.count().filter(which).label(label) for label, which in counts.items())
+    counted = select(*each).select_from(tool).where(ours).lateral("counted")
+    query = select(server, *counted.c).join(counted, true()).where(visible(caller, server)).order_by(server.c.id)
     if name is not None:
         query = query.where(server.c.name == name)
     return [_server_row(row) for row in await connection.execute(query)]
-
-
-def _count(which: Any) -> Any:
-    """The number of a server's tools that meet a condition."""
-    ours = (tool.c.tenant_id == server.c.tenant_id) & (tool.c.server_id == server.c.id)
-    return select(func.count()).select_from(tool).where(ours, which).scalar_subquery()
 
 
 def _server_row(row: Any) -> ServerRow:
