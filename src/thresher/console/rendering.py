@@ -43,6 +43,7 @@ def templates() -> Environment:
         "ago": ago,
         "bytes": size,
         "exact": _exact,
+        "is_plain": lambda text: visible(text, breaks=True) == text,
         "json": lambda value: visible_json(plain(value), indent=2),
         "markdown": markdown,
         "ms": milliseconds,
