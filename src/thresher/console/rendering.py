@@ -47,6 +47,7 @@ def templates() -> Environment:
         "bytes": size,
         "changed": changed_words,
         "exact": _exact,
+        "is_plain": lambda text: visible(text, breaks=True) == text,
         "json": lambda value: visible_json(plain(value), indent=2),
         "markdown": markdown,
         "marked": marked,

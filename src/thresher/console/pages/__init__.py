@@ -3,8 +3,10 @@
 from thresher.console.pages import (
     actions,
     apis,
+    cases,
     databases,
     documents,
+    explanation,
     home,
     insight,
     insight_cases,
@@ -15,7 +17,7 @@ from thresher.console.pages import (
 )
 
 PAGES = (
-    *(*session.PAGES, *home.PAGES, *tools.PAGES, *servers.PAGES),
+    *(*session.PAGES, *home.PAGES, *explanation.PAGES, *cases.PAGES, *tools.PAGES, *servers.PAGES),
     *(*documents.PAGES, *apis.PAGES, *databases.PAGES),
     *(*insight_cases.PAGES, *insight.PAGES, *settings.PAGES, *actions.PAGES),
 )
