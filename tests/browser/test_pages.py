@@ -31,8 +31,6 @@ PAGES = (
     "/knowledge/databases/shop/audit?verify=yes",
     "/insight",
     "/insight/calls",
-    "/insight/cases",
-    "/insight/cases/add",
     "/settings",
     "/settings/conversations",
     "/settings/models",

@@ -70,7 +70,7 @@ async def test_figures_of_today_lead_to_what_is_behind_them(user: Person) -> Non
 async def test_what_waits_is_named_with_its_page_and_counted_on_every_page(user: Person) -> None:
     """The server that cannot be listed, with what to do; other pages show the number."""
     home = await user.see("/")
-    other = await user.see("/insight/cases")
+    other = await user.see("/insight")
 
     assert "The server 'safe' cannot be listed" in said(home)
     assert 'href="/servers/safe"' in home

@@ -1,17 +1,14 @@
-"""Insight: what got nothing, figures over time, calls, exports, and test cases."""
+"""Insight: what got nothing, figures over time, calls and exports."""
 
 from __future__ import annotations
 
 import csv
-import html
 import io
-import json
-from typing import Any
 
 import pytest
 
 from tests.api.serving import Served
-from tests.console.filling import HOSTILE, NONSENSE
+from tests.console.filling import NONSENSE
 from tests.console.person import Person, person, said
 
 
@@ -19,14 +16,11 @@ async def test_without_any_use_each_page_says_so(owner: Person) -> None:
     """With what fills it."""
     overview = said(await owner.see("/insight"))
     calls = said(await owner.see("/insight/calls"))
-    cases = said(await owner.see("/insight/cases"))
 
     assert "nobody asked anything" in overview
     assert "Nothing in this period." in overview
     assert "THRESHER_LOG_TEXT=on" in overview
     assert "No calls yet" in calls
-    assert "No test cases yet" in cases
-    assert "thresher cases add" in cases
 
 
 async def test_messages_that_got_nothing_come_first(user: Person) -> None:
@@ -36,7 +30,7 @@ async def test_messages_that_got_nothing_come_first(user: Person) -> None:
     text = said(page)
     assert text.index("Messages nobody answered") < text.index("Time of an answer")
     assert f"{NONSENSE} nothing was delivered 2" in text
-    assert "/insight/cases/add?message=zxqv+wvut+plomb&amp;verb=get_context" in page
+    assert "/try?message=zxqv+wvut+plomb#expected" in page
     assert "/try?message=zxqv+wvut+plomb" in page
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt; plomb &lt;U+202E&gt; zxqv" in page
@@ -127,92 +121,29 @@ async def test_exports_follow_the_filters(user: Person) -> None:
     await user.see("/insight/export/usage.exe", 404)
 
 
-async def test_a_message_becomes_a_case_that_is_run_and_compared(user: Person) -> None:
-    """Saved from its link, asked as a client asks; what changes is named; removed, and put back."""
-    await user.see("/insight/cases/add?message=open+the+box+and+show+what+is+in+it&verb=find_tools")
-    assert "open the box and show what is in it</textarea>" in user.last
-    fields: dict[str, Any] = {"needs.tools": "box:open_box\n", "verb": "find_tools"}
-    page = said(await user.do("/insight/cases/add", message="open the box and show what is in it", **fields))
-    assert "not run yet" in page
-    page = said(await user.do("/insight/cases/run"))
-    assert "1 of 1 cases passed" in page
+async def test_the_last_run_of_the_test_cases_is_summed_up(used: Served, user: Person) -> None:
+    """How many pass, and what changed since the run before."""
+    services = used.app.services
+    await services.cases.add(services.caller, "open the box and show what is in it", {"tools": ["box:open_box"]}, {})
+    await services.cases.run(services.caller)
+    await services.cases.add(services.caller, NONSENSE, {"tools": ["box:open_box"]}, {})
+    await services.cases.run(services.caller)
 
-    await user.see("/insight/cases/add")
-    fields |= {"needs.tools": "box:open_box\nsafe:never_there"}
-    await user.do("/insight/cases/add", message="open the box and show what is in it", **fields)
-    page = said(await user.do("/insight/cases/run", budget="2000"))
-    assert "0 of 1 cases passed" in page
-    assert "Changed since the run before" in page
-    assert "broken open the box" in page
-    assert "missing: tools: safe:never_there" in page
+    page = said(await user.see("/insight"))
 
-    number = user.last.partition('id="case-')[2].partition('"')[0]
-    removed = await user.send(f"/insight/cases/{number}/remove")
-    assert "The case is removed" in said(removed.text)
-    hidden = removed.text.partition('name="cases" value="')[2].partition('"')[0]
-    page = said(await user.do("/insight/cases/import", cases=html.unescape(hidden)))
-    assert "1 cases are new" in page
-    assert "safe:never_there" in page
+    assert "1 of 2 pass" in page
+    assert "since the run before: 1 new" in page
+    assert "Run all" in page
 
 
-async def test_cases_are_imported_and_exported(user: Person) -> None:
-    """A file, an array, or an object a line; hostile messages are text."""
-    lines = "\n".join(
-        json.dumps({"message": message, "needs": {}}) for message in (HOSTILE, "=cmd()", "what is \u200b here")
-    )
-    await user.see("/insight/cases")
-    page = await user.do("/insight/cases/import", files=[("file", ("cases.jsonl", lines.encode()))])
-    assert "3 cases are new" in said(page)
-    assert "<script>alert" not in page
-
-    await user.do("/insight/cases/import", cases=json.dumps([{"message": "=cmd()", "needs": {"tools": ["a"]}}]))
-    exported = (await user.web.get("/insight/cases/export.json")).json()
-
-    assert {one["message"] for one in exported} >= {HOSTILE, "=cmd()"}
-    assert next(one for one in exported if one["message"] == "=cmd()")["needs"] == {"tools": ["a"]}
-
-
-@pytest.mark.parametrize(
-    "cases", ["", "no json", "[1]", '[{"needs": {}}]', '[{"message": "a", "needs": {"cats": []}}]']
-)
-async def test_a_wrong_import_changes_nothing(user: Person, cases: str) -> None:
-    """It says what is wrong, and what was pasted stays."""
-    await user.see("/insight/cases")
-    before = (await user.web.get("/insight/cases/export.json")).json()
-
-    answer = await user.send("/insight/cases/import", cases=cases)
-
-    if cases:
-        assert answer.status_code == 422
-        assert 'role="alert"' in answer.text
-    assert (await user.web.get("/insight/cases/export.json")).json() == before
-
-
-async def test_a_wrong_case_or_budget_is_refused_with_its_form(user: Person) -> None:
-    """What was written is still there."""
-    await user.see("/insight/cases/add")
-    answer = await user.send("/insight/cases/add", message="  ", **{"needs.tools": "a:b"})
-    assert answer.status_code == 422
-    assert "a:b</textarea>" in answer.text
-
-    await user.see("/insight/cases")
-    assert (await user.send("/insight/cases/run", budget="many")).status_code == 422
-    assert (await user.send("/insight/cases/999999/remove")).status_code == 404
-
-
-async def test_others_see_and_change_nothing_of_it(used: Served, user: Person, stranger: Person) -> None:
-    """Another tenant's user has their own figures and cases; a change without the token is refused."""
-    await user.see("/insight/cases/add")
-    await user.do("/insight/cases/add", message="of the owner")
-    number = user.last.rpartition('id="case-')[2].partition('"')[0]
-
+async def test_others_see_nothing_of_it(used: Served, stranger: Person) -> None:
+    """Another tenant's user has their own figures; a change without the token is refused."""
     page = said(await stranger.see("/insight"))
+
     assert NONSENSE not in page
     assert "of your own messages" in page
-    assert "of the owner" not in await stranger.see("/insight/cases")
-    assert (await stranger.send(f"/insight/cases/{number}/remove")).status_code == 404
     assert "box_open_box" not in (await stranger.web.get("/insight/export/calls.csv?days=7")).text
-
+    assert "box_open_box" not in said(await stranger.see("/insight/calls?tool=box_open_box")).partition("Filter")[2]
     async with person(used) as another:
-        answer = await another.web.post("/insight/cases/run", data={"csrf": "x"})
+        answer = await another.web.post("/insight/price", data={"csrf": "x", "price": "1"})
     assert answer.status_code == 403

@@ -83,7 +83,9 @@ def percent(share: float | None) -> str:
     """A share of 0 to 1."""
     if share is None:
         return ""
-    digits = 0 if share in (0, 1) or _EVEN < share < 1 - _EVEN else 1  # what is nearly all or nothing is not rounded to it
+    digits = (
+        0 if share in (0, 1) or _EVEN < share < 1 - _EVEN else 1
+    )  # what is nearly all or nothing is not rounded to it
     return f"{100 * share:.{digits}f} %"
 
 

@@ -1,7 +1,7 @@
 """How many things wait for a caller, for the badge of every page's navigation.
 
-Invariant: no page waits for it. A page shows what is known, and if that is older than `FRESH` seconds, looks again after
-it was sent. What is known is a copy, for a short time, in each process.
+Invariant: no page waits for it. A page shows what is known, and if that is older than `FRESH` seconds, looks again when
+it has been sent. What is known is a copy, for a short time, in each process.
 """
 
 from __future__ import annotations

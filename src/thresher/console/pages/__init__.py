@@ -9,7 +9,6 @@ from thresher.console.pages import (
     explanation,
     home,
     insight,
-    insight_cases,
     servers,
     session,
     settings,
@@ -19,7 +18,7 @@ from thresher.console.pages import (
 PAGES = (
     *(*session.PAGES, *home.PAGES, *explanation.PAGES, *cases.PAGES, *tools.PAGES, *servers.PAGES),
     *(*documents.PAGES, *apis.PAGES, *databases.PAGES),
-    *(*insight_cases.PAGES, *insight.PAGES, *settings.PAGES, *actions.PAGES),
+    *(*insight.PAGES, *settings.PAGES, *actions.PAGES),
 )
 """All pages."""
 

@@ -14,7 +14,7 @@ from thresher.console.downloads import csv_file, json_file
 from thresher.console.pages.declaration import Pages
 from thresher.console.visit import Visit, safe_return
 from thresher.core import InvalidInput, NotFound, plain
-from thresher.verbs import INSIGHT
+from thresher.verbs import CASES, INSIGHT
 
 PAGES = Pages()
 RANGES: Final = (1, 7, 30, 90)
@@ -50,6 +50,7 @@ async def show_insight(visit: Visit) -> Response:
         plots_drawn=_plots(usage, intents),
         tools=usage.tools if everything else usage.tools[:_TOOLS_SHOWN],
         price=price_of(visit),
+        run=await visit.run(CASES["last_case_run"]),
     )
 
 
