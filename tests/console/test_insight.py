@@ -41,7 +41,7 @@ async def test_plots_show_days_and_a_table_has_the_same(user: Person) -> None:
     page = await user.see("/insight?days=7")
 
     text = said(page)
-    assert page.count('class="plot"') == 7
+    assert page.count('<figure class="plot">') == 7
     assert "worked 2, failed 1" in page
     assert 'class="bad"' in page
     assert '<th scope="row">' in page

@@ -148,6 +148,8 @@ def _field(parameter: Parameter) -> Field:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if isinstance(value, str) else json.dumps(value) if value is not None else ""
 
 
