@@ -5,7 +5,10 @@ from __future__ import annotations
 import html
 import re
 import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.api.serving import Served
@@ -169,12 +172,41 @@ async def test_a_user_reads_prompts_and_changes_none(stranger: Person) -> None:
     assert (await stranger.send(path, text="mine")).status_code == 403
 
 
-async def test_jobs_are_listed_followed_and_cancelled(owner: Person) -> None:
-    """One that waits is cancelled; an unknown one is not found."""
+async def test_no_job_says_what_jobs_are(owner: Person) -> None:
+    """An unknown one is not found."""
     assert "No jobs" in said(await owner.see("/settings/jobs"))
     await owner.see("/settings/jobs?job=999999", 404)
     await owner.see("/settings/jobs")
     assert (await owner.send("/settings/jobs/999999/cancel")).status_code == 404
+
+
+async def test_a_job_is_listed_followed_and_cancelled(user: Person, stranger: Person, tmp_path: Path) -> None:
+    """Its stream sends the same part; others neither see nor cancel it."""
+    (tmp_path / "a.md").write_text("# A", encoding="utf-8")
+    await user.see("/knowledge/documents")
+    await user.do("/knowledge/documents", name="waits", source=str(tmp_path))
+    page = await user.see("/settings/jobs")
+    number = page.partition('id="job-')[2].partition('"')[0]
+    assert "waiting" in said(page)
+    async with user.web.stream("GET", "/settings/jobs/live") as stream:
+        lines = [line async for line in _until_empty(stream)]
+    assert any("documents.index" in line for line in lines)
+
+    assert "documents.index" not in said(await stranger.see("/settings/jobs"))
+    assert (await stranger.send(f"/settings/jobs/{number}/cancel")).status_code == 404
+    page = said(await user.do(f"/settings/jobs/{number}/cancel"))
+
+    assert f"Job {number} has ended" in page
+    assert "cancelled" in page
+    assert 'class="current"' in await user.see(f"/settings/jobs?job={number}")
+    assert (await user.send(f"/settings/jobs/{number}/cancel")).status_code == 409
+
+
+async def _until_empty(stream: httpx.Response) -> AsyncIterator[str]:
+    async for line in stream.aiter_lines():
+        if not line:
+            return
+        yield line
 
 
 async def test_the_owner_looks_after_components_and_logs(owner: Person) -> None:

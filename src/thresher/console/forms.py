@@ -115,8 +115,9 @@ def _without_null(detail: Mapping[str, Any]) -> Mapping[str, Any]:
     options = detail.get("anyOf")
     if not isinstance(options, list):
         return detail
-    others = [one for one in cast("list[Any]", options) if isinstance(one, Mapping) and one != {"type": "null"}]
-    return {**detail, **cast("Mapping[str, Any]", others[0])} if len(others) == 1 else detail
+    others = [one for one in cast("list[Any]", options) if one != {"type": "null"}]
+    is_one = len(others) == 1 and isinstance(others[0], Mapping)
+    return {**detail, **cast("Mapping[str, Any]", others[0])} if is_one else detail
 
 
 def _schema_kind(name: str, detail: Mapping[str, Any]) -> tuple[Kind, Sequence[str]]:
@@ -130,7 +131,7 @@ def _schema_kind(name: str, detail: Mapping[str, Any]) -> tuple[Kind, Sequence[s
         items = detail.get("items")
         is_text = isinstance(items, Mapping) and cast("Mapping[str, Any]", items).get("type") == "string"
         return ("list" if is_text else "json"), ()
-    simple = _TYPES.get(kind, "json") if isinstance(kind, str) else "json"
+    simple: Kind = _TYPES.get(kind, "json") if isinstance(kind, str) else "json"
     return ("long" if simple == "text" and name in _LONG else simple), ()
 
 

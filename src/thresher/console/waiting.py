@@ -10,17 +10,20 @@ import asyncio
 import logging
 from dataclasses import dataclass
 from typing import Final, TypeAlias
+from weakref import WeakKeyDictionary
 
 from thresher.core import Caller, ThresherError
 from thresher.insight import Attention
 from thresher.services import Services
+from thresher.store import Database
 from thresher.verbs import INSIGHT, Request
 
 FRESH: Final = 5.0
 _KEPT: Final = 300.0
 _MOST: Final = 1_000
 _logger = logging.getLogger("thresher.console")
-_Key: TypeAlias = tuple[int, int, str | None]
+_Who: TypeAlias = tuple[int, str | None]
+"""A tenant, and one of its users."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +32,15 @@ class _Known:
     count: int
 
 
-_known: dict[_Key, _Known] = {}
+_known: WeakKeyDictionary[Database, dict[_Who, _Known]] = WeakKeyDictionary()
 
 
-def _key(services: Services, caller: Caller) -> _Key:
-    return id(services), caller.tenant.id, caller.user
+def _known_of(services: Services) -> dict[_Who, _Known]:
+    return _known.setdefault(services.database, {})
+
+
+def _who(caller: Caller) -> _Who:
+    return caller.tenant.id, caller.user
 
 
 def _now() -> float:
@@ -42,31 +49,31 @@ def _now() -> float:
 
 def waiting(services: Services, caller: Caller) -> int:
     """How many things waited for a caller when somebody last looked; 0 if nobody has for a while."""
-    known = _known.get(_key(services, caller))
+    known = _known_of(services).get(_who(caller))
     return known.count if known is not None and _now() - known.at < _KEPT else 0
 
 
 def is_stale(services: Services, caller: Caller) -> bool:
     """Whether it is time to look again."""
-    known = _known.get(_key(services, caller))
+    known = _known_of(services).get(_who(caller))
     return known is None or _now() - known.at > FRESH
 
 
 def noted(services: Services, caller: Caller, found: Attention) -> None:
     """Keep what a page has just found."""
-    key = _key(services, caller)
-    _known.pop(key, None)
-    _known[key] = _Known(_now(), found.count)
-    if len(_known) > _MOST:
-        del _known[next(iter(_known))]
+    known, who = _known_of(services), _who(caller)
+    known.pop(who, None)
+    known[who] = _Known(_now(), found.count)
+    if len(known) > _MOST:
+        del known[next(iter(known))]
 
 
 async def look(request: Request) -> None:
     """Look again; a failure is for the log, and leaves what is known."""
     services, caller = request.services, request.caller
-    key = _key(services, caller)
-    before = _known.get(key)
-    _known[key] = _Known(_now(), before.count if before else 0)  # others need not ask meanwhile
+    known, who = _known_of(services), _who(caller)
+    before = known.get(who)
+    known[who] = _Known(_now(), before.count if before else 0)  # others need not ask meanwhile
     try:
         noted(services, caller, await INSIGHT["attention"].run(request, {}))
     except ThresherError as error:
