@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ from tests.api.serving import Served
 from tests.browser.checks import PHONE, axe, schemes, tab_to, too_wide
 from tests.browser.conftest import Visit
 from tests.console.filling import HOSTILE, NONSENSE, used_product
+from tests.console.hostile import PAYLOADS
 from tests.support import Databases
+from thresher.calling import Call
+from thresher.core import ThresherError
 
 PAGES = ("/", "/?all=yes", "/insight?days=1", "/insight?days=90&all=yes", "/insight/calls?outcome=failed", "/settings")
 PATIENCE = 30_000
@@ -137,3 +141,22 @@ async def test_two_people_see_their_own(product: Served, visit: Visit) -> None:
     await expect(owner.get_by_role("link", name="The server 'safe' cannot be listed")).to_be_visible()
     await expect(eve.get_by_role("heading", name="Nothing is connected yet")).to_be_visible()
     await expect(eve.get_by_text("safe")).to_have_count(0)
+
+
+async def test_hostile_messages_and_names_of_calls_are_text(product: Served, page: Page) -> None:
+    """Sixty of each: in lists, in the log, in a prompt and its difference; none runs, loads or hides anything."""
+    services = product.app.services
+    for text in PAYLOADS:
+        await services.tools.find_tools(services.caller, queries=[text])
+        with suppress(ThresherError):
+            await services.calling.call(services.caller, Call(text, {}))
+    await services.tools.settle()
+    whole = await services.prompts.get(services.caller, "basic")
+    await services.prompts.put(services.caller, "basic", f"{whole.text}\n" + "\n".join(PAYLOADS)[:10_000])
+
+    for path in ("/insight?days=1&all=yes", "/insight/calls?days=1", "/settings/prompts/basic"):
+        await page.goto(path)
+        assert await page.evaluate("() => window.ran") is None, path
+        assert await page.locator("main :is(iframe, object, embed, style, script, img, base)").count() == 0, path
+        await expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
+    await services.prompts.reset(services.caller, "basic")
