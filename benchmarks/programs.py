@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from fastmcp import Client, FastMCP
+from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import StdioTransport
 from fastmcp.experimental.transforms.code_mode import CodeMode
 from fastmcp.server import create_proxy
@@ -38,6 +39,8 @@ from thresher.upstream import ServerConfig
 
 READ = ("name", "description", "inputSchema")
 OWN_WRITES = {"run_code", "run_code_write"}
+FORMS = "run_code_with_forms"
+"""Programs of a client that asks its user in the middle of a call, so that the model need not call again."""
 ROUNDS = 40
 INNER = 10
 """Calls of one timed program."""
@@ -225,6 +228,11 @@ async def by_fastmcp(client: Client[Any], task: Task, code: str, fixed: int) -> 
     return model.spent
 
 
+async def allowed(*_: Any) -> ElicitResult[Any]:
+    """A person who says yes."""
+    return ElicitResult(action="accept", content={})
+
+
 async def ours(stack: AsyncExitStack, world: World) -> tuple[Services, Client[Any], dict[str, str]]:
     """The product with these servers, its client, and the names of tools."""
     services = await stack.enter_async_context(product.running(run_code="on", result_tokens=0, rules_first="off"))
@@ -275,14 +283,13 @@ async def inner_calls(client: Client[Any], names: dict[str, str]) -> dict[str, A
     }
 
 
-def saved(ways: list[dict[str, Spent]], against: str) -> dict[str, float]:
+def saved(ways: list[dict[str, Spent]], against: str, way: str = "run_code") -> dict[str, float]:
     """Of the tokens of another way, the share that programs save: median and least, with definitions and without."""
-    shares = [1 - one["run_code"].whole / one[against].whole for one in ways]
+    shares = [1 - one[way].whole / one[against].whole for one in ways]
     used_up = [
-        1 - (one["run_code"].whole - one["run_code"].definitions) / (one[against].whole - one[against].definitions)
-        for one in ways
+        1 - (one[way].whole - one[way].definitions) / (one[against].whole - one[against].definitions) for one in ways
     ]
-    sums = sum(one["run_code"].whole for one in ways) / sum(one[against].whole for one in ways)
+    sums = sum(one[way].whole for one in ways) / sum(one[against].whole for one in ways)
     return {
         "median": round(statistics.median(shares), 3),
         "least": round(min(shares), 3),
@@ -299,6 +306,7 @@ async def run() -> dict[str, Any]:
         world = make(Path(place))
         async with AsyncExitStack() as stack:
             services, client, names = await ours(stack, world)
+            forms = await stack.enter_async_context(Client(build_gateway(services), elicitation_handler=allowed))
             other = await theirs(stack, world)
             told = count_tokens(instructions(await services.tools.overview(services.caller)))
             tools = await client.list_tools()
@@ -313,6 +321,8 @@ async def run() -> dict[str, Any]:
                 world.reset()
                 done["run_code"] = await by_program(client, task, code, names, all_ours)
                 world.reset()
+                done[FORMS] = await by_program(forms, task, code, names, all_ours)
+                world.reset()
                 done["fastmcp"] = await by_fastmcp(other, task, code, all_theirs)
                 expected = json.loads(json.dumps(task.answer(world)))
                 wrong += [f"{task.name} {way}" for way, one in done.items() if one.answer != expected]
@@ -324,6 +334,7 @@ async def run() -> dict[str, Any]:
         "tasks": len(TASKS),
         "definitions": {"direct": without, "run_code": all_ours, "fastmcp": all_theirs},
         "saved_against_direct_calls": saved(every, "direct"),
+        "saved_with_forms": saved(every, "direct", FORMS),
         "saved_against_fastmcp": saved(every, "fastmcp"),
         "fewer_than_fastmcp": sum(one["run_code"].whole < one["fastmcp"].whole for one in every),
         "wrong_answers": wrong,

@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -171,7 +172,7 @@ async def test_a_pasted_file_says_what_became_of_each(reader: Person, filled: Fi
     """Added, not started, not readable; a variable without a value is named."""
     program, *arguments = [sys.executable, str(LISTED), str(filled.files / "pasted.json")]
     command(filled.files, "pasted", listed("paste_thing", "Paste a thing."))
-    file = {
+    file: dict[str, Any] = {
         "pasted": {"command": program, "args": arguments},
         "absent": {"command": "no-such-program"},
         "broken": {"args": []},
@@ -254,11 +255,15 @@ def invited(page: str) -> str:
     return html.unescape(link)
 
 
-async def test_a_person_signs_in_and_out(reader: Person, guarded: Guarded) -> None:
-    """The page shows the address; its browser comes back to this machine, and the server is listed."""
+async def test_a_person_signs_in_and_out(reader: Person, filled: Filled, guarded: Guarded) -> None:
+    """The page shows its address to that person alone; the browser comes back to this machine; the server is listed."""
     await reader.see("/servers/add")
     added = await reader.do("/servers/add", name="guarded", url=guarded.url, untested="yes")
     waiting = await reader.do("/servers/guarded/sign-in")
+    _, key = await filled.product.key(filled.product.app.services.caller.tenant.name, None, "curious")
+    async with person(filled.product) as somebody:
+        await somebody.sign_in(key["authorization"].removeprefix("Bearer "))
+        seen = await somebody.see("/servers/guarded")
     await browse(invited(waiting))
 
     async def done() -> bool:
@@ -270,6 +275,7 @@ async def test_a_person_signs_in_and_out(reader: Person, guarded: Guarded) -> No
 
     assert "needs a sign-in" in said(added)
     assert "Under way" in said(waiting)
+    assert "Under way" not in said(seen)
     assert "guarded_whoami" in signed_in, said(signed_in)
     assert "Signed out of 'guarded'." in said(out)
 
@@ -361,6 +367,7 @@ async def test_only_the_owner_adds_and_changes_servers(filled: Filled) -> None:
             ("sql", {"dialect": ""}),
             ("remove", {"confirm": "notes"}),
             ("sign-in", {}),
+            ("sign-in/cancel", {}),
             ("sign-in/finish", {"address": "x"}),
             ("sign-out", {}),
         ):

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from fastmcp import Client
+from fastmcp.client.elicitation import ElicitResult
 
+from tests.gateway.talking import add_talking
 from tests.support.product import opened
 from thresher.core import Settings, Tenant
 from thresher.embedding import Encoder
@@ -94,7 +96,7 @@ async def test_what_may_change_something_waits_for_a_decision(client: Client[Any
     )
     failed, told, waiting = await run(client, code)
     assert (failed, notes(file)) == (False, ["t0", "t1", "t2"])
-    assert 'notes_add_note({"title":"note 3"})' in told
+    assert '"name":"notes_add_note","arguments":{"title":"note 3"}' in told
     assert json.dumps({"run": waiting}, separators=(",", ":"))[1:-1] in told
 
     failed, told, second = await go_on(client, waiting, "notes_add_note", title="note 3")
@@ -191,3 +193,64 @@ async def test_a_budget_out_of_bounds_starts_no_program(client: Client[Any], fil
 
     assert answer.is_error
     assert "3 is not a valid budget" in str(answer.content[0])
+
+
+CHANGES = (
+    "n = await notes_slow_count()\n"
+    "first = await notes_add_note(title=f'note {n}')\n"
+    "second = await notes_add_note(title='again', text=first)\n"
+    "[first, second, await notes_slow_count()]"
+)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_client_with_forms_is_asked_and_the_program_goes_on(services: Services, file: Path, mode: Any) -> None:
+    """Each change is a question of its own, with the call in full; the model calls once."""
+    heard: list[str] = []
+
+    async def handler(message: str, *_: Any) -> ElicitResult[Any]:
+        heard.append(message)
+        return ElicitResult(action="accept", content={})
+
+    async with Client(build_gateway(services), mode=mode, elicitation_handler=handler) as client:
+        failed, told, waiting = await run(client, CHANGES)
+
+    assert (failed, waiting) == (False, "")
+    assert json.loads(told) == ["added note 3", "added again", 5]
+    assert ['notes_add_note({"title":"note 3"})' in heard[0], len(heard)] == [True, 2]
+    assert 'notes_add_note({"title":"again","text":"added note 3"})' in heard[1]
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_what_a_person_does_not_allow_ends_the_program(services: Services, file: Path, mode: Any) -> None:
+    """It is not run, nothing after it is, and the answer names what was."""
+    heard: list[str] = []
+
+    async def handler(message: str, *_: Any) -> ElicitResult[Any]:
+        heard.append(message)
+        return ElicitResult(action="decline" if "again" in message else "accept", content={})
+
+    async with Client(build_gateway(services), mode=mode, elicitation_handler=handler) as client:
+        failed, told, waiting = await run(client, f"await notes_add_note(title='a')\n{CHANGES}")
+
+    assert (failed, waiting, notes(file)[3:]) == (True, "", ["a", "note 4"])
+    assert "was not allowed, and was not run" in told
+    assert 'Already run in it: notes_add_note({"title":"a"}); notes_add_note({"title":"note 4"})' in told
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("era", ["legacy", "dual"])
+async def test_a_question_of_a_tool_reaches_the_person_and_the_program_goes_on(
+    services: Services, mode: Any, era: str
+) -> None:
+    """Twice in one program, over servers of both eras."""
+    await add_talking(services, era)
+
+    async def handler(message: str, *_: Any) -> ElicitResult[Any]:
+        return ElicitResult(action="accept", content={"yes": "ann" in message})
+
+    async with Client(build_gateway(services), mode=mode, elicitation_handler=handler) as client:
+        code = "[await call_tool('talk_pay', {'for': who}) for who in ('ann', 'bob')]"
+        failed, told, _ = await run(client, code)
+
+    assert (failed, json.loads(told)) == (False, ["ann: accept {'yes': True}", "bob: accept {'yes': False}"])

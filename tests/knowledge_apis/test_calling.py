@@ -303,6 +303,15 @@ async def test_credentials_are_sent_and_never_shown(
     assert "***" in repr(dry.request)
 
 
+async def test_a_short_secret_is_masked_where_it_is_a_word(base: str, service: ApiService, caller: Caller) -> None:
+    """Not inside other words, which it would make unreadable."""
+    await service.access.set_credential(caller, NAME, CredentialRequest("k7", "QueryKey"))
+    dry = await service.call(caller, request("GET /query-key", dry_run=True))
+
+    assert "k7" not in repr(dry)
+    assert "***" in dry.request.url
+
+
 async def test_a_token_that_has_ended_is_fetched_again(base: str, service: ApiService, caller: Caller) -> None:
     """Once, and the call is made with the new one."""
     given = CredentialRequest(CLIENT_SECRET, "OAuth", user="us", token_url=f"{base}/token", scopes=("toys",))

@@ -130,6 +130,20 @@ def test_a_large_budget_shows_everything_once() -> None:
     assert "Unused" not in answer.schemas
 
 
+def test_a_response_names_the_operations_that_go_on_from_it() -> None:
+    """As calls, with where their arguments come from."""
+    links = {
+        "Read": {"operationId": "getOrder", "parameters": {"id": "$response.body#/id", "full": True}},
+        "Pay": {"operationRef": "#/paths/~1pay/post", "requestBody": "$response.body"},
+        "Lost": {"description": "It names no operation."},
+    }
+    answer = explained(20_000, described(responses={"201": {"description": "Placed.", "links": links}}))
+
+    told = ["getOrder(id = $response.body#/id, full = true)", "#/paths/~1pay/post(body = $response.body)"]
+    assert answer.responses[0]["links"] == told
+    assert f"- 201: Placed.; then {' or '.join(told)}" in answer.content
+
+
 def test_a_small_budget_shows_what_must_be_sent_and_names_the_rest() -> None:
     """The content also says how to get the rest."""
     answer = explained(260)

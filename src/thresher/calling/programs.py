@@ -22,7 +22,18 @@ from typing import Any, Final, cast
 from thresher.calling.records import RULES_META, Call, Client, Result
 from thresher.core import JSON, Caller, InvalidInput, NotFound, ThresherError, dumps
 from thresher.knowledge.tools import Resolved, ToolService, compact
-from thresher.programs import Function, Outcome, Sandbox, Start, Stop, names_in, parameters, python_name, unwrapped
+from thresher.programs import (
+    Function,
+    Outcome,
+    Sandbox,
+    Start,
+    Stop,
+    clock_stopped,
+    names_in,
+    parameters,
+    python_name,
+    unwrapped,
+)
 from thresher.results import KeptResult, Results
 
 OWN: Final = ("find_tools", "describe_tools")
@@ -193,8 +204,8 @@ class Programs:
         run = await self._results.keep(caller, KeptResult(_TOOL, content, _RUN))
         to_go_on = compact({"run": run, "name": name, "arguments": arguments})
         return Result.of(
-            f"Stopped before {_shown(name, arguments)}, which may change something. It was not run. To run it and go "
-            f"on, call run_code_write with {to_go_on}{done}",
+            f"Stopped before {name}, which may change something. It was not run. To run it and go on, call "
+            f"run_code_write with {to_go_on}{done}",
             meta={"thresher/run": run},
         )
 
@@ -219,7 +230,8 @@ class _Calls:
         self._had: dict[str, deque[_Answer]] = {}
         for name, arguments, answer in progress.answers:
             self._had.setdefault(_key(name, arguments), deque()).append(answer)
-        self._changing: asyncio.Task[Any] | None = None
+        self._changing: set[asyncio.Task[Any]] = set()
+        self._asking = asyncio.Lock()
 
     async def functions(self) -> dict[str, Function]:
         """The functions whose names the code may hold, by name."""
@@ -230,8 +242,8 @@ class _Calls:
 
     async def finish(self) -> None:
         """Wait for a change that is under way: a run that ends does not undo it, and its answer is noted."""
-        if self._changing is not None:
-            await asyncio.wait({self._changing})
+        if self._changing:
+            await asyncio.wait(self._changing)
 
     def _any(self) -> Function:
         async def call_tool(name: str, arguments: Mapping[str, Any] | None = None) -> Any:
@@ -282,15 +294,16 @@ class _Calls:
             resolved = None if name in OWN else await self._tools.resolve(self._caller, name)
             reads = resolved is None or resolved.read_only
             changes = not reads and not await self._is_agreed(name, resolved)
-            if changes and key != progress.approved:
+            if changes and key != progress.approved and not await self._is_confirmed(name, arguments):
                 progress.pending = progress.pending or (name, arguments)
                 raise Stop
             call = Call(name, arguments, budget=0, shown=True)
             work = asyncio.ensure_future(self._call(self._caller, call, self._client, reads))
             if changes:
-                progress.approved = ""
-                self._changing = asyncio.ensure_future(self._changed(name, arguments, resolved, work))
-                return await asyncio.shield(self._changing)
+                progress.approved = "" if key == progress.approved else progress.approved
+                change = asyncio.ensure_future(self._changed(name, arguments, resolved, work))
+                self._changing.add(change)
+                return await asyncio.shield(change)
             try:
                 result = await work
             except asyncio.CancelledError:
@@ -301,6 +314,21 @@ class _Calls:
             answer = _Answer(error=f"{name}: {error}")
         progress.answers.append((name, arguments, answer))
         return answer
+
+    async def _is_confirmed(self, name: str, arguments: JSON) -> bool:
+        """Whether the person behind the client allows a call; False if nobody can be asked.
+
+        Raises:
+            Stop: The person does not.
+        """
+        async with self._asking:  # one question at a time; the run's clock stops meanwhile
+            with clock_stopped():
+                answer = await self._client.confirm(
+                    f"A program wants to run {_shown(name, arguments)}. It may change something. Run it?"
+                )
+        if answer is False:
+            raise Stop(f"{_shown(name, arguments)} was not allowed, and was not run.")
+        return answer is True
 
     async def _is_agreed(self, name: str, resolved: Resolved | None) -> bool:
         """Whether a tool only reads by the claim of its server, and a person has agreed to its calls."""

@@ -117,6 +117,25 @@ class Client(Protocol):
         """
         ...
 
+    async def attended(self, work: Callable[[Client], Awaitable[Result]]) -> Result:
+        """Run several calls as one, with a client whose person can be asked between them and in them.
+
+        Args:
+            work: Makes the calls.
+
+        Returns:
+            What `work` returns, or a question; the request that brings the answer goes on where the work waits.
+        """
+        ...
+
+    async def confirm(self, question: str) -> bool | None:
+        """Ask the person behind the client to confirm something, in work that is attended.
+
+        Returns:
+            Whether the person does; None if nobody can be asked.
+        """
+        ...
+
 
 class _NoClient:
     """See `NO_CLIENT`."""
@@ -129,6 +148,13 @@ class _NoClient:
     async def relay(self, config: ServerConfig, send: Callable[[Peer | None], Awaitable[Result]]) -> Result:  # noqa: ARG002 - the protocol's signature
         """See `Client.relay`."""
         return await send(None)
+
+    async def attended(self, work: Callable[[Client], Awaitable[Result]]) -> Result:
+        """See `Client.attended`."""
+        return await work(self)
+
+    async def confirm(self, question: str) -> None:
+        """See `Client.confirm`."""
 
 
 NO_CLIENT: Final[Client] = _NoClient()

@@ -186,12 +186,17 @@ class Calling:
             raise NotFound(f"'{call.name}' is switched off.", hint="THRESHER_RUN_CODE=on offers it.")
         if call.budget is not None:
             checked_budget(call.budget)  # before anything is run
-        if call.name == "run_code":
-            result = await self._programs.run(caller, client, given["code"])
-        else:
-            result = await self._programs.go_on(
-                caller, client, given["run"], given["name"], given.get("arguments") or {}
-            )
+        programs = self._programs
+        arguments: JSON = given.get("arguments") or {}
+
+        async def work(client: Client) -> Result:
+            if call.name == "run_code":
+                return await programs.run(caller, client, given["code"])
+            return await programs.go_on(caller, client, given["run"], given["name"], arguments)
+
+        result = await client.attended(work)
+        if result.asks:
+            return result
         delivery = Delivery(call.name, budget=call.budget, focus=call.focus, client=client.name)
         answer = await self._results.deliver(caller, result.answer, delivery)
         return result if answer is result.answer else Result(answer)

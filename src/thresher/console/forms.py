@@ -127,6 +127,7 @@ def _schema_kind(name: str, detail: Mapping[str, Any]) -> tuple[Kind, Sequence[s
     kind = detail.get("type")
     if isinstance(kind, list):
         kind = next((one for one in cast("list[Any]", kind) if one != "null"), None)
+    kind = cast("object", kind)
     if kind == "array":
         items = detail.get("items")
         is_text = isinstance(items, Mapping) and cast("Mapping[str, Any]", items).get("type") == "string"

@@ -42,22 +42,23 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    filters: dict[str, Any] = {
         "ago": ago,
         "bytes": size,
         "changed": changed_words,
         "exact": _exact,
         "is_plain": lambda text: visible(text, breaks=True) == text,
-        "json": lambda value: visible_json(plain(value), indent=2),
+        "json": _json,
         "markdown": markdown,
         "marked": marked,
         "ms": milliseconds,
         "number": number,
         "percent": percent,
         "plain": plain,
-        "segment": lambda value: quote(str(value), safe=""),
+        "segment": _segment,
         "sparkline": sparkline,
     }
+    environment.filters.update(filters)
     added: Any = {"asset": asset, "link": link, "built": (STATIC / "built").is_dir}
     environment.globals.update(added)
     return environment
@@ -72,6 +73,15 @@ def _shown(value: Any) -> Any:
 def _exact(value: str | None) -> Markup:
     """A value as it is, escaped: for hidden fields and addresses, which come back."""
     return escape("" if value is None else value)
+
+
+def _json(value: Any) -> str:
+    return visible_json(plain(value), indent=2)
+
+
+def _segment(value: Any) -> str:
+    """A value as a segment of a path."""
+    return quote(str(value), safe="")
 
 
 def number(value: float | None) -> str:

@@ -6,7 +6,7 @@ Invariant: what `calling` answers - blocks, structured content, error flag - rea
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from mcp import MCPError
@@ -14,9 +14,10 @@ from mcp.shared.inbound import validate_mcp_param_headers, x_mcp_header_map
 from mcp_types import SERVER_INFO_META_KEY, CallToolRequestParams, CallToolResult, InputRequiredResult
 from starlette.datastructures import Headers
 
-from thresher.calling import Call, Result
+from thresher.calling import Call, Client, Result
 from thresher.core import JSON
 from thresher.gateway.callers import client_name, current_caller, modern
+from thresher.gateway.confirmation import client_confirm
 from thresher.gateway.errors import answered
 from thresher.gateway.peers import Context
 from thresher.gateway.questions import QuestionRelay
@@ -60,11 +61,13 @@ class McpClient:
         context: The request.
         params: Its parameters, the state already opened.
         questions: Passes the questions of servers to it.
+        peer: Who is asked in work that outlasts the request; None: the client of the request.
     """
 
     context: Context
     params: CallToolRequestParams
     questions: QuestionRelay
+    peer: Peer | None = None
 
     @property
     def name(self) -> str:
@@ -81,8 +84,21 @@ class McpClient:
 
     async def relay(self, config: ServerConfig, send: Callable[[Peer | None], Awaitable[Result]]) -> Result:
         """See `Client.relay`."""
+        if self.peer is not None:
+            return await send(self.peer)
         result = await self.questions.run(self.context, self.params, config, send)
         return question_of(result) if isinstance(result, InputRequiredResult) else result
+
+    async def attended(self, work: Callable[[Client], Awaitable[Result]]) -> Result:
+        """See `Client.attended`."""
+        result = await self.questions.attended(self.context, self.params, lambda peer: work(replace(self, peer=peer)))
+        return question_of(result) if isinstance(result, InputRequiredResult) else result
+
+    async def confirm(self, question: str) -> bool | None:
+        """See `Client.confirm`."""
+        if self.peer is None and modern(self.context):
+            return None  # the question would end the request, and the work with it
+        return await client_confirm(self.context, self.peer)(question)
 
 
 def question_of(required: InputRequiredResult) -> Result:

@@ -21,8 +21,9 @@ from pydantic import ValidationError
 
 from thresher.core import dumps
 from thresher.gateway.callers import modern
-from thresher.gateway.peers import ClientPeer, Context, asked_in_rounds, session_peer
+from thresher.gateway.peers import Context, asked_in_rounds, session_peer
 from thresher.packs import Confirm, nobody
+from thresher.upstream import Peer
 
 SECONDS: Final = 100.0
 """How long a person may take: less than the default limit of a call."""
@@ -43,8 +44,15 @@ class QuestionForClient(Exception):
         self.result = result
 
 
-def client_confirm(context: Context) -> Confirm:
-    """Return a function that asks the person behind a request's client; it returns None if they cannot be asked."""
+def client_confirm(context: Context, attended: Peer | None = None) -> Confirm:
+    """Return a function that asks the person behind a request's client; it returns None if they cannot be asked.
+
+    Args:
+        context: The request.
+        attended: Who is asked in the middle of the call, where that outlasts the request.
+    """
+    if attended is not None:
+        return _Session(attended) if _fills_forms(attended.capabilities) else nobody
     if modern(context):
         return _Rounds(context.params or {}) if _fills_forms(asked_in_rounds(context)) else nobody
     peer = session_peer(context)
@@ -54,7 +62,7 @@ def client_confirm(context: Context) -> Confirm:
 class _Session:
     """Asks within a session."""
 
-    def __init__(self, peer: ClientPeer) -> None:
+    def __init__(self, peer: Peer) -> None:
         self._peer = peer
 
     async def __call__(self, question: str) -> bool | None:

@@ -257,6 +257,30 @@ class QuestionRelay:
             return await self._parking.run(current_caller(self._services), context, params, work)
         return _with_server(await work(ClientPeer(context, "", capabilities, _rounds(context, config))), config)
 
+    async def attended(
+        self,
+        context: Context,
+        params: InputResponseRequestParams,
+        work: Callable[[Peer | None], Awaitable[ToolResult]],
+    ) -> ToolResult | InputRequiredResult:
+        """Run work in the middle of which the client can be asked, more than once.
+
+        Args:
+            context: The client's request.
+            params: Its parameters, the state already opened.
+            work: Gets who is asked; None if that is the client of the request, as in any call.
+
+        Returns:
+            What `work` returns; or the question of a parked call.
+
+        Raises:
+            MCPError: The state does not belong to this request.
+            InvalidInput: Too many calls wait.
+        """
+        if not modern(context) or (params.request_state is None and asked_in_rounds(context) == _NOTHING):
+            return await work(None)
+        return await self._parking.run(current_caller(self._services), context, params, work)
+
     async def _crosses(self, state: str | None, capabilities: ClientCapabilities, config: ServerConfig) -> bool:
         if state is not None:
             return not state.startswith(f"{_PASSED} ")

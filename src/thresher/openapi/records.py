@@ -107,6 +107,7 @@ class Response:
         description: Its description.
         contents: Its body by media type.
         headers: Names of its headers.
+        links: Operations that go on from it, each with its arguments: `getUser(id = $response.body#/id)`.
         pointer: Where it is defined.
     """
 
@@ -114,6 +115,7 @@ class Response:
     description: str = ""
     contents: tuple[MediaType, ...] = ()
     headers: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
     pointer: str = ""
 
 

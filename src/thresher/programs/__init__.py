@@ -3,7 +3,7 @@
 Uses: confinement, core.
 """
 
-from thresher.programs.sandbox import MOST_CODE, Function, Outcome, Sandbox, Start, Stop, names_in
+from thresher.programs.sandbox import MOST_CODE, Function, Outcome, Sandbox, Start, Stop, clock_stopped, names_in
 from thresher.programs.shapes import merged, shape_of
 from thresher.programs.stubs import parameters, python_name, stub, unwrapped
 
@@ -14,6 +14,7 @@ __all__ = [
     "Sandbox",
     "Start",
     "Stop",
+    "clock_stopped",
     "merged",
     "names_in",
     "parameters",

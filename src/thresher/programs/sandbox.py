@@ -21,8 +21,9 @@ import re
 import secrets
 import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -91,6 +92,26 @@ class Outcome:
     error: str = ""
 
 
+_CLOCK: Final[ContextVar[asyncio.Timeout]] = ContextVar("thresher_clock")
+
+
+@contextmanager
+def clock_stopped() -> Generator[None]:
+    """Stop the clock of the run that a function is called in, such as while a person is asked; one at a time."""
+    clock = _CLOCK.get()
+    until = clock.when()
+    if until is None or clock.expired():
+        yield
+        return
+    remaining = until - asyncio.get_running_loop().time()
+    clock.reschedule(None)
+    try:
+        yield
+    finally:
+        with suppress(RuntimeError):  # the run has ended meanwhile
+            clock.reschedule(asyncio.get_running_loop().time() + remaining)
+
+
 class Sandbox:
     """Runs programs; one per process. Children are started as they are needed, and one is kept for the next program.
 
@@ -126,7 +147,8 @@ class Sandbox:
         async with self._child() as child:
             run = _Run(child, functions)
             try:
-                async with asyncio.timeout(self._seconds):
+                async with asyncio.timeout(self._seconds) as clock:
+                    _CLOCK.set(clock)
                     return await run.outcome(code, start)
             except TimeoutError:
                 return Outcome(None, run.printed, f"TimeoutError: the run took longer than {self._seconds:g} s")

@@ -36,6 +36,11 @@ _COLUMNS: Final = 3
 _MOST: Final = 50_000
 
 
+def asks_extreme(question: str) -> bool:
+    """Whether a question has a word for the largest or the smallest of something."""
+    return _HIGH.search(question) is not None or _LOW.search(question) is not None
+
+
 def extremes(rows: Sequence[Any], question: str) -> list[int]:
     """The rows to deliver first, best first.
 

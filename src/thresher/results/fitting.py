@@ -27,7 +27,9 @@ _ROUNDED: Final = re.compile(r"\d\.?\d*e\+?(?:19|[2-9]\d)")
 _LONGEST_FOCUS: Final = 2_000
 _LONGEST_TOKEN: Final = 128
 ROOMY: Final = 16
-"""Characters of the longest token, and more than those of most: a beginning that is far too long saves the count."""
+"""Characters of the longest token, and more than those of most."""
+_BEGINNINGS: Final = ((6, 1.2), (ROOMY, 2.0))
+"""Characters for each token of the budget, and times the budget that a beginning of so many has if a count is saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,10 @@ def fits(text: str, budget: int) -> bool:
         return True
     if len(text) > _LONGEST_TOKEN * budget:
         return False
-    head = text[: ROOMY * budget]
-    return (len(head) == len(text) or count_tokens(head) <= 2 * budget) and count_tokens(text) <= budget
+    for most, room in _BEGINNINGS:
+        if len(text) > most * budget and count_tokens(text[: most * budget]) > room * budget:
+            return False
+    return count_tokens(text) <= budget
 
 
 def fit(

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from thresher.embedding import count_tokens
-from thresher.results.extremes import extremes
+from thresher.results.extremes import asks_extreme, extremes
 from thresher.results.filling import filled
 from thresher.results.json_parts import (
     JsonParts,
@@ -118,6 +118,8 @@ def _scores(matches: Matches, first: Sequence[int]) -> Floats:
 
 def _extreme_parts(value: Any, cut: JsonParts, question: str) -> list[int]:
     """The parts of those elements of the longest list that a superlative of the question means."""
+    if not asks_extreme(question):
+        return []
     pointer, rows = _longest(value)
     found = {(*pointer, row) for row in extremes(rows, question)}
     if not found:

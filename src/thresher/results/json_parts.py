@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
@@ -181,9 +181,9 @@ class _Splitter:
         self, value: Any, pointer: Pointer, element: Element | None, label: int, octets: bytes | None = None
     ) -> None:
         """Add a value as one part, or as several if it is large."""
-        octets = octets_of(value) if octets is None else octets
-        if len(octets) <= self._most or len(pointer) > _DEEPEST:
-            self._add(octets, pointer, value, element, label)
+        octets = self._octets(value) if octets is None else octets
+        if 0 < len(octets) <= self._most or len(pointer) > _DEEPEST:
+            self._add(octets or octets_of(value), pointer, value, element, label)
         elif isinstance(value, dict):
             self._object(cast("dict[str, Any]", value), pointer, element)
         elif isinstance(value, list):
@@ -195,6 +195,11 @@ class _Splitter:
                 self._add(piece, pointer, window, element, label)
         else:
             self._add(octets, pointer, value, element, label)
+
+    def _octets(self, value: Any) -> bytes:
+        """A value as JSON; empty if it is surely too large for one part, so that nothing large is written twice."""
+        is_large = isinstance(value, dict | list) and 2 * len(cast("Sized", value)) > self._most
+        return b"" if is_large else octets_of(value)
 
     def _list(self, items: list[Any], pointer: Pointer, element: Element | None) -> None:
         name = self._label(pointer, element)
@@ -214,27 +219,36 @@ class _Splitter:
             element = Element(pointer, identity)
         name = self._label(pointer, element)
         small: dict[str, Any] = {}
+        written: list[bytes] = []
         room = self._most
         for key, member in value.items():
-            octets = octets_of(member)
+            octets = self._octets(member)
             length = len(octets) + len(key) + 4
-            if length > self._most:
+            if not octets or length > self._most:
                 self.split(member, (*pointer, key), element, name, octets)
             elif is_map:
                 self._add(octets_of(key) + b":" + octets, (*pointer, key), member, element, name)
             else:
                 if length > room:
-                    self._some(small, value, pointer, element, name)
-                    small, room = {}, self._most
+                    self._some(small, written, value, pointer, element, name)
+                    small, written, room = {}, [], self._most
                 small[key] = member
+                written.append(octets_of(key) + b":" + octets)
                 room -= length
         if small:
-            self._some(small, value, pointer, element, name)
+            self._some(small, written, value, pointer, element, name)
 
     def _some(
-        self, members: dict[str, Any], value: dict[str, Any], pointer: Pointer, element: Element | None, name: int
+        self,
+        members: dict[str, Any],
+        written: Sequence[bytes],
+        value: dict[str, Any],
+        pointer: Pointer,
+        element: Element | None,
+        name: int,
     ) -> None:
-        self._add(octets_of(members), pointer, Some(members, len(value) - len(members)), element, name)
+        octets = b"{" + b",".join(written) + b"}"
+        self._add(octets, pointer, Some(members, len(value) - len(members)), element, name)
 
     def _add(self, octets: bytes, pointer: Pointer, value: Any, element: Element | None, label: int) -> None:
         self.runs.append(Run(len(self.texts), pointer, (value,), is_list=False, element=element))

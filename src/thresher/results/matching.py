@@ -9,13 +9,16 @@ Invariant: pure; the time is that of a few passes over the text in C, whatever i
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from thresher.results.parts import LEVEL, Parts
+from thresher.results.synonyms import Expression, synonyms_of
 from thresher.search import Floats, Ids, Totals, postings_of, query_words
 
 _SHORT: Final = 4
@@ -23,6 +26,10 @@ _SHORT: Final = 4
 _MOST_TERMS: Final = 40
 _MOST_PLACES: Final = 30_000
 """A word that occurs more often says nothing about where; its places are not collected."""
+_MANY: Final = 1_000
+"""Places of a word after which all of them are counted."""
+_WORDS: Final = bytes(1 if 97 <= octet <= 122 or octet > 127 else 2 if 48 <= octet <= 57 else 0 for octet in range(256))
+"""By octet, what may be one word with others of the same kind: letters, and digits."""
 _OWN: Final = 0.9
 _ABOVE: Final = 0.4
 """Weights of a word in the last level of a part's label, and above it, next to one in the part."""
@@ -39,6 +46,20 @@ _EXACT: Final = 1.5
 _NAME: Final = re.compile(
     r"[\"'`“]([^\"'`”]{2,80})[\"'`”]|(?<![\w])(/?[^\W_]+(?:[-_./:@{}#+]+[^\W_]+)+[}/]?|[a-z]+(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,})"
 )
+_CODE: Final = re.compile(r"(?<![^\W_])(?:[A-Za-z]{1,6}\d+[A-Za-z0-9]*|\d+[A-Za-z]+[A-Za-z0-9]*)(?![^\W_])")
+"""A name of letters and digits: `M3`, `Z17`, `4xx`."""
+_COMMON: Final = 0.25
+"""Share of the parts from which a word says nothing about where in a part an answer is."""
+_SYNONYM: Final = 0.15
+_UNEXPLAINED: Final = 0.5
+"""Weight of another expression for a word, next to the word, and how much more where no part has the words."""
+_EXPLAINED: Final = 0.05
+"""A word that stands in fewer parts than this share, and in some, needs no other expressions."""
+_COVERED: Final = 1.2
+_LONGEST: Final = 1_000_000
+"""Octets of a result up to which other expressions are looked for: of a longer one that takes too long."""
+_LETTERS: Final = bytes(octet if 97 <= octet <= 122 or octet > 127 else 32 for octet in range(256))
+"""What is no letter becomes a blank."""
 _ENDING: Final = re.compile(rb"(?:e|i)?(?:s|es|d|ed|ing|ings|er|ers|ion|ions|ation|al|ly|y|ies|e|able|ment|ments)?")
 _ASKING: Final = frozenset(
     """mani much give tell show find list name valu what which kind mean state say mention line entri record element
@@ -88,6 +109,9 @@ def wanted_of(question: str) -> dict[str, Wanted]:
         name = (match[1] or match[2]).strip().lower()
         if len(name) > 2:
             wanted[f"={name}"] = Wanted((name.encode(),), name.encode(), name[0].isalnum(), name[-1].isalnum(), _EXACT)
+    for match in _CODE.finditer(question):
+        code = match[0].lower()
+        wanted.setdefault(f"={code}", Wanted((code.encode(),), code.encode(), before=True, after=True, weight=_EXACT))
     asked = query_words(question)
     for term in [one for one in asked if one not in _ASKING] or asked:
         wanted[term] = _word(term, asked[term].encode())
@@ -115,30 +139,118 @@ def match(parts: Parts, question: str) -> Matches:
     wanted = wanted_of(question)
     if not size or not wanted:
         return Matches(nothing, nothing, {})
-    hay, starts, ends = parts.octets(ascii_only=question.isascii())
-    own, above = (_Labels([part[side] for part in map(_parted, parts.names)]) for side in (1, 0))
-    lengths = (ends - starts).astype(np.float32)
-    totals = Totals(size, float(lengths.sum()))
+    places = _Places(parts, ascii_only=question.isascii())
     scores, covered, total, rare = nothing.copy(), nothing.copy(), 0.0, list[Ids]()
-    for one in wanted.values():
-        if (found := _found(hay, one)) is None:
+    shares: dict[str, float] = {}
+    for term, one in wanted.items():
+        found = places.of(one)
+        shares[term] = found.share if found is not None else 1.0
+        if found is None or not len(found.holders):
             continue
-        places, weights = found
-        owners = np.searchsorted(starts, places, "right") - 1
-        inside = (owners >= 0) & (places < ends[owners])
-        counts = np.bincount(owners[inside], weights[inside], minlength=size).astype(np.float32)
-        counts += (_OWN * own.counts(one) + _ABOVE * above.counts(one))[parts.labels]
+        scores[found.holders] += np.float32(one.weight) * found.weights
+        covered[found.holders] += np.float32(one.weight) * found.covers
+        total += one.weight * found.idf
+        if found.share < _COMMON:
+            rare.append(found.places)
+    explained = float(covered.max()) / total if total else 0.0
+    weight = np.float32(_SYNONYM + _UNEXPLAINED * (1 - min(explained, 1.0)))
+    for stems, others in synonyms_of(question).items() if len(places.hay) <= _LONGEST else ():
+        if not 0 < shares.get(" ".join(stems), 0) < _EXPLAINED:
+            best, covers = _best(places, others)
+            scores += weight * best
+            covered += weight * covers
+    coverage = np.minimum(covered / np.float32(total), _COVERED) if total else covered
+    return Matches((scores * (0.5 + coverage)).astype(np.float32), coverage.astype(np.float32), _first(rare, places))
+
+
+def _best(places: _Places, others: Sequence[Expression]) -> tuple[Floats, Floats]:
+    """What the best of other expressions for a word adds to the score of each part, and how much of it each has."""
+    best, covers = (np.zeros(len(places.starts), np.float32) for _ in range(2))
+    for other in others:
+        one = _expressed(other)
+        if places.may_hold(one) and (found := places.of(one)) is not None and found.share:
+            best[found.holders] = np.maximum(best[found.holders], found.weights)
+            covers[found.holders] = np.maximum(covers[found.holders], found.covers)
+    return best, covers
+
+
+def _expressed(other: Expression) -> Wanted:
+    """What to look for to find an expression; one of several words also as an identifier writes it."""
+    if len(other.words) == 1:
+        return _word(other.stems[0], other.words[0].encode())
+    head, last = " ".join(other.words[:-1]), other.stems[-1]
+    literals = tuple(f"{head}{between}{last}".encode() for between in (" ", "_", "-"))
+    return Wanted(literals, f"{head} {other.words[-1]}".encode(), before=True, after=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The parts that hold something.
+
+    Attributes:
+        holders: int64 (m,), the parts.
+        weights: float32 (m,), what it adds to the score of each.
+        covers: float32 (m,), how much of its rarity each has.
+        idf: Its rarity.
+        share: The share of the parts that hold the word itself.
+        places: Where it stands.
+    """
+
+    holders: Ids
+    weights: Floats
+    covers: Floats
+    idf: float
+    share: float
+    places: Ids
+
+
+class _Places:
+    """Finds words in the parts of a result, and in their labels.
+
+    Args:
+        parts: The parts.
+        ascii_only: Whether only letters of ASCII need be compared without case.
+    """
+
+    def __init__(self, parts: Parts, *, ascii_only: bool) -> None:
+        self.hay, self.starts, self._ends = parts.octets(ascii_only=ascii_only)
+        split = [_parted(name) for name in parts.names]
+        self._own, self._above = (_Labels([name[side] for name in split]) for side in (1, 0))
+        self._labels = parts.labels
+        self._lengths = (self._ends - self.starts).astype(np.float32)
+        self._totals = Totals(len(parts), float(self._lengths.sum()))
+
+    def may_hold(self, wanted: Wanted) -> bool:
+        """Whether a word begins as something does; quicker than looking for it."""
+        words = self._words
+        for literal in wanted.literals:
+            first = literal.translate(_LETTERS).split()[:1] or [literal]
+            place = bisect_left(words, first[0])
+            if place < len(words) and words[place].startswith(first[0]):
+                return len(first[0]) == len(literal) or any(one in self.hay for one in wanted.literals)
+        return False
+
+    @cached_property
+    def _words(self) -> list[bytes]:
+        """The distinct words, sorted."""
+        return sorted(set(self.hay.translate(_LETTERS).split()))
+
+    def of(self, wanted: Wanted) -> _Found | None:
+        """What holds something; None if it is almost everywhere."""
+        if (found := _found(self.hay, wanted)) is None:
+            return None
+        places, fits = found
+        owners = np.searchsorted(self.starts, places, "right") - 1
+        inside = (owners >= 0) & (places < self._ends[owners])
+        size = len(self.starts)
+        counts = np.bincount(owners[inside], fits[inside], minlength=size).astype(np.float32)
+        counts += (_OWN * self._own.counts(wanted) + _ABOVE * self._above.counts(wanted))[self._labels]
         holders = np.flatnonzero(counts)
-        if not len(holders):
-            continue
-        posting = postings_of(totals, max(int((counts >= _HOLDS).sum()), 1), holders, counts[holders], lengths[holders])
-        scores[holders] += np.float32(one.weight) * posting.weights
-        covered[holders] += np.float32(one.weight * posting.idf) * np.minimum(counts[holders], 1.0)
-        total += one.weight * posting.idf
-        if posting.documents < size / 4:
-            rare.append(places[inside])
-    coverage = covered / np.float32(total) if total else covered
-    return Matches((scores * (0.5 + coverage)).astype(np.float32), coverage.astype(np.float32), _first(rare, starts))
+        strong = int((counts >= _HOLDS).sum())
+        counts = counts[holders]
+        posting = postings_of(self._totals, max(strong, 1), holders, counts, self._lengths[holders])
+        covers = np.float32(posting.idf) * np.minimum(counts, 1.0)
+        return _Found(holders, posting.weights, covers, posting.idf, strong / size, places[inside])
 
 
 def _parted(name: str) -> tuple[str, str]:
@@ -164,10 +276,11 @@ class _Labels:
         return counts
 
 
-def _first(rare: Sequence[Ids], starts: Ids) -> dict[int, int]:
+def _first(rare: Sequence[Ids], found: _Places) -> dict[int, int]:
     """The first place of a rarer word in each part."""
     if not rare:
         return {}
+    starts = found.starts
     places = np.sort(np.concatenate(rare))
     owners = np.searchsorted(starts, places, "right") - 1
     first, at = np.unique(owners, return_index=True)
@@ -179,11 +292,13 @@ def _found(hay: bytes, wanted: Wanted) -> tuple[Ids, Floats] | None:
     found: list[int] = []
     weights: list[float] = []
     for literal in wanted.literals:
-        if hay.count(literal) > _MOST_PLACES:
-            return None
         length = len(literal)
         place = hay.find(literal)
+        tried = 0
         while place >= 0:
+            tried += 1
+            if tried == _MANY and hay.count(literal) > _MOST_PLACES:
+                return None
             if weight := _fit(hay, place, length, wanted):
                 found.append(place)
                 weights.append(weight)
@@ -197,8 +312,7 @@ def _found(hay: bytes, wanted: Wanted) -> tuple[Ids, Floats] | None:
 
 def _fit(hay: bytes, place: int, length: int, wanted: Wanted) -> float:
     """How well a place fits: a word of its own, the beginning of one, or inside another one."""
-    begins = not place or not _same_word(hay[place - 1], hay[place])
-    if not begins:
+    if place and _WORDS[hay[place - 1]] & _WORDS[hay[place]]:
         return 0.0 if wanted.before else _WITHIN
     end = place + length
     if hay.startswith(wanted.written, place) and _ends(hay, whole := place + len(wanted.written)):
@@ -211,14 +325,4 @@ def _fit(hay: bytes, place: int, length: int, wanted: Wanted) -> float:
 
 def _ends(hay: bytes, place: int) -> bool:
     """Whether a word ends before a place."""
-    return place >= len(hay) or not _same_word(hay[place], hay[place - 1])
-
-
-def _same_word(left: int, right: int) -> bool:
-    """Whether two octets belong to one word: both letters, or both digits."""
-    letters = (_is_letter(left), _is_letter(right))
-    return letters == (True, True) or (letters == (False, False) and 48 <= left <= 57 and 48 <= right <= 57)
-
-
-def _is_letter(octet: int) -> bool:
-    return 97 <= octet <= 122 or octet > 127
+    return place >= len(hay) or not _WORDS[hay[place]] & _WORDS[hay[place - 1]]

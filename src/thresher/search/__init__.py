@@ -12,7 +12,15 @@ from thresher.search.lexical.clauses import clauses, is_request, prose
 from thresher.search.lexical.languages import STEMMING, language_of
 from thresher.search.lexical.profiles import shares_of
 from thresher.search.lexical.query_expansion import Synonyms
-from thresher.search.lexical.terms import query_terms, query_words, split_name, terms, without_terms
+from thresher.search.lexical.terms import (
+    STOP_WORDS,
+    query_terms,
+    query_words,
+    split_name,
+    stemmed,
+    terms,
+    without_terms,
+)
 from thresher.search.plan import MAX_QUERIES, EmbeddedQuery
 from thresher.search.ranking import levelled
 from thresher.search.records import (
@@ -41,6 +49,7 @@ from thresher.search.vectors import TextVectors, text_vectors
 __all__ = [
     "MAX_QUERIES",
     "STEMMING",
+    "STOP_WORDS",
     "Adapter",
     "Bools",
     "Dropped",
@@ -78,6 +87,7 @@ __all__ = [
     "select",
     "shares_of",
     "split_name",
+    "stemmed",
     "terms",
     "text_vectors",
     "without_terms",

@@ -284,7 +284,7 @@ async def remove_server(visit: Visit) -> Response:
     return visit.go("/servers", f"The server '{name}' and its tools are removed.")
 
 
-_Key: TypeAlias = tuple[int, int, str | None, str]
+_Key: TypeAlias = tuple[int, int, str | None, int | None, str]
 
 
 @dataclass(slots=True)
@@ -314,15 +314,15 @@ _sign_ins: dict[_Key, _SignIn] = {}
 
 
 def _key(visit: Visit, name: str) -> _Key:
-    return id(visit.services), visit.caller.tenant.id, visit.caller.user, name
+    caller = visit.caller
+    return id(visit.services), caller.tenant.id, caller.user, caller.key, name
 
 
 @PAGES.post("/servers/{name}/sign-in")
 async def sign_in(visit: Visit) -> Response:
     """Begin a sign-in; the page then shows the address to open."""
     name, form = visit.sent.path_params["name"], await visit.form()
-    if not visit.may(TOOLS["login_server"]):
-        await visit.run(TOOLS["login_server"], name=name)  # says why not
+    _check_may_sign_in(visit)
     await _cancel(visit, name)
     key, scopes = _key(visit, name), form.get("scopes", "").split()
 
@@ -364,8 +364,14 @@ async def finish_sign_in(visit: Visit) -> Response:
 async def cancel_sign_in(visit: Visit) -> Response:
     """Give up a sign-in, or put away why it failed."""
     name = visit.sent.path_params["name"]
+    _check_may_sign_in(visit)
     await _cancel(visit, name)
     return visit.go(page_of("/servers", name))
+
+
+def _check_may_sign_in(visit: Visit) -> None:
+    if not visit.may(TOOLS["login_server"]):
+        raise NotAllowed("Only the owner may sign in here.", hint="Use: thresher servers login.")
 
 
 async def _cancel(visit: Visit, name: str) -> None:

@@ -54,7 +54,7 @@ async def list_tools(visit: Visit) -> Response:
             "after": after or None,
         },
     )
-    shown = {"page": page, "chosen": chosen, "may_set": visit.may(TOOLS["set_tool"])}
+    shown: dict[str, Any] = {"page": page, "chosen": chosen, "may_set": visit.may(TOOLS["set_tool"])}
     if visit.is_part and visit.query("rows"):
         return visit.page("tools_rows.html", **shown)
     held = await visit.run(TOOLS["browse_tools"], state="held", limit=_SHOWN_HELD) if not after else None
@@ -197,7 +197,7 @@ def _arguments(tool: Tool, form: Mapping[str, str]) -> dict[str, Any]:
     """What was filled in: the fields, or the whole as JSON in their place."""
     if form.get("json", "").strip():
         try:
-            given = cast("Any", json.loads(form["json"]))
+            given = json.loads(form["json"])
         except ValueError as error:
             raise InvalidInput(f"The arguments are not JSON: {error}.", hint="Correct them.") from None
         if not isinstance(given, dict):
@@ -326,7 +326,7 @@ def _parameters(schema: Mapping[str, Any]) -> Iterator[_ParameterRow]:
             return
         required = cast("list[Any]", needed) if isinstance(needed, list) else []
         for name, value in cast("Mapping[str, Any]", properties).items():
-            one = cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+            one: Mapping[str, Any] = cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
             here = f"{where}/properties/{name.replace('~', '~0').replace('/', '~1')}"
             yield _row(name, one, here, depth, required=name in required)
             items = one.get("items")

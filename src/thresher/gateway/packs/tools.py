@@ -186,8 +186,9 @@ class PackTools:
             raise UpstreamError(f"The pack '{pack.name}' no longer has a tool '{name}'.", hint="Call find_tools again.")
         most = self._services.settings.upstream_call_seconds
         try:
-            context = client.context if isinstance(client, McpClient) else unattended()
-            request = Request(self._services, caller, client_chat(context), client.name, client_confirm(context))
+            context, peer = (client.context, client.peer) if isinstance(client, McpClient) else (unattended(), None)
+            confirm = client_confirm(context, peer)
+            request = Request(self._services, caller, client_chat(context), client.name, confirm)
             with serving(request):
                 seconds = min(code.timeouts.get(name, most), most)
                 return await run_tool(self._server, context, pack, tool, arguments, seconds)

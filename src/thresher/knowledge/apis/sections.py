@@ -142,6 +142,7 @@ def fenced_text(text: str, language: str) -> str:
 _SAID: Final = 240
 _LINES: Final = 300
 """Maximum number of schema properties to list."""
+_LINKS: Final = 8
 _SUCCESS: Final = ("2", "3")
 
 
@@ -309,15 +310,18 @@ class SectionItems:
     def _response(self, one: Response, section: PageSection, group: str) -> SectionItem:
         content = one.contents[0] if one.contents else None
         shape = "" if content is None or content.schema is None else type_of(self._description, content.schema)
-        data = {
+        data: dict[str, Any] = {
             "status": one_line(one.status, 20),
             "description": one_line(one.description, _SAID),
             "media": "" if content is None else one_line(content.media, 80),
             "schema": shape,
         }
+        if links := [one_line(link, _SAID) for link in one.links[:_LINKS]]:
+            data["links"] = links
         form = ", ".join(item for item in (data["media"], shape) if item)
         suffix = f": {data['description']}" if data["description"] else ""
-        line = f"- {data['status']}{suffix}{f' [{form}]' if form else ''}"
+        then = f"; then {' or '.join(links)}" if links else ""
+        line = f"- {data['status']}{suffix}{f' [{form}]' if form else ''}{then}"
         return SectionItem(section, group, data["status"], (lambda: ItemText(line, "responses", data),))
 
     def _response_example(self, one: Response) -> Iterator[SectionItem]:

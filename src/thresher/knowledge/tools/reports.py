@@ -32,7 +32,10 @@ ToolState: TypeAlias = Literal["enabled", "disabled", "changed", "poisoned", "re
 ToolFilter: TypeAlias = Literal["enabled", "disabled", "core", "warned", "held"]
 """Which tools of the catalogue are listed."""
 
-_HELD: Final = ("changed", "poisoned", "rejected")
+TextKind: TypeAlias = Literal["name", "brief", "description", "words", "question"]
+"""What a text that is embedded is made of."""
+
+_HELD: Final[Mapping[str, ToolState]] = {"changed": "changed", "poisoned": "poisoned", "rejected": "rejected"}
 _RIVALS: Final = 10
 
 
@@ -88,7 +91,7 @@ class EmbeddedText:
         weight: Its share of the vector, 0 to 1.
     """
 
-    what: Literal["name", "brief", "description", "words", "question"]
+    what: TextKind
     text: str
     weight: float
 
@@ -269,7 +272,9 @@ class Reports:
         rewrite, questions = own.description_of(stored.digest), own.questions_of(stored.digest)
         searched = stored.tool if rewrite is None else replace(stored.tool, description=rewrite)
         text = enrich(searched, server.description, own.words, questions if self._catalogues.questions else ())
-        kinds = ("name", "brief", "description", *("words" for _ in own.words), *("question" for _ in questions))
+        kinds: list[TextKind] = ["name", "brief", "description"]
+        kinds.extend("words" for _ in own.words)
+        kinds.extend("question" for _ in questions)
         health = None if tool.row.held else await self._tools.health.known(caller, server.name)
         found = () if health is None else health.findings
         return ToolReport(
@@ -423,12 +428,12 @@ def _place(catalogue: ToolCatalogue, name: str) -> tuple[bool, str]:
 
 def _listed(catalogue: ToolCatalogue, tool: NamedTool) -> ListedTool:
     row = tool.row
-    held = next((state for state in _HELD if state == row.held), None)
+    state = _HELD.get(row.held) or ("enabled" if row.enabled else "disabled")
     return ListedTool(
         name=tool.name,
         server=row.server,
         summary=row.line.partition(" - ")[2] or row.gist,
-        state=held or ("enabled" if row.enabled else "disabled"),
+        state=state,
         core=row.core,
         reads=catalogue.reads(tool),
         tokens=row.tokens,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -218,6 +219,7 @@ def read_response(context: Context, status: str, value: Json, pointer: str) -> R
             description=said,
             contents=read_contents(context, fields, place),
             headers=tuple(name for name, _, _ in context.entries(fields, "headers", place)),
+            links=tuple(filter(None, (_link(context, *one) for one in context.entries(fields, "links", place)))),
             pointer=place,
         )
     found = context.responses[place]
@@ -227,3 +229,13 @@ def read_response(context: Context, status: str, value: Json, pointer: str) -> R
         if (found.status, found.description) == (status, said)
         else replace(found, status=status, description=said)
     )
+
+
+def _link(context: Context, name: str, value: Json, pointer: str) -> str:
+    """Return a link as a call, whose arguments are expressions over the response; empty if it names no operation."""
+    fields, place = context.follow(value, pointer, f"The link `{name}`")
+    target = context.text(fields, "operationId", place) or context.text(fields, "operationRef", place)
+    given, _ = context.mapping(fields, "parameters", place)
+    arguments = {**given, **({"body": fields["requestBody"]} if "requestBody" in fields else {})}
+    shown = (f"{key} = {one if isinstance(one, str) else json.dumps(one)}" for key, one in arguments.items())
+    return f"{target}({', '.join(shown)})" if target else ""

@@ -9,6 +9,7 @@ import asyncio
 import base64
 import hashlib
 import json
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -32,7 +33,9 @@ _EARLY: Final = 30.0
 _LASTS: Final = 300.0
 """Seconds that a token is used whose server does not say how long it lasts."""
 _SHORTEST: Final = 4
-"""Characters of a secret that is masked wherever it appears; a shorter one would mask words."""
+"""Characters of a secret that is masked wherever it appears; a shorter one would mask parts of words."""
+_SHORT: Final = 2
+"""Characters from which a shorter one is masked where it is a word of an error, a header or an address."""
 _OK: Final = 200
 
 
@@ -41,16 +44,22 @@ class Secrets:
     """The secrets of one call."""
 
     _texts: set[str] = field(default_factory=set[str])
+    _short: set[str] = field(default_factory=set[str])
 
     def add(self, *texts: str) -> None:
         """Mask these from now on, also as they stand in addresses and JSON."""
         for text in texts:
             forms = {text, _quoted(text), quote_plus(text), cookie_text(text), json.dumps(text)[1:-1]}
             self._texts |= {one for one in forms if len(one) >= _SHORTEST}
+            self._short |= {one for one in forms if _SHORT <= len(one) < _SHORTEST}
 
     def masked(self, text: str) -> str:
         """Return a text without the secrets, and without what shows by its form that it is one."""
-        return mask_text(self.without(text))
+        text = self.without(text)
+        if self._short:
+            either = "|".join(map(re.escape, sorted(self._short, key=len, reverse=True)))
+            text = re.sub(rf"(?<![^\W_])(?:{either})(?![^\W_])", MASK, text)
+        return mask_text(text)
 
     def without(self, text: str) -> str:
         """Return a text without the secrets."""
