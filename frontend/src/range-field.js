@@ -8,7 +8,7 @@ class RangeField extends HTMLElement {
     range.max = this.getAttribute("top") ?? number.max;
     range.step = Number(range.max) > 1 ? 50 : number.step;
     range.setAttribute("aria-label", `${number.labels[0]?.firstChild?.textContent.trim() ?? number.name}, slide`);
-    const follow = () => (range.value = number.value || Number(number.placeholder) || number.min);
+    const follow = () => (range.value = number.value || Number(number.placeholder) || this.getAttribute("at"));
     range.addEventListener("input", () => (number.value = range.value));
     number.addEventListener("input", follow);
     number.form?.addEventListener("reset", () => setTimeout(follow));

@@ -16,10 +16,18 @@ from tests.support import Databases
 from tests.support.product import ListedServer, listed
 from tests.support.tracker import TRACKER
 from thresher.calling import Call
-from thresher.core import Settings, ThresherError
+from thresher.core import Settings, ThresherError, Tool
 from thresher.knowledge.documents import origin_of
 
 LEAVE = "# Leave\n\nEverybody has thirty days of holiday.\n\n<script>alert(1)</script>\n\n[x](javascript:alert(1))\n"
+TOOLS = (
+    Tool("git", "git_log", description="Show the commit logs of a repository."),
+    Tool("git", "git_commit", description="Record changes to the repository."),
+    Tool("git", "git_diff", description="Show the changes between two commits."),
+    Tool("mail", "send_email", description="Send an email message to a person."),
+    Tool("mail", "list_folders", description="<script>alert(1)</script> List the folders of the mailbox."),
+    Tool("weather", "forecast", description="Forecast of the weather at a place."),
+)
 SHOP = """
 create table customer (id integer primary key, name text);
 create table invoice (id integer primary key, customer_id integer references customer (id), total real);
@@ -50,6 +58,7 @@ async def filled_product(databases: Databases, folder: Path) -> AsyncGenerator[S
     async with served(settings) as product:
         services = product.app.services
         await services.documents.index_here(services.caller, "handbook", origin_of(str(files / "handbook")))
+        await services.tools.import_tools(services.caller, TOOLS)
         async with person(product) as owner:
             await owner.see("/knowledge/databases")
             await owner.do("/knowledge/databases", name="shop", url=f"sqlite:///{files / 'shop.sqlite'}")

@@ -5,6 +5,7 @@ Invariant: the whole state is in the address, so a link shows the same. Nothing 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final
@@ -25,8 +26,16 @@ PAGES = Pages()
 KINDS: Final = ("rules", "tools", "passages", "endpoints", "schemas")
 TEXTS: Final = ("process_prompt", "find_tools", "get_context")
 _MATCHES: Final = 12
+_NAMED: Final = 8
+"""Things of each lane that are offered for a case."""
+_NEAR: Final = 0.05
+"""The least probability of those that did not get in."""
 _EXAMPLES: Final = 6
-_LONGEST_EXAMPLE: Final = 90
+_LONGEST: Final = 90
+_TITLE: Final = re.compile(r"^- [^:\n]*: ([^;\n]+)", re.MULTILINE)
+"""The first title in a repository's guide."""
+_SENTENCE: Final = re.compile(r".+?(?:[.!?](?= |$)|$)")
+_WORD: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,15 +227,16 @@ def _summary(answer: ContextExplanation, rows: Sequence[Difference]) -> str:
     return said
 
 
-def _nameable(lanes: Sequence[Lane]) -> list[tuple[str, str, bool, bool]]:
-    """What a case can name: its `kind:name`, how it is shown, whether it came, whether it should have."""
-    found: dict[str, tuple[str, str, bool, bool]] = {}
+def _nameable(lanes: Sequence[Lane]) -> list[tuple[str, bool, bool]]:
+    """What a case can name, as `kind:name`: whether it comes, and whether it should have; the latter first."""
+    found: dict[str, tuple[str, bool, bool]] = {}
     for lane in lanes:
-        for item in (*lane.given, *(one for one in lane.others if one.is_expected), *lane.others[:3]):
-            if item.case and item.case not in found:
-                kind, _, name = item.case.partition(":")
-                found[item.case] = (item.case, f"{kind}: {name}", item.given, item.is_expected)
-    return sorted(found.values(), key=lambda one: not one[3])
+        near = [one for one in lane.others if (one.share or 0) >= _NEAR][:2]
+        for item in (*lane.given[:_NAMED], *near, *(one for one in lane.others if one.is_expected)):
+            _, given, expected = found.get(item.case, ("", False, False))
+            if item.case:
+                found[item.case] = (item.case, given or item.given, expected or item.is_expected)
+    return sorted(found.values(), key=lambda one: not one[2])
 
 
 async def _matches(visit: Visit, tried: Tried) -> dict[str, Any]:
@@ -244,10 +254,11 @@ async def _matches(visit: Visit, tried: Tried) -> dict[str, Any]:
 
 async def _examples(visit: Visit) -> list[tuple[str, str]]:
     """Messages that fit what is connected, each with what it is about."""
-    found = [
-        (f"what does {one.name} say about this?", "documents")
-        for one in (await visit.run(DOCUMENTS["list_repositories"]))[:1]
-    ]
+    found: list[tuple[str, str]] = []
+    for one in (await visit.run(DOCUMENTS["list_repositories"]))[:1]:
+        title = _TITLE.search(one.guide)
+        about = f"say about {shortened(title[1], _LONGEST)}" if title else "say"
+        found.append((f"what does {one.name} {about}?", "documents"))
     for one in (await visit.run(DATABASES["sql_connection_list"]))[:1]:
         tables = await visit.run(DATABASES["sql_list_tables"], connection=one.name, limit=1) if one.tables else None
         if tables and tables.tables:
@@ -258,11 +269,17 @@ async def _examples(visit: Visit) -> list[tuple[str, str]]:
     ]
     own: dict[str, str] = {}
     for tool in await visit.run(TOOLS["list_tools"]):
-        if tool.enabled and ":" not in tool.tool.server:
+        if tool.enabled and not tool.warnings and ":" not in tool.tool.server:
             own.setdefault(tool.tool.server, tool.name)
     names = list(own.values())[: max(_EXAMPLES - len(found), 3)]
-    return [*found, *((_words_of(name), "tools") for name in names)]
+    if names:
+        described = (await visit.run(TOOLS["describe_tools"], names=names)).tools
+        found += [(_task_of(one), "tools") for one in described]
+    return found
 
 
-def _words_of(name: str) -> str:
-    return shortened(" ".join(name.replace("_", " ").replace("-", " ").split()), _LONGEST_EXAMPLE)
+def _task_of(tool: Any) -> str:
+    """A tool's first sentence as a person might write it; its name where it has none."""
+    sentence = _SENTENCE.match(" ".join(tool.tool.description.split()))
+    text = sentence[0].rstrip(".") if sentence else _WORD.sub(" ", tool.name).strip()
+    return shortened(text[:1].lower() + text[1:], _LONGEST)
