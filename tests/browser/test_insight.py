@@ -152,7 +152,8 @@ async def test_hostile_messages_and_names_of_calls_are_text(product: Served, pag
             await services.calling.call(services.caller, Call(text, {}))
     await services.tools.settle()
     whole = await services.prompts.get(services.caller, "basic")
-    await services.prompts.put(services.caller, "basic", f"{whole.text}\n" + "\n".join(PAYLOADS)[:10_000])
+    added = "\n".join(PAYLOADS).replace("\0", "").replace("{{", "{")[:10_000]
+    await services.prompts.put(services.caller, "basic", f"{whole.text}\n{added}")
 
     for path in ("/insight?days=1&all=yes", "/insight/calls?days=1", "/settings/prompts/basic"):
         await page.goto(path)
