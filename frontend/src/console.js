@@ -1,6 +1,7 @@
 // What every page loads, with `defer`: htmx under the page's Content-Security-Policy, and the custom elements.
 import htmx from "htmx.org";
 import { setFailed, setLost } from "./notices.js";
+import "./chat.js";
 import "./copy-button.js";
 import "./filter-table.js";
 import "./keyboard.js";

@@ -112,6 +112,7 @@ async def open_app(
         workers = Supervisor(services.database, settings, TASKS)
         work.begin(workers.run())
         conversations = open_conversations(services)
+        stack.push_async_callback(conversations.close)
         work.begin(_sweep(services, indexing))
 
         async def serve_stream(

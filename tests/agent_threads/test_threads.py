@@ -101,6 +101,22 @@ async def test_lists_are_newest_first_in_pages(database: Database, threads: Thre
     assert pages == [["2", "6", "5"], ["4", "3", "1"], ["0"]]
 
 
+async def test_threads_are_found_by_words_of_their_titles(threads: Threads, ada: Caller) -> None:
+    """In whatever case, page by page; signs of patterns are words like others, and a cursor is of one search."""
+    for title in ("Zebras and horses", "horses", "100 % of ZEBRAS", "x"):
+        await threads.create(ada, title)
+
+    first = await threads.list(ada, query=" zebras ", limit=1)
+    rest = await threads.list(ada, query="zebras", limit=1, cursor=first.cursor)
+    percent = await threads.list(ada, query="%")
+
+    assert [page.threads[0].title for page in (first, rest)] == ["100 % of ZEBRAS", "Zebras and horses"]
+    assert rest.cursor == ""
+    assert [one.title for one in percent.threads] == ["100 % of ZEBRAS"]
+    with pytest.raises(InvalidInput):
+        await threads.list(ada, query="horses", cursor=first.cursor)
+
+
 @pytest.mark.parametrize("wrong", ["x", "!!", "WzEsMl0", "1.2.123456", f"{10**40}.1.123456"])
 async def test_a_wrong_cursor_or_limit_is_refused(threads: Threads, ada: Caller, wrong: str) -> None:
     """Of lists and of histories."""

@@ -52,10 +52,10 @@ def test_markdown_of_others_makes_no_active_element(text: str) -> None:
     page = BeautifulSoup(str(markdown(text)), "html.parser")
 
     allowed = {"p", "a", "span", "code", "pre", "em", "strong", "ul", "ol", "li", "blockquote", "hr", "br", "s"}
-    allowed |= {"table", "thead", "tbody", "tr", "th", "td", "h1", "h2", "h3", "h4", "h5", "h6"}
+    allowed |= {"div", "table", "thead", "tbody", "tr", "th", "td", "h1", "h2", "h3", "h4", "h5", "h6"}
     for element in page.find_all():
         assert element.name in allowed
-        assert set(element.attrs) <= {"href", "rel", "title", "class", "start"}
+        assert set(element.attrs) <= {"href", "rel", "title", "class", "start", "tabindex", "role", "aria-label"}
         assert str(element.get("href", "https://")).startswith(("https://", "http://"))
 
 
@@ -75,6 +75,30 @@ def test_a_link_names_its_host_and_an_image_is_not_loaded() -> None:
     assert '<a href="https://example.org/a" rel="noopener nofollow">docs</a> <span class="host">(example.org)' in made
     assert "<img" not in made
     assert "(image, evil.example)" in made
+
+
+def test_numbers_of_passages_are_links_to_them() -> None:
+    """Only known ones, and none inside another link."""
+    made = str(markdown("As said [1, 3; 2]. [[1]](https://example.org) `[1]`", {1: "/a?b&c", 2: '/"x"'}))
+
+    assert 'As said [<a class="cite" href="/a?b&amp;c">1</a>, 3; <a class="cite" href="/&#34;x&#34;">2</a>].' in made
+    assert made.count("cite") == 2
+    assert str(markdown("[1]")) == "<p>[1]</p>\n"
+
+
+def test_cells_are_aligned_without_a_style() -> None:
+    """The policy of the console allows no style in a page."""
+    made = str(markdown("| a | b |\n|--:|:-:|\n| 1 | 2 |"))
+
+    assert '<td class="end">1</td>' in made
+    assert '<td class="middle">2</td>' in made
+    assert "style" not in made
+
+
+@pytest.mark.parametrize("text", ["a" * 200_001, "*a" * 10_000, "[" * 10_000])
+def test_what_would_take_long_to_be_read_as_markdown_is_shown_as_it_is(text: str) -> None:
+    """With its characters escaped."""
+    assert str(markdown(f"{text}<b>")) == f'<pre class="wrap">{text}&lt;b&gt;</pre>'
 
 
 def test_a_value_that_comes_back_is_unchanged() -> None:

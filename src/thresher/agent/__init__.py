@@ -20,8 +20,10 @@ from thresher.agent.exchange import (
     Delta,
     Event,
     Finish,
+    PromptTokens,
     Step,
     ThreadEntry,
+    TurnProgress,
     TurnReport,
 )
 from thresher.agent.models import AnswerChunk, Model, ModelCheck, Models, OpenModel
@@ -59,6 +61,7 @@ __all__ = [
     "OpenModel",
     "Point",
     "Points",
+    "PromptTokens",
     "Prompts",
     "Reply",
     "SettingSource",
@@ -69,6 +72,7 @@ __all__ = [
     "ThreadPage",
     "Threads",
     "ToolOutcome",
+    "TurnProgress",
     "TurnReport",
     "thread_id",
     "training_lines",

@@ -24,7 +24,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from thresher.agent.state import MARK, Messages, PlacedPassage
 from thresher.agent.threads import Turn
 from thresher.agent.transcript import now
-from thresher.core import Caller, CursorCodec, NotFound, StoreError, dumps
+from thresher.core import Caller, CursorCodec, NotFound, StoreError, ThresherError, dumps
 from thresher.embedding import count_tokens
 from thresher.store import Database, clean
 
@@ -192,7 +192,7 @@ _DROP_DRAFTS: Final = b"""
 
 
 class PartialAnswer:
-    """A model's words so far; a context in which they are stored, unless the call has no thread.
+    """A model's words so far; a context in which they are stored, and why it failed, unless the call has no thread.
 
     Args:
         database: The database of drafts.
@@ -206,7 +206,8 @@ class PartialAnswer:
         self._caller = caller
         self._turn = turn
         self._answers = answers
-        self._text = self._written = ""
+        self._text = self._failure = ""
+        self._written = ("", "")
         self._stirred = asyncio.Event()
         self._writing: asyncio.Task[None] | None = None
 
@@ -223,6 +224,8 @@ class PartialAnswer:
         self._writing.cancel()
         await asyncio.wait([self._writing])
         if kind is not None:
+            if isinstance(error, ThresherError):
+                self._failure = f"{error.message} {error.hint}".strip()
             with suppress(StoreError):  # the interruption is an error already
                 await asyncio.shield(self._write())
 
@@ -240,15 +243,16 @@ class PartialAnswer:
             await asyncio.sleep(PAUSE)
 
     async def _write(self) -> None:
-        if self._turn is None or self._text == self._written:
+        words = self._text, self._failure
+        if self._turn is None or words == self._written:
             return
-        text = self._text
-        content = dumps({"answers": self._answers, "text": clean(text)})
+        text, failure = words
+        content = dumps({"answers": self._answers, "text": clean(text), "failure": clean(failure)})
         values = _values(self._caller, self._turn.thread) | {"turn": self._turn.id, "content": content}
         await self._database.once(
             self._caller.tenant, lambda driver: driver.execute(_WRITE_DRAFT, values, prepare=True)
         )
-        self._written = text
+        self._written = words
 
 
 async def cut_off(database: Database, caller: Caller, thread: UUID, messages: Messages) -> AIMessage | None:

@@ -120,6 +120,30 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptTokens:
+    """What the last prompt of a turn consisted of, in tokens.
+
+    Attributes:
+        instructions: Of system messages: the prompt of the agent, and the client's own.
+        tools: Of the definitions that were offered.
+        rules: Of packs.
+        passages: Of documents, with the instruction how to cite them.
+        history: Of former turns.
+        turn: Of the message, and of what was called for it so far.
+        all_tools: Of the definitions of all enabled tools, which a client without a choice sends instead of `tools`; 0
+            if no tool was looked for.
+    """
+
+    instructions: int = 0
+    tools: int = 0
+    rules: int = 0
+    passages: int = 0
+    history: int = 0
+    turn: int = 0
+    all_tools: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class TurnReport:
     """How a turn ended and what it cost; the object `thresher` of an answer.
 
@@ -136,6 +160,7 @@ class TurnReport:
         document_tokens: Their tokens.
         usage: Over all calls of the model in this turn.
         calls: Number of these calls.
+        prompt: What the last prompt consisted of; None if no model was asked.
         tokens_saved: Additional prompt tokens that the turn would have cost if every passage stayed in the history.
         tools_offered: Names, in the model's order.
         tools_called: In order.
@@ -158,6 +183,7 @@ class TurnReport:
     document_tokens: int = 0
     usage: Usage = field(default_factory=Usage)
     calls: int = 0
+    prompt: PromptTokens | None = None
     tokens_saved: int = 0
     tools_offered: tuple[str, ...] = ()
     tools_called: tuple[CalledTool, ...] = ()
@@ -201,6 +227,25 @@ class ChatCall:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnProgress:
+    """How far the last turn of a thread is, from what is stored.
+
+    Attributes:
+        is_running: Whether it is being answered, by whichever process.
+        checkpoint: The state that was reached; None before the first. The messages are the same while it is.
+        answers: The message that `text` answers, or whose answer failed; empty without either.
+        text: The words so far of the answer that is being written, or was interrupted.
+        failure: Why no model answered; empty unless that is how the turn ended.
+    """
+
+    is_running: bool
+    checkpoint: UUID | None = None
+    answers: str = ""
+    text: str = ""
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadEntry:
     """One message of a thread, as a person reads it.
 
@@ -210,6 +255,8 @@ class ThreadEntry:
         text: Its text; for a search, a sentence about the result.
         at: When; None if unknown.
         tool: For a tool's answer, its name.
+        call: For a tool's answer, the id of the call.
+        state: For a tool's answer, how the call ended: `done`, `failed` or `declined`.
         calls: For the assistant, the requested calls.
         internal: Whether models are never shown it, such as a search of documents.
         passages: The passages that a search gave the model, as they were then: `number`, `repository`, `path`, `lines`,
@@ -223,6 +270,8 @@ class ThreadEntry:
     text: str
     at: dt.datetime | None = None
     tool: str = ""
+    call: str = ""
+    state: str = ""
     calls: tuple[FunctionCall, ...] = ()
     internal: bool = False
     passages: tuple[Mapping[str, Any], ...] = ()

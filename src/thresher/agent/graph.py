@@ -40,6 +40,7 @@ async def initialise(state: State, runtime: Runtime[TurnContext]) -> Update:
         "intents": list(needs.intents),
         "offered": list(needs.offered),
         "around": needs.around,
+        "all_tools": needs.all_tools,
         "rules": needs.rules,
     }
 

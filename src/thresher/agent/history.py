@@ -63,6 +63,10 @@ def _artifact(message: AnyMessage) -> str:
     return str(marks.get("artifact") or "") if marks.get("internal") else ""
 
 
+def _ended(message: ToolMessage, marks: Mapping[str, Any]) -> str:
+    return "declined" if marks.get("declined") else "failed" if message.status == "error" else "done"
+
+
 def _entry(message: AnyMessage, passages: Sequence[PlacedPassage]) -> ThreadEntry:
     marks = marked(message)
     calls = message.tool_calls if isinstance(message, AIMessage) else []
@@ -72,6 +76,8 @@ def _entry(message: AnyMessage, passages: Sequence[PlacedPassage]) -> ThreadEntr
         text=str(message.text),
         at=dt.datetime.fromisoformat(marks["at"]) if marks.get("at") else None,
         tool=str(message.name or "") if isinstance(message, ToolMessage) else "",
+        call=message.tool_call_id if isinstance(message, ToolMessage) else "",
+        state=_ended(message, marks) if isinstance(message, ToolMessage) else "",
         calls=tuple(FunctionCall(str(one["id"]), one["name"], written_arguments(one["args"])) for one in calls),
         internal=bool(marks.get("internal")),
         passages=tuple(asdict(one) for one in passages),

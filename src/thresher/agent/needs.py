@@ -42,12 +42,14 @@ class TurnNeeds:
         offered: Names of tools, in the model's order.
         rules: Of those packs, as the model reads them.
         around: The repositories and databases that exist.
+        all_tools: Tokens of the definitions of all enabled tools; 0 if none were searched.
     """
 
     intents: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()
     rules: str = ""
     around: str = ""
+    all_tools: int = 0
 
 
 async def detect(context: TurnContext, message: str, former: Sequence[str], offered: Sequence[str]) -> TurnNeeds:
@@ -66,7 +68,7 @@ async def detect(context: TurnContext, message: str, former: Sequence[str], offe
     wanted = [tool.name for tool in context.offers.known(found.tools) if tool.name not in _READ_IN_HISTORY]
     whole = joined(offered, core, wanted[: settings.tools], 2 * settings.tools)
     there = tuple(tool.name for tool in context.offers.known(whole))
-    return TurnNeeds(found.intents, there, _rules(context, found.rules), around)
+    return TurnNeeds(found.intents, there, _rules(context, found.rules), around, found.all_tokens)
 
 
 async def _found(context: TurnContext, message: str, former: Sequence[str]) -> Needs:

@@ -13,11 +13,14 @@ from typing import Final
 
 from langchain_core.messages import HumanMessage, SystemMessage
 
+from thresher.agent.exchange import PromptTokens
 from thresher.agent.offers import READ_RESULT, SEARCH
 from thresher.agent.prompts import fill_text
 from thresher.agent.state import Messages, PlacedPassage, Searches, State
-from thresher.agent.transcript import shown
+from thresher.agent.transcript import message_tokens, shown, this_turn
 from thresher.agent.turn_context import TurnContext
+from thresher.core import dumps, plain
+from thresher.embedding import count_tokens
 from thresher.llm import Function
 
 ROUNDS: Final = 4
@@ -48,12 +51,42 @@ def prompt_of(context: TurnContext, state: State, searches: Searches, functions:
         system.append(fill_text("{{AVAILABLE}}", {"AVAILABLE": around}))
     system += [text for text in (state.get("instruction", ""), *(str(one.text) for one in theirs)) if text]
     rest = [one for one in history if not isinstance(one, SystemMessage)]
-    tail = [rules] if (rules := state.get("rules")) else []
-    if searches.passages:
-        text = "\n\n".join(f"[{one.number}] {place_of(one)}\n{one.text.strip()}" for one in searches.passages)
-        tail.append(fill_text(context.prompts["context"].text, {"CONTEXT": text}))
+    tail = [text for text in (state.get("rules", ""), _cited(context, searches)) if text]
     last = [HumanMessage("\n\n".join(tail))] if tail else []
     return [SystemMessage("\n\n".join(system)), *rest, *last]
+
+
+def prompt_tokens(
+    context: TurnContext, state: State, searches: Searches, functions: Sequence[Function], prompt: Messages
+) -> PromptTokens:
+    """Return what a prompt consists of.
+
+    Args:
+        context: The turn.
+        state: Of which it was made.
+        searches: Whose passages it has.
+        functions: The tools beside it.
+        prompt: As `prompt_of` made it.
+    """
+    tail = bool(state.get("rules")) or bool(searches.passages)
+    said = prompt[1 : len(prompt) - tail]
+    turn = sum(map(message_tokens, this_turn(said)))
+    return PromptTokens(
+        instructions=message_tokens(prompt[0]),
+        tools=count_tokens(dumps(plain(functions))) if functions else 0,
+        rules=count_tokens(state.get("rules", "")),
+        passages=count_tokens(_cited(context, searches)),
+        history=sum(map(message_tokens, said)) - turn,
+        turn=turn,
+        all_tools=state.get("all_tools", 0),
+    )
+
+
+def _cited(context: TurnContext, searches: Searches) -> str:
+    if not searches.passages:
+        return ""
+    text = "\n\n".join(f"[{one.number}] {place_of(one)}\n{one.text.strip()}" for one in searches.passages)
+    return fill_text(context.prompts["context"].text, {"CONTEXT": text})
 
 
 def place_of(passage: PlacedPassage) -> str:

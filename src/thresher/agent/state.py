@@ -109,9 +109,9 @@ class State(TypedDict, total=False):
 
     `offered`: names of the model's tools, in their order, which stays from turn to turn. `theirs`: names of the
     client's own, in this turn. `intents`: of the last message. `around`: the repositories and databases, as the prompt
-    lists them. `rules`: of packs, for this turn. `passed`: tokens of passages that earlier turns have placed.
-    `retried`: why intent was detected again in this turn. `instruction`: of the thread, from its client's system
-    messages. `searches`: only of this turn, and never stored.
+    lists them. `all_tools`: tokens of the definitions of all enabled tools. `rules`: of packs, for this turn. `passed`:
+    tokens of passages that earlier turns have placed. `retried`: why intent was detected again in this turn.
+    `instruction`: of the thread, from its client's system messages. `searches`: only of this turn, and never stored.
     """
 
     messages: Required[Annotated[Messages, DeltaChannel(kept, list, snapshot_frequency=SNAPSHOT)]]
@@ -119,6 +119,7 @@ class State(TypedDict, total=False):
     theirs: list[str]
     intents: list[str]
     around: str
+    all_tools: int
     rules: str
     passed: int
     retried: str

@@ -158,6 +158,14 @@ def _internal(answer: ToolMessage | None) -> bool:
     return answer is not None and bool(marked(answer).get("internal"))
 
 
+def message_tokens(message: AnyMessage) -> int:
+    """Return what a message costs in a prompt, about."""
+    calls = message.tool_calls if isinstance(message, AIMessage) else ()
+    return (
+        _MESSAGE_TOKENS + count_tokens(str(message.text)) + sum(count_tokens(dumps(call["args"])) + 8 for call in calls)
+    )
+
+
 def _beginning(messages: Sequence[AnyMessage], limit: int) -> int:
     """Return where a history within a limit begins: at a turn.
 
@@ -165,12 +173,7 @@ def _beginning(messages: Sequence[AnyMessage], limit: int) -> int:
     it the services' cache, stays valid for many turns.
     """
     begin, size = 0, 0
-    costs = [
-        _MESSAGE_TOKENS
-        + count_tokens(str(one.text))
-        + sum(count_tokens(dumps(call["args"])) + 8 for call in (one.tool_calls if isinstance(one, AIMessage) else ()))
-        for one in messages
-    ]
+    costs = [message_tokens(one) for one in messages]
     for place, cost in enumerate(costs):
         size += cost
         if size <= limit:

@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, cast
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -101,7 +101,7 @@ _LONGEST: Final = 2_000_000
 async def talk(services: ChatServices, caller: Caller, call: ChatCall) -> AsyncGenerator[Event]:
     """Run a turn; see `Conversations.talk`."""
     line: asyncio.Queue[Event | None] = asyncio.Queue()
-    task = asyncio.create_task(_run(services, caller, call, line.put_nowait))
+    task = asyncio.create_task(run(services, caller, call, line.put_nowait))
     task.add_done_callback(lambda _: line.put_nowait(None))
     try:
         while (told := await line.get()) is not None:
@@ -113,7 +113,22 @@ async def talk(services: ChatServices, caller: Caller, call: ChatCall) -> AsyncG
             await asyncio.wait([task])
 
 
-async def _run(services: ChatServices, caller: Caller, call: ChatCall, tell: Callable[[Event], None]) -> None:
+async def run(
+    services: ChatServices,
+    caller: Caller,
+    call: ChatCall,
+    tell: Callable[[Event], None],
+    begun: Callable[[], None] = lambda: None,
+) -> None:
+    """Run a turn, raising what `Conversations.talk` does.
+
+    Args:
+        services: What it uses.
+        caller: The caller.
+        call: The request.
+        tell: Takes its events.
+        begun: Called once the turn has its thread, and the call fits it.
+    """
     with traced() as trace:
         _check(call)
         call = replace(call, messages=tuple(replace(one, text=printable(one.text)) for one in call.messages))
@@ -131,7 +146,7 @@ async def _run(services: ChatServices, caller: Caller, call: ChatCall, tell: Cal
                 settings=settings,
                 prompts=prompts,
                 model=model,
-                assist=partial(_assist, services.assistant, caller),
+                assist=partial(_assist, services.assistant, caller, call.thread),
                 offers=Offers(services.calling, settings, services.consents, acting),
                 artifacts=Artifacts(services.database, caller, turn),
                 tell=tell,
@@ -144,18 +159,22 @@ async def _run(services: ChatServices, caller: Caller, call: ChatCall, tell: Cal
                 note = f"approval is '{holds}' and not '{asked_for}': the owner of this installation allows no less."
                 context.account.note(note)
             saver = ThreadSaver(services.database, caller, turn, CLASSES) if turn else None
+            graph = GRAPH.copy({"checkpointer": saver}) if saver else GRAPH
             try:
-                report = await _turn(services, GRAPH.copy({"checkpointer": saver}) if saver else GRAPH, context, turn)
+                report = await _turn(services, graph, context, turn, begun)
             finally:
                 if saver is not None:
                     await asyncio.shield(saver.settle())
             tell(report)
 
 
-async def _assist(assistant: Assistant, caller: Caller, question: str) -> tuple[str, tuple[str, ...]]:
-    """Return text and notes of the assistant that needs no model."""
-    reply = (await assistant.ask(caller, question[:QUERY_CHARACTERS] or "-")).response
-    return reply.text, reply.notes
+async def _assist(
+    assistant: Assistant, caller: Caller, thread: UUID | None, question: str
+) -> tuple[str, tuple[str, ...]]:
+    """Return text and notes of the assistant that needs no model; in a thread a question may continue the last ones."""
+    name = str(thread) if thread else ""
+    answer = await assistant.ask(caller, question[:QUERY_CHARACTERS] or "-", session_id=name, begins=True)
+    return answer.response.text, answer.response.notes
 
 
 async def _chosen(
@@ -200,7 +219,9 @@ async def _conversation(
     return Talk(call.thread, title, settings.model_dump(), lent.name if lent else "", lent)
 
 
-async def _turn(services: ChatServices, graph: Graph, context: TurnContext, turn: Turn | None) -> TurnReport:
+async def _turn(
+    services: ChatServices, graph: Graph, context: TurnContext, turn: Turn | None, begun: Callable[[], None]
+) -> TurnReport:
     """Run the graph; returns how it ended."""
     config: Any = {"recursion_limit": context.settings.recursion}
     if turn is not None:
@@ -208,6 +229,7 @@ async def _turn(services: ChatServices, graph: Graph, context: TurnContext, turn
     entry: Any = (
         await _entry(graph, config, context, services, turn) if turn else {"messages": _stateless(context.call)}
     )
+    begun()
     try:
         with untraced():
             state = cast("dict[str, Any]", await graph.ainvoke(entry, config, context=context))  # pyright: ignore[reportUnknownMemberType] - the library's

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from thresher.agent.artifacts import Artifacts, PartialAnswer
 from thresher.agent.conversations import ChatServices
-from thresher.agent.exchange import CalledTool, ChatCall, Event, Finish, TurnReport
+from thresher.agent.exchange import CalledTool, ChatCall, Event, Finish, PromptTokens, TurnReport
 from thresher.agent.models import OpenModel
 from thresher.agent.offers import Offers
 from thresher.agent.prompts import AgentPrompt
@@ -27,7 +27,7 @@ Assist: TypeAlias = Callable[[str], Awaitable[tuple[str, tuple[str, ...]]]]
 
 @dataclass(slots=True)
 class TurnAccount:
-    """What a turn did and cost so far."""
+    """What a turn did and cost so far; `prompt` measures the last prompt when it is called."""
 
     parts: list[str] = field(default_factory=list[str])
     model: str = ""
@@ -38,6 +38,7 @@ class TurnAccount:
     offered: tuple[str, ...] = ()
     called: list[CalledTool] = field(default_factory=list[CalledTool])
     saved: int = 0
+    prompt: Callable[[], PromptTokens | None] = lambda: None
     intents: tuple[str, ...] = ()
     retried: str = ""
     notes: dict[str, None] = field(default_factory=dict[str, None])
@@ -114,6 +115,7 @@ class TurnContext:
             document_tokens=searches.tokens,
             usage=own.usage,
             calls=own.calls,
+            prompt=own.prompt(),
             tokens_saved=own.saved,
             tools_offered=own.offered,
             tools_called=tuple(own.called),

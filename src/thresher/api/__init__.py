@@ -8,9 +8,21 @@ Uses: agent, context, core, embedding, knowledge, llm, peers, services, store, v
 """
 
 from thresher.api.application import Bounded, http_api
-from thresher.api.door import CALLER, KEY, OWNER, SESSION, Door
+from thresher.api.door import CALLER, KEY, OWNER, SESSION, WATCHED, Door
 from thresher.api.errors import status_of
 from thresher.api.origins import Origins
 from thresher.api.routes import HTTP_VERBS
 
-__all__ = ["CALLER", "HTTP_VERBS", "KEY", "OWNER", "SESSION", "Bounded", "Door", "Origins", "http_api", "status_of"]
+__all__ = [
+    "CALLER",
+    "HTTP_VERBS",
+    "KEY",
+    "OWNER",
+    "SESSION",
+    "WATCHED",
+    "Bounded",
+    "Door",
+    "Origins",
+    "http_api",
+    "status_of",
+]

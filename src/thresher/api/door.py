@@ -42,6 +42,9 @@ OWNER = "thresher.owner"
 SESSION = "thresher_session"
 """The cookie of a session of the console; a port's follows."""
 
+WATCHED = "thresher.watched"
+"""The scope's entry for what a visit of the console ends with: a key, or the SHA-256 of one; absent without."""
+
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 Webhook: TypeAlias = Callable[[str, str, str, str, bytes], Awaitable[int]]
 """Takes a repository's name, the webhook, the time, the signature and the raw body; returns the job."""
@@ -191,6 +194,8 @@ class Door:
         caller = named.get(CALLER)
         if isinstance(caller, Caller):
             self._welcome(caller)
+        if watched:
+            named[WATCHED] = watched
         with anyio.CancelScope() as work, self._keys.watched(watched, work.cancel) if watched else nullcontext():
             await face({**scope, **named}, receive, send)
         if work.cancelled_caught:

@@ -142,10 +142,11 @@ ThreadId = Annotated[str, typer.Argument(metavar="THREAD", help="A thread's id, 
 def list_threads(
     limit: Annotated[int, typer.Option(help="The most threads to list.")] = 20,
     cursor: Annotated[str | None, typer.Option(help="The cursor of the last page, to get the next one.")] = None,
+    query: Annotated[str | None, typer.Option(help="Words of the title: list only these.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List your conversations, the latest first."""
-    page = ask("list_threads", without_none({"limit": limit, "cursor": cursor}))
+    page = ask("list_threads", without_none({"limit": limit, "cursor": cursor, "query": query}))
     show(page, as_json, thread_list)
     if page["cursor"] and not as_json:
         note(f"(more with: --cursor {page['cursor']})")

@@ -52,7 +52,7 @@ class Field:
 
 def fields(verb: Verb) -> tuple[Field, ...]:
     """The fields of a verb's form, in the order of its parameters."""
-    return tuple(_field(one) for one in verb.parameters.values())
+    return tuple(field_of(one) for one in verb.parameters.values())
 
 
 def arguments(verb: Verb, form: Mapping[str, str]) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def values(fields: Sequence[Field], form: Mapping[str, str]) -> dict[str, Any]:
         InvalidInput: A number or a JSON value cannot be read.
     """
     given = ((field, form.get(field.name, "")) for field in fields)
-    return {field.of or field.name: _value(field, text) for field, text in given if text.strip()}
+    return {field.of or field.name: value_of(field, text) for field, text in given if text.strip()}
 
 
 _TYPES: Final[Mapping[str, Kind]] = {"string": "text", "boolean": "switch", "integer": "number", "number": "number"}
@@ -136,7 +136,8 @@ def _schema_kind(name: str, detail: Mapping[str, Any]) -> tuple[Kind, Sequence[s
     return ("long" if simple == "text" and name in _LONG else simple), ()
 
 
-def _field(parameter: Parameter) -> Field:
+def field_of(parameter: Parameter) -> Field:
+    """The field of one parameter."""
     plain, notes = _unfolded(parameter.annotation)
     kind, choices = _kind(parameter.name, plain)
     default = "" if parameter.required or parameter.default in (None, "", (), [], {}) else parameter.default
@@ -197,7 +198,12 @@ def _unfolded(annotation: Any) -> tuple[tuple[Any, ...], list[Any]]:
     return tuple(walk(annotation)), notes
 
 
-def _value(field: Field, text: str) -> Any:
+def value_of(field: Field, text: str) -> Any:
+    """The value that a person wrote into a field.
+
+    Raises:
+        InvalidInput: It is not a number, or not JSON.
+    """
     try:
         match field.kind:
             case "list":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -29,6 +30,14 @@ _STEPS: Final = ((60, 1, "s"), (3_600, 60, "min"), (86_400, 3_600, "h"), (60 * 8
 _WEB: Final = ("http", "https")
 _EVEN: Final = 0.005
 _FEWEST_POINTS: Final = 2
+_CITED: Final = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
+_ALIGNED: Final = re.compile(r"text-align:(left|center|right)")
+_NUMBER: Final = re.compile(r"\d+")
+_LONGEST_MARKDOWN: Final = 200_000
+_MARKS: Final = "[*_~<&"
+_MOST_MARKS: Final = 8_000
+"""A text with more characters, or more of these, is shown as it is: to read it as Markdown would keep others waiting,
+for 50 µs a mark."""
 
 
 @cache
@@ -166,9 +175,17 @@ def milliseconds(value: float | None) -> str:
     return f"{value / 1_000:,.1f} s" if value >= 10_000 else f"{value:,.0f} ms" if value >= 10 else f"{value:.1f} ms"
 
 
-def markdown(text: str) -> Markup:
-    """Markdown of others as HTML: no raw HTML, no images, and links that name their host."""
-    return Markup(_markdown().render(visible(text, breaks=True)))  # noqa: S704 - the renderer escapes, HTML is off
+def markdown(text: str, citations: Mapping[int, str] | None = None) -> Markup:
+    """Markdown of others as HTML: no raw HTML, no images, and links that name their host.
+
+    Args:
+        text: The Markdown.
+        citations: Addresses of this console by number: `[2]` becomes a link to the second.
+    """
+    if len(text) > _LONGEST_MARKDOWN or sum(map(text.count, _MARKS)) > _MOST_MARKS:
+        return Markup('<pre class="wrap">{}</pre>').format(visible(text, breaks=True))
+    environment = {"citations": citations or {}}
+    return Markup(_markdown().render(visible(text, breaks=True), environment))  # noqa: S704 - the renderer escapes, HTML is off
 
 
 @cache
@@ -183,6 +200,11 @@ def _is_web(address: str) -> bool:
     return parts.scheme in _WEB and bool(parts.netloc)
 
 
+def _cited(number: str, citations: Mapping[int, str]) -> str:
+    address = citations.get(int(number))
+    return f'<a class="cite" href="{escape(address)}">{number}</a>' if address else number
+
+
 class _Renderer(RendererHTML):
     """Renders links with their host, and images as links."""
 
@@ -191,11 +213,38 @@ class _Renderer(RendererHTML):
         token = tokens[at]
         token.attrSet("rel", "noopener nofollow")
         env["host"] = urlsplit(str(token.attrGet("href") or "")).hostname or ""
+        env["in_link"] = True
         return self.renderToken(tokens, at, options, env)
 
     def link_close(self, _tokens: Sequence[Token], _at: int, _options: Any, env: Any) -> str:
         """The end of a link, and its host."""
+        env["in_link"] = False
         return f'</a> <span class="host">({escape(env["host"])})</span>'
+
+    def text(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:  # noqa: ARG002 - the library's
+        """Words, in which numbers of passages are links."""
+        written, cited = str(escape(tokens[idx].content)), env.get("citations")
+        if not cited or env.get("in_link"):
+            return written
+        return _CITED.sub(lambda group: f"[{_NUMBER.sub(lambda one: _cited(one[0], cited), group[1])}]", written)
+
+    def table_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        """The beginning of a table, which scrolls by itself where it is too wide."""
+        region = '<div class="scroll" tabindex="0" role="region" aria-label="Table">'
+        return region + self.renderToken(tokens, at, options, env)
+
+    def table_close(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        """The end of a table."""
+        return f"{self.renderToken(tokens, at, options, env)}</div>"
+
+    def th_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        """The beginning of a cell, with its alignment as a class: no style is allowed inline."""
+        aligned = _ALIGNED.fullmatch(str(tokens[at].attrs.pop("style", "")))
+        if aligned and aligned[1] != "left":
+            tokens[at].attrSet("class", {"center": "middle", "right": "end"}[aligned[1]])
+        return self.renderToken(tokens, at, options, env)
+
+    td_open = th_open
 
     def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:  # noqa: ARG002 - the library's
         """An image, which is not loaded: a link to it."""

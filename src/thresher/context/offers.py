@@ -113,7 +113,8 @@ class ToolOffers:
     ) -> Needs:
         """The names of the tools that fit the message, of whatever server, core tools among them."""
         found = await self._tools.find_tools(caller, **_search_arguments(request), limit=limit, prefetched=prefetched)
-        return Needs(tools=tuple(tool.name for tool in found.tools if tool.form == "full"))
+        names = tuple(tool.name for tool in found.tools if tool.form == "full")
+        return Needs(tools=names, all_tokens=found.tokens_all)
 
     async def _find(
         self, caller: Caller, request: EnrichmentRequest, servers: Sequence[str] | None, prefetched: Prefetch | None

@@ -135,12 +135,14 @@ class Needs:
         rules: Of those packs whose rules the caller does not have already.
         tools: Names of tools: those of the matched packs, then those that fit the message, each once.
         notes: What could not be found out, in sentences.
+        all_tokens: The tokens of the definitions of all enabled tools; 0 if none were searched.
     """
 
     intents: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
     tools: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    all_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,8 +188,9 @@ class ContextService:
             elif isinstance(outcome, BaseException):
                 raise outcome
         needs = matched if isinstance(matched, Needs) else Needs()
-        others = found.tools if isinstance(found, Needs) else ()
-        return replace(needs, tools=tuple(dict.fromkeys((*needs.tools, *others))), notes=tuple(notes))
+        others = found if isinstance(found, Needs) else Needs()
+        names = tuple(dict.fromkeys((*needs.tools, *others.tools)))
+        return replace(needs, tools=names, notes=tuple(notes), all_tokens=others.all_tokens)
 
     async def _matched(
         self, caller: Caller, request: EnrichmentRequest, known: Collection[str], prefetched: Prefetch | None

@@ -57,14 +57,19 @@ async def ask(
 
 
 @THREADS.verb("read")
-async def list_threads(request: Request, cursor: Cursor = "", limit: Limit = 50) -> ThreadPage:
+async def list_threads(
+    request: Request,
+    cursor: Cursor = "",
+    limit: Limit = 50,
+    query: Annotated[str, Doc("Words of the title: only these threads")] = "",
+) -> ThreadPage:
     """The caller's threads, the ones used last first.
 
     Raises:
         InvalidInput: The limit is out of bounds.
         InvalidCursor: The cursor belongs to another list.
     """
-    return await request.services.threads.list(request.caller, cursor=cursor, limit=limit)
+    return await request.services.threads.list(request.caller, cursor=cursor, limit=limit, query=query)
 
 
 @THREADS.verb("write")

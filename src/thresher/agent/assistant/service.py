@@ -80,7 +80,9 @@ class Assistant:
         """Stop the background work."""
         await self._reader.close()
 
-    async def ask(self, caller: Caller, query: str, *, context: str = "", session_id: str = "") -> AssistantAnswer:
+    async def ask(
+        self, caller: Caller, query: str, *, context: str = "", session_id: str = "", begins: bool = False
+    ) -> AssistantAnswer:
         """Answer a question.
 
         Args:
@@ -88,6 +90,7 @@ class Assistant:
             query: The question, in any words; it may continue the last ones of its conversation.
             context: The topic of the conversation, in the asker's words.
             session_id: The conversation's id, from its last answer; without one a new conversation begins.
+            begins: Whether a conversation begins if there is none of this id.
 
         Raises:
             InvalidInput: Question or context is empty or too long, or the id is not valid.
@@ -96,7 +99,7 @@ class Assistant:
         """
         query, context = checked(query, context)
         with traced():
-            conversation = await self.sessions.open(caller, session_id)
+            conversation = await self.sessions.open(caller, session_id, begins=begins)
             acting = replace(caller, client=f"{ASSISTANT}{conversation.name}")
             asked = resolve(query, conversation.turns)
             with acting_for(acting):

@@ -114,8 +114,13 @@ class AssistantSessions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def open(self, caller: Caller, name: str = "") -> Conversation:
+    async def open(self, caller: Caller, name: str = "", *, begins: bool = False) -> Conversation:
         """Return a caller's conversation; a new one without a name.
+
+        Args:
+            caller: The owner.
+            name: The id of the conversation.
+            begins: Whether it begins if there is none of this name.
 
         Raises:
             InvalidInput: The name is not a valid one.
@@ -129,6 +134,8 @@ class AssistantSessions:
                 "session_id is not the id of a conversation.", hint="Copy it from an answer, or leave it out."
             )
         turns = await read_turns(self._database, caller, name, LIFE_SECONDS)
+        if turns is None and begins:
+            return Conversation(name)
         if turns is None:
             raise NotFound(
                 f"There is no conversation '{name}'.",

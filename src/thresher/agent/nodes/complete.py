@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict
+from functools import partial
 from typing import Final
 from uuid import uuid4
 
@@ -14,7 +15,7 @@ from langgraph.runtime import Runtime
 
 from thresher.agent.exchange import Delta, Finish, Step
 from thresher.agent.messages import ids_of, tool_calls
-from thresher.agent.prompt import functions_of, prompt_of
+from thresher.agent.prompt import functions_of, prompt_of, prompt_tokens
 from thresher.agent.state import MARK, Messages, Searches, State, Update
 from thresher.agent.transcript import answered, marked, now, question, this_turn
 from thresher.agent.turn_context import TurnContext
@@ -64,6 +65,7 @@ async def _answered(
     before = len(context.account.text)
     try:
         prompt = prompt_of(context, state, searches, functions)
+        context.account.prompt = partial(prompt_tokens, context, state, searches, functions, prompt)
         return await _streamed(context, prompt, functions, str(state["messages"][-1].id or ""))
     except ThresherError as error:
         if _failed_at_once(context, error):

@@ -7,10 +7,12 @@ whether the process that holds the thread is alive at the moment it has the row.
 from __future__ import annotations
 
 import datetime as dt
+import json
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+from thresher.agent.exchange import TurnProgress
 from thresher.agent.threads.records import Point, Thread
 from thresher.core import Caller, Tenant
 from thresher.store import Database, prepared
@@ -43,13 +45,17 @@ _FIND: Final = f"select {_COLUMNS} from thread where {_MINE} and id = %(thread)s
 _LIST: Final = f"""
     select {_COLUMNS} from thread
     where {_MINE} and (updated_at, id) < (%(at)s::timestamptz, %(after)s::uuid)
+      and (%(words)s::text = '' or position(lower(%(words)s::text) in lower(title)) > 0)
     order by updated_at desc, id desc limit %(limit)s"""  # noqa: S608 - as above
 _RENAME: Final = f"""
     update thread set title = %(title)s where {_MINE} and id = %(thread)s returning {_COLUMNS}"""  # noqa: S608 - as above
 _CONFIGURE: Final = f"""
     update thread set settings = %(settings)s::jsonb where {_MINE} and id = %(thread)s returning {_COLUMNS}"""  # noqa: S608 - as above
 _DELETE: Final = f"""
-    with gone as (delete from thread t where {_MINE} and t.id = %(thread)s and {_FREE} returning t.id)
+    with gone as (delete from thread t where {_MINE} and t.id = %(thread)s and {_FREE} returning t.id),
+    forgotten as (
+      delete from assistant_session
+      where {_MINE} and name = %(thread)s::uuid::text and exists (select from gone))
     select exists (select from gone), exists (select from thread where {_MINE} and id = %(thread)s)"""  # noqa: S608 - as above
 
 # A turn that has the row already is this one: it was sent twice over a lost connection.
@@ -70,6 +76,15 @@ _TAKE: Final = f"""
 _LEAVE: Final = b"""
     update thread set holder = null, turn = null
     where tenant_id = %(tenant)s and id = %(thread)s and turn = %(turn)s returning id"""
+_STOP: Final = f"update thread set holder = null, turn = null where {_MINE} and id = %(thread)s returning id"  # noqa: S608 - as above
+_HOLDS: Final = (
+    "select exists (select from thread where tenant_id = %(tenant)s and id = %(thread)s and turn = %(turn)s)"
+)
+_PROGRESS: Final = f"""
+    select not {_FREE}, t.last_checkpoint, a.content from thread t
+    left join artifact a on a.tenant_id = t.tenant_id and a.thread_id = t.id and a.kind = 'draft'
+    where t.tenant_id = %(tenant)s and t.id = %(thread)s and t.owner is not distinct from %(owner)s::text
+    order by a.created_at desc limit 1"""  # noqa: S608 - as above
 
 _POINTS: Final = b"""
     select c.id, c.parent_id, c.state->>'ts', c.metadata->>'source', c.metadata->>'step'
@@ -109,10 +124,13 @@ async def find_thread(database: Database, caller: Caller, thread: UUID) -> Threa
     return _one(await _rows(database, caller, _FIND, thread=thread))
 
 
-async def list_threads(database: Database, caller: Caller, before: tuple[str, UUID], limit: int) -> list[Thread]:
-    """Return the caller's threads before a moment and an id, newest first."""
+async def list_threads(
+    database: Database, caller: Caller, before: tuple[str, UUID], limit: int, words: str = ""
+) -> list[Thread]:
+    """Return the caller's threads before a moment and an id, newest first; with words only those with such a title."""
     at, after = before
-    return [Thread(*row) for row in await _rows(database, caller, _LIST, at=at, after=after, limit=limit)]
+    rows = await _rows(database, caller, _LIST, at=at, after=after, limit=limit, words=words)
+    return [Thread(*row) for row in rows]
 
 
 async def rename_thread(database: Database, caller: Caller, thread: UUID, title: str) -> Thread | None:
@@ -140,6 +158,25 @@ async def leave_turn(database: Database, tenant: Tenant, thread: UUID, turn: UUI
     """End a turn; does nothing if it has ended."""
     values = {"tenant": tenant.id, "thread": thread, "turn": turn}
     await database.once(tenant, lambda driver: driver.execute(_LEAVE, values, prepare=True))
+
+
+async def holds_turn(database: Database, caller: Caller, thread: UUID, turn: UUID) -> bool:
+    """Return whether a turn still has its thread."""
+    return bool((await _rows(database, caller, _HOLDS, thread=thread, turn=turn))[0][0])
+
+
+async def stop_turn(database: Database, caller: Caller, thread: UUID) -> bool:
+    """Take a thread from the turn that has it, if one does; returns whether the caller has such a thread."""
+    return bool(await _rows(database, caller, _STOP, thread=thread))
+
+
+async def turn_progress(database: Database, caller: Caller, thread: UUID) -> TurnProgress | None:
+    """Return how far a thread's last turn is; None if the caller has no such thread."""
+    rows = await _rows(database, caller, _PROGRESS, thread=thread)
+    if not rows:
+        return None
+    running, checkpoint, draft = rows[0]
+    return TurnProgress(running, checkpoint, **json.loads(draft)) if draft else TurnProgress(running, checkpoint)
 
 
 async def points_of(database: Database, caller: Caller, thread: UUID, before: UUID, limit: int) -> list[Point]:

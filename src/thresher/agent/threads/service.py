@@ -17,6 +17,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 
+from thresher.agent.exchange import TurnProgress
 from thresher.agent.threads import queries
 from thresher.agent.threads.copying import fork_thread
 from thresher.agent.threads.queries import LOCK_CLASS
@@ -42,7 +43,7 @@ from thresher.core import (
     check_limit,
     event,
 )
-from thresher.store import Database, connect_watched
+from thresher.store import Database, clean, connect_watched
 
 _TRY: Final = "select pg_try_advisory_lock(%s::int, %s::int)"
 
@@ -110,6 +111,8 @@ async def _own_number(connection: psycopg.AsyncConnection) -> int:
 
 _logger = logging.getLogger("thresher.agent")
 MOST_LISTED: Final = 200
+WATCH_SECONDS: Final = 1.0
+"""How often a turn looks whether it was stopped."""
 _FIRST: Final = ("infinity", UUID(int=2**128 - 1))
 _LIST_CURSOR: Final[CursorCodec[dt.datetime, UUID]] = CursorCodec("threads", dt.datetime, UUID)
 _STATES_CURSOR: Final[CursorCodec[UUID]] = CursorCodec("states of a thread", UUID)
@@ -150,26 +153,27 @@ class Threads:
         asked = thread_id(thread)
         return _found(asked, await queries.find_thread(self._database, caller, asked))
 
-    async def list(self, caller: Caller, *, cursor: str = "", limit: int = 50) -> ThreadPage:
+    async def list(self, caller: Caller, *, cursor: str = "", limit: int = 50, query: str = "") -> ThreadPage:
         """Return the caller's threads, last continued first.
 
         Args:
             caller: The owner.
             cursor: Of an earlier page: those after it.
             limit: Most threads, 1 to 200.
+            query: Only threads whose title has these words, in whatever case.
 
         Raises:
             InvalidInput: The limit is out of bounds.
             InvalidCursor: The cursor is not of this list.
         """
         _check_limit(limit)
-        after = _FIRST
+        after, words = _FIRST, [text] if (text := " ".join(clean(query).split())) else []
         if cursor:
-            moment, last = _LIST_CURSOR.decode(cursor)
+            moment, last = _LIST_CURSOR.decode(cursor, words)
             after = (moment.isoformat(), last)
-        found = await queries.list_threads(self._database, caller, after, limit + 1)
+        found = await queries.list_threads(self._database, caller, after, limit + 1, *words)
         page = tuple(found[:limit])
-        more = _LIST_CURSOR.encode(page[-1].updated_at, page[-1].id) if len(found) > limit else ""
+        more = _LIST_CURSOR.encode(page[-1].updated_at, page[-1].id, question=words) if len(found) > limit else ""
         return ThreadPage(page, more)
 
     async def rename(self, caller: Caller, thread: str | UUID, title: str) -> Thread:
@@ -260,9 +264,65 @@ class Threads:
         """
         asked, own = thread_id(thread), uuid4()
         try:
-            yield await self._taken(caller, asked, own)
+            taken = await self._taken(caller, asked, own)
+            async with self._ending(caller, taken):
+                yield taken
         finally:
             await asyncio.shield(self._leave(caller, asked, own))
+
+    async def stop(self, caller: Caller, thread: str | UUID) -> None:
+        """End the turn of a thread, in whichever process it runs; does nothing if there is none.
+
+        The thread is free at once, and keeps what was reached. The turn writes nothing more, and notices within a
+        second that it has ended.
+
+        Raises:
+            InvalidInput: The id is not valid.
+            NotFound: The caller has no such thread.
+        """
+        asked = thread_id(thread)
+        if not await queries.stop_turn(self._database, caller, asked):
+            raise unknown(asked)
+
+    async def progress(self, caller: Caller, thread: str | UUID) -> TurnProgress:
+        """Return how far the last turn of a thread is; cheap enough to be asked several times a second.
+
+        Raises:
+            InvalidInput: The id is not valid.
+            NotFound: The caller has no such thread.
+        """
+        asked = thread_id(thread)
+        if (found := await queries.turn_progress(self._database, caller, asked)) is None:
+            raise unknown(asked)
+        return found
+
+    @asynccontextmanager
+    async def _ending(self, caller: Caller, turn: Turn) -> AsyncGenerator[None]:
+        """Cancel the work of a turn when its thread is taken from it.
+
+        Raises:
+            Conflict: It was.
+        """
+        task, was_taken = asyncio.current_task(), False
+        assert task is not None  # noqa: S101 - a coroutine runs in one
+
+        async def watch() -> None:
+            nonlocal was_taken
+            while not was_taken:
+                await asyncio.sleep(WATCH_SECONDS)
+                with suppress(StoreError):  # a turn goes on while the database is away, as far as it can
+                    was_taken = not await queries.holds_turn(self._database, caller, turn.thread, turn.id)
+            task.cancel()
+
+        watching = asyncio.create_task(watch())
+        try:
+            yield
+        except asyncio.CancelledError:
+            if was_taken and task.uncancel() == 0:
+                raise Conflict("The turn was stopped.", hint="The thread keeps what was reached.") from None
+            raise
+        finally:
+            watching.cancel()
 
     async def _taken(self, caller: Caller, thread: UUID, turn: UUID) -> Turn:
         for _ in range(3):

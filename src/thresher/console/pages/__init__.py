@@ -4,6 +4,7 @@ from thresher.console.pages import (
     actions,
     apis,
     cases,
+    chat,
     databases,
     documents,
     explanation,
@@ -12,11 +13,13 @@ from thresher.console.pages import (
     servers,
     session,
     settings,
+    threads,
     tools,
 )
 
 PAGES = (
     *(*session.PAGES, *home.PAGES, *explanation.PAGES, *cases.PAGES, *tools.PAGES, *servers.PAGES),
+    *(*chat.PAGES, *threads.PAGES),
     *(*documents.PAGES, *apis.PAGES, *databases.PAGES),
     *(*insight.PAGES, *settings.PAGES, *actions.PAGES),
 )
