@@ -6,6 +6,7 @@ import "./copy-button.js";
 import "./filter-table.js";
 import "./keyboard.js";
 import "./live-region.js";
+import "./range-field.js";
 
 // htmx reads this when the document is parsed, which is after deferred scripts have run.
 Object.assign(htmx.config, {

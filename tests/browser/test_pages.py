@@ -16,6 +16,12 @@ from tests.support import Databases
 
 PAGES = (
     "/",
+    "/try",
+    "/try?message=show+the+git+log+and+email+it+to+Lisa&compare=threshold%3D1&expected=weather_forecast&tool=mail",
+    "/try?message=how+many+days+of+holiday&text=get_context",
+    "/try?message=hello",
+    "/try?message=hello&budget=x",
+    "/try/cases",
     "/tools",
     "/actions",
     "/actions/tools/find_tools",
@@ -29,6 +35,15 @@ PAGES = (
     "/knowledge/databases/shop",
     "/knowledge/databases/shop/tables/invoice",
     "/knowledge/databases/shop/audit?verify=yes",
+    "/insight",
+    "/insight/calls",
+    "/settings",
+    "/settings/conversations",
+    "/settings/models",
+    "/settings/prompts",
+    "/settings/prompts/basic",
+    "/settings/jobs",
+    "/settings/system?verify=yes",
     "/sign-in",
     "/no/such/page",
 )

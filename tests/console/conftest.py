@@ -10,6 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from tests.api.serving import Served, served
+from tests.console.filling import used_product
 from tests.console.person import Person, person
 from tests.support import Databases
 from thresher.core import Settings
@@ -31,3 +32,27 @@ async def owner(product: Served) -> AsyncIterator[Person]:
     """The owner of the product's process."""
     async with person(product) as owner:
         yield owner
+
+
+@pytest.fixture(scope="module")
+async def used(databases: Databases, open_folder: Path) -> AsyncIterator[Served]:
+    """A product that was used, for all tests of a module."""
+    async with used_product(databases, open_folder) as product:
+        yield product
+
+
+@pytest.fixture
+async def user(used: Served) -> AsyncIterator[Person]:
+    """The owner of the product that was used."""
+    async with person(used) as user:
+        yield user
+
+
+@pytest.fixture
+async def stranger(used: Served) -> AsyncIterator[Person]:
+    """A user of another tenant of it, with a key."""
+    other = await used.app.services.database.tenant("others")
+    text, _ = await used.app.services.keys.add(other, secrets.token_hex(4), "eve")
+    async with person(used) as stranger:
+        await stranger.sign_in(text)
+        yield stranger

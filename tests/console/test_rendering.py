@@ -6,8 +6,8 @@ import datetime as dt
 
 import pytest
 
-from thresher.console.charts import bars_of, line_of
-from thresher.console.rendering import ago, link, markdown, milliseconds, page_of, size, templates
+from thresher.console.charts import bars_of, columns_of, lines_of
+from thresher.console.rendering import ago, link, markdown, milliseconds, page_of, percent, size, templates
 
 NOW = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
 HOSTILE = (
@@ -140,12 +140,40 @@ def test_bars_are_shares_of_the_longest() -> None:
     assert [one.share for one in bars_of([("a", 0.0)]).bars] == [0.0]
 
 
-def test_a_line_ends_at_a_round_number_and_has_gaps() -> None:
-    """A day without a value breaks it."""
-    line = line_of([("1", 3.0), ("2", 7.0), ("3", None), ("4", 1.0)], width=30, height=10)
+def test_lines_end_at_a_round_number_and_have_gaps() -> None:
+    """A day without a value breaks a line; a day alone is a point; all share one scale."""
+    days = ["1", "2", "3", "4"]
+    plot = lines_of(days, [("half", "a", [36.0, 54.0, None, 9.0]), ("most", "b", [None, 90.0, None, None])], "ms")
 
-    assert line.top == 10.0
-    assert line.path == "M0.0 7.0L10.0 3.0M30.0 9.0"
-    assert line.area == ""
-    assert line_of([]).path == ""
-    assert line_of([("1", 0.0)]).top == 1.0
+    assert (plot.top, plot.names, plot.is_empty) == (100.0, ("1", "4"), False)
+    assert plot.lines == [("a", "M90.0 115.2h0L270.0 82.8M630.0 163.8h0"), ("b", "M270.0 18.0h0")]
+    assert [said for _, _, said in plot.steps] == [
+        "1: half 36 ms",
+        "2: half 54 ms, most 90 ms",
+        "3: nothing",
+        "4: half 9 ms",
+    ]
+    assert lines_of([], []).is_empty
+    assert lines_of(["1"], [("half", "a", [None])]).is_empty
+
+
+def test_columns_are_stacked_and_say_their_values() -> None:
+    """Of nothing there is no column."""
+    plot = columns_of(["1", "2"], [("worked", "good", [3, 0]), ("failed", "bad", [1, 0])])
+
+    assert plot.top == 5.0
+    assert [(one.kind, one.y, one.height) for one in plot.segments] == [("good", 72.0, 108.0), ("bad", 36.0, 36.0)]
+    assert plot.steps[0] == (0.0, 360.0, "1: worked 3, failed 1")
+    assert columns_of(["1"], [("worked", "good", [0])]).is_empty
+
+
+def test_shares_that_are_nearly_all_are_not_rounded_to_all() -> None:
+    """Nor those that are nearly nothing."""
+    assert [percent(share) for share in (0, 0.004, 0.42, 0.996, 1, None)] == [
+        "0 %",
+        "0.4 %",
+        "42 %",
+        "99.6 %",
+        "100 %",
+        "",
+    ]

@@ -11,10 +11,10 @@ from fastmcp import Client
 
 from thresher.core import Settings, ThresherError
 from thresher.demo.catalogue import read_catalogue
-from thresher.demo.clients import clients, own_command
 from thresher.demo.messages import MESSAGES, local_calls
 from thresher.demo.servers import choose_servers, prepare_folder
 from thresher.demo.stand_ins import git_server, time_server
+from thresher.gateway import clients, own_command
 from thresher.upstream import Upstreams, parse_servers
 
 ROOT = Path(__file__).parents[2]

@@ -12,9 +12,9 @@ from rich.console import Console, RenderableType
 from tests.demo.answers import answer, consulted, found, guided, report, result
 from thresher.core import dumps
 from thresher.demo import views
-from thresher.demo.clients import clients
 from thresher.demo.messages import DemoMessage, LocalCall
 from thresher.demo.report import CallRecord, IndexingResult, ToolsResult, report_json
+from thresher.gateway import clients
 
 
 def printed(*parts: RenderableType, width: int = views.WIDTH) -> str:

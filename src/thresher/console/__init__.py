@@ -6,7 +6,7 @@ without script; htmx and a few custom elements make parts of them live.
 Invariant: no state but the database's, nothing from another host, no inline script or style. Text of others is escaped
 and its invisible characters are shown, whatever a template does. A change that HTTP does not serve is the owner's.
 
-Uses: agent, api, calling, core, foreign, knowledge, llm, scanner, services, store, verbs.
+Uses: agent, api, calling, context, core, foreign, gateway, insight, knowledge, llm, scanner, services, store, verbs.
 """
 
 from thresher.console.application import console

@@ -90,6 +90,7 @@ _TYPES: Final[Mapping[str, Kind]] = {"string": "text", "boolean": "switch", "int
 
 
 def _schema_field(name: str, detail: Mapping[str, Any], required: bool) -> Field:
+    detail = _without_null(detail)
     kind, choices = _schema_kind(name, detail)
     default, description = detail.get("default"), detail.get("description", "")
     shown = {True: "yes", False: "no"}[default] if isinstance(default, bool) else _text(default)
@@ -107,6 +108,16 @@ def _schema_field(name: str, detail: Mapping[str, Any], required: bool) -> Field
         most,
         name,
     )
+
+
+def _without_null(detail: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A schema that allows one other type beside null, as that type's."""
+    options = detail.get("anyOf")
+    if not isinstance(options, list):
+        return detail
+    others = [one for one in cast("list[Any]", options) if one != {"type": "null"}]
+    is_one = len(others) == 1 and isinstance(others[0], Mapping)
+    return {**detail, **cast("Mapping[str, Any]", others[0])} if is_one else detail
 
 
 def _schema_kind(name: str, detail: Mapping[str, Any]) -> tuple[Kind, Sequence[str]]:
@@ -140,6 +151,8 @@ def field_of(parameter: Parameter) -> Field:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if isinstance(value, str) else json.dumps(value) if value is not None else ""
 
 

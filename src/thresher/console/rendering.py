@@ -28,6 +28,7 @@ _HERE: Final = Path(__file__).parent
 STATIC: Final = _HERE / "static"
 _STEPS: Final = ((60, 1, "s"), (3_600, 60, "min"), (86_400, 3_600, "h"), (60 * 86_400, 86_400, "days"))
 _WEB: Final = ("http", "https")
+_EVEN: Final = 0.005
 _FEWEST_POINTS: Final = 2
 _CITED: Final = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
 _ALIGNED: Final = re.compile(r"text-align:(left|center|right)")
@@ -55,6 +56,7 @@ def templates() -> Environment:
         "bytes": size,
         "changed": changed_words,
         "exact": _exact,
+        "is_plain": lambda text: visible(text, breaks=True) == text,
         "json": _json,
         "markdown": markdown,
         "marked": marked,
@@ -98,7 +100,12 @@ def number(value: float | None) -> str:
 
 def percent(share: float | None) -> str:
     """A share of 0 to 1."""
-    return "" if share is None else f"{100 * share:.0f} %"
+    if share is None:
+        return ""
+    digits = (
+        0 if share in (0, 1) or _EVEN < share < 1 - _EVEN else 1
+    )  # what is nearly all or nothing is not rounded to it
+    return f"{100 * share:.{digits}f} %"
 
 
 def link(path: str, /, **query: Any) -> str:

@@ -16,12 +16,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from starlette.background import BackgroundTask
 from starlette.requests import Request as Sent
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from thresher.agent import Conversations
 from thresher.api import HTTP_VERBS, SESSION
 from thresher.console.rendering import render
+from thresher.console.waiting import is_stale, look, waiting
 from thresher.core import AccessDenied, Caller, NotAllowed
 from thresher.services import Services
 from thresher.verbs import Request, Verb, checked
@@ -100,6 +102,11 @@ class Visit:
         return {name: value for name, value in (await self.sent.form()).items() if isinstance(value, str)}
 
     @property
+    def waiting(self) -> int:
+        """How many things wait for the caller, as far as is known."""
+        return 0 if self.who is None else waiting(self.services, self.who)
+
+    @property
     def address(self) -> str:
         """The path and query of the page, to come back to."""
         url = self.sent.url
@@ -152,6 +159,8 @@ class Visit:
             self.set_cookie(answer, _VISIT, self._nonce)
         if notice:
             self.set_cookie(answer, _NOTICE, "")
+        if self.who is not None and not self.is_part and is_stale(self.services, self.who):
+            answer.background = BackgroundTask(look, self.request)
         return answer
 
     def go(self, address: str, notice: str = "", *, is_error: bool = False) -> Response:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from thresher.context.allocation import LEAST, PRICE, Allocation, Refusal
-from thresher.context.probabilities import Evidence
+from thresher.context.probabilities import ENDPOINTS, PASSAGES, SCHEMAS, Evidence
 from thresher.context.records import Note, Prompt, Trial
 from thresher.context.sources import RULES, Find, SourcePieces, SourceQuery, counted
 from thresher.core import ContextPack, KindShare, Piece, shortened
@@ -20,6 +20,11 @@ from thresher.knowledge.tools import FindResult, RankedTool, found_line
 
 _TEXT: Final = 600
 """Characters of a piece that are shown; the text of the answer has all of one that is given."""
+_PLACE: Final[Mapping[str, Sequence[str]]] = {
+    PASSAGES: ("repository", "document", "lines"),
+    ENDPOINTS: ("id", "provider", "method", "path"),
+    SCHEMAS: ("connection", "tables"),
+}
 PieceFate: TypeAlias = Literal["given", "budget"] | Refusal
 """What became of a piece: it is in the context, or it found no room there, or it was not offered."""
 
@@ -113,6 +118,8 @@ class ExplainedPiece:
         reason: The same as a sentence, with the numbers that decided.
         why: What speaks for it.
         text: The beginning of its text.
+        place: Where it is kept: `repository`, `document` and `lines`; `id`, `provider`, `method` and `path`;
+            `connection` and `tables`.
     """
 
     kind: str
@@ -124,6 +131,7 @@ class ExplainedPiece:
     reason: str
     why: str
     text: str
+    place: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,9 +267,9 @@ def _pieces(filled: FilledContext) -> list[ExplainedPiece]:
 
     def shown(piece: Piece, fate: PieceFate, reason: str) -> ExplainedPiece:
         task, text = tasks.get(id(piece.data), 0), shortened(piece.text, _TEXT)
-        return ExplainedPiece(
-            piece.kind, piece.name, task, round(piece.value, 4), piece.tokens, fate, reason, piece.why, text
-        )
+        place = {name: piece.data[name] for name in _PLACE.get(piece.kind, ()) if name in piece.data}
+        value = round(piece.value, 4)
+        return ExplainedPiece(piece.kind, piece.name, task, value, piece.tokens, fate, reason, piece.why, text, place)
 
     found: list[ExplainedPiece] = []
     for piece in filled.worth.pieces:

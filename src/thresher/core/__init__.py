@@ -65,7 +65,16 @@ from thresher.core.records import (
     current_talk,
     talking_in,
 )
-from thresher.core.settings import SERVER_USER, Settings, differing, environment, is_loopback, load_settings, why_keys
+from thresher.core.settings import (
+    SERVER_USER,
+    Settings,
+    default_data_dir,
+    differing,
+    environment,
+    is_loopback,
+    load_settings,
+    why_keys,
+)
 from thresher.core.text import Lines, did_you_mean, first_sentence, nearest, shortened
 from thresher.core.validation import (
     UNSUPPORTED,
@@ -150,6 +159,7 @@ __all__ = [
     "configure_logging",
     "current_talk",
     "current_trace",
+    "default_data_dir",
     "did_you_mean",
     "differing",
     "dumps",

@@ -16,7 +16,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from thresher.core import ConfigurationError, Settings, configure_logging, dumps
 from thresher.demo import views
 from thresher.demo.catalogue import Catalogue, read_catalogue
-from thresher.demo.clients import clients, own_command
 from thresher.demo.folder import demo_folder
 from thresher.demo.report import (
     CallRecord,
@@ -30,6 +29,7 @@ from thresher.demo.report import (
 )
 from thresher.demo.servers import MissingServer
 from thresher.demo.tour import tour
+from thresher.gateway import clients, own_command
 
 INTERRUPTED = 130
 

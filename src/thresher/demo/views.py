@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from thresher.context import Prompt
-from thresher.demo.clients import ClientSetup
 from thresher.demo.report import (
     CallRecord,
     DemoReport,
@@ -26,6 +25,7 @@ from thresher.demo.report import (
     ToolsResult,
 )
 from thresher.demo.servers import MissingServer
+from thresher.gateway import ClientSetup
 from thresher.knowledge.tools import FindResult, FoundTool
 
 WIDTH = 100

@@ -6,13 +6,18 @@ Uses: agent, calling, context, core, knowledge, llm, packs, results, services, u
 """
 
 from thresher.gateway.callers import instructions
+from thresher.gateway.clients import ClientSetup, clients, clients_over_http, own_command
 from thresher.gateway.server import MCP_PATH, build_gateway, http_app
 from thresher.gateway.streams import serve_stream_session
 
 __all__ = [
     "MCP_PATH",
+    "ClientSetup",
     "build_gateway",
+    "clients",
+    "clients_over_http",
     "http_app",
     "instructions",
+    "own_command",
     "serve_stream_session",
 ]

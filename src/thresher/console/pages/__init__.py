@@ -3,13 +3,17 @@
 from thresher.console.pages import (
     actions,
     apis,
+    cases,
     chat,
     databases,
     documents,
+    explanation,
     home,
+    insight,
     packs,
     servers,
     session,
+    settings,
     solutions,
     threads,
     tools,
@@ -27,6 +31,10 @@ PAGES = (
     *databases.PAGES,
     *packs.PAGES,
     *solutions.PAGES,
+    *insight.PAGES,
+    *settings.PAGES,
+    *cases.PAGES,
+    *explanation.PAGES,
     *actions.PAGES,
 )
 """All pages."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from typing import Any, Final
 
 from starlette.responses import Response
 
 from thresher.console.charts import Bars, bars_of
+from thresher.console.downloads import csv_file
 from thresher.console.forms import arguments
 from thresher.console.pages.declaration import Pages
 from thresher.console.rendering import page_of
@@ -24,8 +23,6 @@ _DRAWN: Final = 400
 _WITH_COLUMNS: Final = 40
 _LINES: Final = 50
 _CSV_ROWS: Final = 10_000
-_DANGEROUS: Final = ("=", "+", "-", "@", "\t", "\r")
-"""Beginnings of cells that spreadsheets take for formulas."""
 
 
 @PAGES.get(_BASE)
@@ -61,7 +58,7 @@ async def query(visit: Visit) -> Response:
     try:
         if form.get("as") == "csv":
             answer = await visit.run_checked(verb, {**given, "max_rows": _CSV_ROWS})
-            return _csv(name, answer)
+            return csv_file(name, [one.name for one in answer.columns], answer.rows)
         if form.get("cursor"):
             given["cursor"] = form["cursor"]
         return await _shown(visit, sql, await visit.run_checked(verb, given), None)
@@ -180,18 +177,3 @@ def _chart(answer: Any) -> Bars | None:
     if not all(isinstance(row[1], int | float) and not isinstance(row[1], bool) for row in rows):
         return None
     return bars_of([(str(row[0]), float(row[1])) for row in rows])
-
-
-def _csv(name: str, answer: Any) -> Response:
-    """The rows as a file; a cell that a spreadsheet would take for a formula begins with an apostrophe."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow([one.name for one in answer.columns])
-    writer.writerows([[_cell(value) for value in row] for row in answer.rows])
-    safe = "".join(letter if letter.isalnum() else "-" for letter in name if letter.isascii()) or "rows"
-    headers = {"content-disposition": f'attachment; filename="{safe}.csv"', "cache-control": "no-store"}
-    return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
-
-
-def _cell(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_DANGEROUS) else value
