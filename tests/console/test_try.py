@@ -161,7 +161,7 @@ async def test_a_threshold_moves_what_gets_in(reader: Person) -> None:
     before = await reader.see(message)
     page = await reader.see(f"{message}&threshold=1")
 
-    assert given(before) == ["mail_send_email"]
+    assert given(before)[0] == "mail_send_email"
     assert given(page) == []
     assert "below the line" in lane(page, "find_tools") or "nothing fits" in lane(page, "find_tools")
     assert "No tool fits." in page

@@ -43,7 +43,7 @@ def templates() -> Environment:
         "ago": ago,
         "bytes": size,
         "exact": _exact,
-        "is_plain": lambda text: visible(text, breaks=True) == text,
+        "is_plain": _is_plain,
         "json": lambda value: visible_json(plain(value), indent=2),
         "markdown": markdown,
         "ms": milliseconds,
@@ -66,6 +66,11 @@ def _shown(value: Any) -> Any:
 def _exact(value: str | None) -> Markup:
     """A value as it is, escaped: for hidden fields and addresses, which come back."""
     return escape("" if value is None else value)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is shown as it is: it has no invisible characters."""
+    return visible(text, breaks=True) == text
 
 
 def number(value: float | None) -> str:

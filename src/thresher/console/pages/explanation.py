@@ -96,7 +96,7 @@ class Tried:
             f"{_SETTINGS[name]} {value if isinstance(value, str) else ', '.join(value)}"
             for name, value in self.settings.items()
         )
-        return ", ".join(said) or "no changes"
+        return ", ".join(said) or "what holds"
 
     def address(self, **changes: Any) -> str:
         """The address with other values."""
@@ -120,7 +120,8 @@ class Tried:
         """
         texts = {name: value for name, value in self.state.items() if isinstance(value, str) and name != "text"}
         given = arguments(CONTEXT["explain_context"], texts)
-        given |= {name: list(value) for name, value in self.state.items() if isinstance(value, tuple)}
+        lists = {"servers": self.servers, "kinds": self.kinds, "expected": self.expected}
+        given |= {name: list(value) for name, value in lists.items() if value}
         if self.rules:
             given["thresholds"] = {"*": _fraction(self.rules)}
         return given
@@ -160,8 +161,10 @@ def _tried(query: QueryParams) -> Tried:
 async def try_message(visit: Visit) -> Response:
     """The message with everything that can be tried, and the whole decision about it."""
     tried = _tried(visit.sent.query_params)
-    shown = await _result(visit, tried) if tried.message else {"answer": None, "error": None}
-    if not tried.message:
+    shown: dict[str, Any] = {"answer": None, "error": None}
+    if tried.message:
+        shown = await _result(visit, tried)
+    elif not visit.is_part:
         shown["examples"] = await _examples(visit)
     status = 422 if shown["error"] and not visit.is_part else 200
     if visit.is_part:
