@@ -26,6 +26,8 @@ PAGES = Pages()
 KINDS: Final = ("rules", "tools", "passages", "endpoints", "schemas")
 TEXTS: Final = ("process_prompt", "find_tools", "get_context")
 _MATCHES: Final = 12
+_EXPECTED: Final = 20
+"""Tools that can be marked at once."""
 _NAMED: Final = 8
 """Things of each lane that are offered for a case."""
 _NEAR: Final = 0.05
@@ -116,8 +118,10 @@ class Tried:
         """The arguments of `explain_context`.
 
         Raises:
-            InvalidInput: A number cannot be read.
+            InvalidInput: A number cannot be read, or too many tools are marked.
         """
+        if len(self.expected) > _EXPECTED:
+            raise InvalidInput(f"More than {_EXPECTED} tools are marked.", hint="Take some out of the address.")
         texts = {name: value for name, value in self.state.items() if isinstance(value, str) and name != "text"}
         given = arguments(CONTEXT["explain_context"], texts)
         lists = {"servers": self.servers, "kinds": self.kinds, "expected": self.expected}
