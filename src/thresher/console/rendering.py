@@ -39,7 +39,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    filters: dict[str, Any] = {
         "ago": ago,
         "bytes": size,
         "exact": _exact,
@@ -52,6 +52,7 @@ def templates() -> Environment:
         "plain": plain,
         "segment": lambda value: quote(str(value), safe=""),
     }
+    environment.filters.update(filters)
     added: Any = {"asset": asset, "link": link, "built": (STATIC / "built").is_dir}
     environment.globals.update(added)
     return environment
