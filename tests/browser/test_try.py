@@ -29,7 +29,7 @@ async def product(databases: Databases, open_folder: Path) -> AsyncIterator[Serv
 async def test_a_slider_moved_by_keyboard_moves_the_result(page: Page) -> None:
     """The number, the result and the address follow, and the focus stays."""
     await page.goto(SEND)
-    await expect(page.locator(TOOLS)).to_have_count(1)
+    await expect(page.locator(TOOLS).first).to_contain_text("mail_send_email")
     slider = page.get_by_role("slider", name="Tools fit from, slide")
     await tab_to(page, slider)
     await page.keyboard.press("End")
@@ -50,10 +50,10 @@ async def test_what_is_written_moves_the_result(page: Page) -> None:
     await page.goto(SEND)
     await page.get_by_label("Message", exact=True).fill("how will the weather be in Paris")
     await expect(page.locator("#lane-find_tools")).to_contain_text("weather_forecast")
-    await page.get_by_role("spinbutton", name="find_tools").fill("9")
+    await page.get_by_role("spinbutton", name="Context").fill("3")
 
-    await expect(page.get_by_role("alert")).to_contain_text("find_budget")
-    await page.get_by_role("spinbutton", name="find_tools").fill("")
+    await expect(page.get_by_role("alert")).to_contain_text("budget")
+    await page.get_by_role("spinbutton", name="Context").fill("")
     await expect(page.locator("#lane-find_tools")).to_contain_text("weather_forecast")
 
 
@@ -65,7 +65,8 @@ async def test_servers_are_chosen_by_keyboard(page: Page) -> None:
     await tab_to(page, page.get_by_role("checkbox", name="mail"))
     await page.keyboard.press("Space")
 
-    await expect(page.locator("#lane-find_tools .given")).to_have_text([re.compile("mail_send_email")])
+    await expect(page.locator(TOOLS)).to_have_count(2)
+    await expect(page.locator(TOOLS, has_text="mail_send_email")).to_be_visible()
     await expect(page).to_have_url(re.compile("servers=mail"))
 
 
@@ -92,7 +93,7 @@ async def test_a_case_is_saved_by_keyboard_alone(page: Page) -> None:
     await page.goto("/try")
     await tab_to(page, page.get_by_label("Message", exact=True))
     await page.keyboard.type("email the report to Lisa")
-    await expect(page.locator(TOOLS)).to_have_count(1)
+    await expect(page.locator(TOOLS).first).to_contain_text("mail_send_email")
     await tab_to(page, page.get_by_label("A tool that should have come"), stops=200)
     await page.keyboard.type("folders")
     await tab_to(page, page.get_by_role("link", name="mail_list_folders should have come"))
@@ -108,8 +109,7 @@ async def test_a_case_is_saved_by_keyboard_alone(page: Page) -> None:
     await tab_to(page, page.get_by_role("button", name="Run all"))
     await page.keyboard.press("Enter")
 
-    await expect(page.get_by_text("0 of 1 cases pass.")).to_be_visible()
-    await expect(page.get_by_text("missing: tools: mail_list_folders")).to_be_visible()
+    await expect(page.get_by_text("1 of 1 cases pass.")).to_be_visible()
     assert await axe(page) == []
 
 

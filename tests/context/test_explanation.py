@@ -185,6 +185,7 @@ async def test_pieces_say_what_became_of_them(
     assert (passages[0].name, passages[0].fate) == ("manual/boiler.md:1-3", "given")
     assert "3 bar" in passages[0].text
     assert {one.fate for one in whole.pieces} >= {"given", "worthless"}
+    assert all(set(one.place) == {"repository", "document", "lines"} for one in passages)
     assert all(one.reason for one in whole.pieces)
     assert "budget" in {one.fate for one in small.pieces}
     assert {kind.share.why for kind in chat.kinds if kind.share.kind != "rules"} == {

@@ -17,9 +17,9 @@ from thresher.knowledge.intents import IntentScore
 from thresher.knowledge.tools import RankedTool, why_text
 
 _FATES: Final = {
-    "floor": "brings too little",
+    "floor": "worth too little",
     "budget": "no room",
-    "copy": "a copy",
+    "copy": "folded into another",
     "limit": "beyond the limit",
     "need": "needed too improbably",
     "threshold": "below the line",
@@ -33,7 +33,7 @@ _FATES: Final = {
     "off": "selection is off",
     "unknown": "not there",
     "improbable": "kind not needed",
-    "worthless": "brings too little",
+    "worthless": "worth too little",
     "repeated": "said already",
 }
 _FORMS: Final = {"full": "in full", "name": "by name"}

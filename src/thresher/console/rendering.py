@@ -56,7 +56,7 @@ def templates() -> Environment:
         "bytes": size,
         "changed": changed_words,
         "exact": _exact,
-        "is_plain": lambda text: visible(text, breaks=True) == text,
+        "is_plain": _is_plain,
         "json": _json,
         "markdown": markdown,
         "marked": marked,
@@ -91,6 +91,11 @@ def _json(value: Any) -> str:
 def _segment(value: Any) -> str:
     """A value as a segment of a path."""
     return quote(str(value), safe="")
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is shown as it is: it has no invisible characters."""
+    return visible(text, breaks=True) == text
 
 
 def number(value: float | None) -> str:

@@ -26,6 +26,8 @@ PAGES = Pages()
 KINDS: Final = ("rules", "tools", "passages", "endpoints", "schemas")
 TEXTS: Final = ("process_prompt", "find_tools", "get_context")
 _MATCHES: Final = 12
+_EXPECTED: Final = 20
+"""Tools that can be marked at once."""
 _NAMED: Final = 8
 """Things of each lane that are offered for a case."""
 _NEAR: Final = 0.05
@@ -96,7 +98,7 @@ class Tried:
             f"{_SETTINGS[name]} {value if isinstance(value, str) else ', '.join(value)}"
             for name, value in self.settings.items()
         )
-        return ", ".join(said) or "no changes"
+        return ", ".join(said) or "what holds"
 
     def address(self, **changes: Any) -> str:
         """The address with other values."""
@@ -116,11 +118,14 @@ class Tried:
         """The arguments of `explain_context`.
 
         Raises:
-            InvalidInput: A number cannot be read.
+            InvalidInput: A number cannot be read, or too many tools are marked.
         """
+        if len(self.expected) > _EXPECTED:
+            raise InvalidInput(f"More than {_EXPECTED} tools are marked.", hint="Take some out of the address.")
         texts = {name: value for name, value in self.state.items() if isinstance(value, str) and name != "text"}
         given = arguments(CONTEXT["explain_context"], texts)
-        given |= {name: list(value) for name, value in self.state.items() if isinstance(value, tuple)}
+        lists = {"servers": self.servers, "kinds": self.kinds, "expected": self.expected}
+        given |= {name: list(value) for name, value in lists.items() if value}
         if self.rules:
             given["thresholds"] = {"*": _fraction(self.rules)}
         return given
@@ -160,8 +165,10 @@ def _tried(query: QueryParams) -> Tried:
 async def try_message(visit: Visit) -> Response:
     """The message with everything that can be tried, and the whole decision about it."""
     tried = _tried(visit.sent.query_params)
-    shown = await _result(visit, tried) if tried.message else {"answer": None, "error": None}
-    if not tried.message:
+    shown: dict[str, Any] = {"answer": None, "error": None}
+    if tried.message:
+        shown = await _result(visit, tried)
+    elif not visit.is_part:
         shown["examples"] = await _examples(visit)
     status = 422 if shown["error"] and not visit.is_part else 200
     if visit.is_part:
