@@ -44,13 +44,13 @@ def templates() -> Environment:
         "bytes": size,
         "exact": _exact,
         "is_plain": _is_plain,
-        "json": lambda value: visible_json(plain(value), indent=2),
+        "json": _json,
         "markdown": markdown,
         "ms": milliseconds,
         "number": number,
         "percent": percent,
         "plain": plain,
-        "segment": lambda value: quote(str(value), safe=""),
+        "segment": _segment,
     }
     environment.filters.update(filters)
     added: Any = {"asset": asset, "link": link, "built": (STATIC / "built").is_dir}
@@ -67,6 +67,16 @@ def _shown(value: Any) -> Any:
 def _exact(value: str | None) -> Markup:
     """A value as it is, escaped: for hidden fields and addresses, which come back."""
     return escape("" if value is None else value)
+
+
+def _json(value: Any) -> str:
+    """A value as indented JSON."""
+    return visible_json(plain(value), indent=2)
+
+
+def _segment(value: Any) -> str:
+    """A value as one segment of a path."""
+    return quote(str(value), safe="")
 
 
 def _is_plain(text: str) -> bool:
