@@ -85,11 +85,12 @@ def _exact(value: str | None) -> Markup:
 
 
 def _json(value: Any) -> str:
+    """A value as indented JSON."""
     return visible_json(plain(value), indent=2)
 
 
 def _segment(value: Any) -> str:
-    """A value as a segment of a path."""
+    """A value as one segment of a path."""
     return quote(str(value), safe="")
 
 
