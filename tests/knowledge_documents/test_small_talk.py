@@ -28,12 +28,16 @@ from thresher.knowledge.documents.question import checked_question, is_small_tal
         "please, go on",
         "thanks, have a good night",
         "great work today",
+        "fair enough",
+        "never mind, wrong chat",
+        "danke, alles klar",
+        "\u041f\u0440\u0438\u0432\u0435\u0442",
         "\U0001f642\U0001f642 !?",
         "\x00 ...",
     ],
 )
 def test_greetings_thanks_and_chat_are_small_talk(message: str) -> None:
-    """Messages of such words alone."""
+    """In English and in other languages."""
     assert is_small_talk(checked_question(message, search_type="hybrid"))
     assert not is_small_talk(checked_question(message, search_type="text"))
 
@@ -44,7 +48,7 @@ def test_greetings_thanks_and_chat_are_small_talk(message: str) -> None:
         "thanks, and how do I reset the pump?",
         "hello world example in Python",
         "what is hello?",
-        "stop",
+        "stop the pump",
         "no route to host",
         "ok status code 200",
         "help with error 809",
@@ -58,11 +62,12 @@ def test_greetings_thanks_and_chat_are_small_talk(message: str) -> None:
         "What is new",
         "how is your pricing?",
         "how are your servers today",
-        "\u041f\u0440\u0438\u0432\u0435\u0442",
+        "danke, und wo steht das Formular?",
+        "thanks " * 16,
     ],
 )
 def test_whoever_asks_for_something_is_searched_for(message: str) -> None:
-    """One word besides is enough, and a number, and every language that is not read here."""
+    """However politely, and with words that also greet; what is long has something to ask."""
     assert not is_small_talk(checked_question(message, search_type="hybrid"))
 
 

@@ -20,9 +20,13 @@ from thresher.core import KindShare, Piece
 
 PRICE: Final = 0.0003
 """Probability that a token must bring."""
-LEAST: Final[Mapping[str, float]] = {RULES: 0.4, TOOLS: 0.16, PASSAGES: 0.25, ENDPOINTS: 0.35, SCHEMAS: 0.12}
+LEAST_VALUE: Final = 0.012
+"""The least probability with which a piece is needed, however few tokens it has."""
+LEAST: Final[Mapping[str, float]] = {RULES: 0.5, TOOLS: 0.1, PASSAGES: 0.12, ENDPOINTS: 0.15, SCHEMAS: 0.08}
 """The least probability with which a kind is needed that gets anything. For one of several tasks half of it is enough:
 a message that has several is hardly small talk."""
+LEAST_ANY: Final = 0.15
+"""The least probability of the likeliest kind for a message that gets no rules: below it, it needs nothing."""
 _REPEATED: Final = 0.8
 """The share of a passage's words in a row that stand in rules from which it repeats them."""
 _ROW: Final = 4
@@ -54,13 +58,15 @@ def allocate(kinds: Sequence[tuple[str, SourcePieces]], probabilities: Mapping[s
     kept: list[Piece] = []
     shares: list[KindShare] = []
     said = _Said()
+    ruled = any(found.pieces for kind, found in kinds if kind == RULES)
+    likeliest = max((chance for chances in probabilities.values() for chance in chances), default=0.0)
     for kind, found in kinds:
         offered = (*found.pieces, *found.attached)
         if not offered:
             continue
         chances = probabilities.get(kind) or (1.0,)
         tasks = found.tasks or (0,) * len(found.pieces)
-        least = LEAST[kind] / min(len(chances), 2)
+        least = LEAST[kind] / min(len(chances), 2) if ruled or likeliest >= LEAST_ANY else LEAST_ANY
         valued = [
             replace(piece, value=piece.value * chances[task])
             for piece, task in zip(found.pieces, tasks, strict=True)
@@ -86,7 +92,7 @@ def allocate(kinds: Sequence[tuple[str, SourcePieces]], probabilities: Mapping[s
 
 def _is_worth(piece: Piece) -> bool:
     """Return whether a piece is worth its tokens; rules that are needed at all have no price."""
-    return piece.value >= (LEAST[RULES] if piece.kind == RULES else PRICE * piece.tokens)
+    return piece.value >= (LEAST[RULES] if piece.kind == RULES else max(PRICE * piece.tokens, LEAST_VALUE))
 
 
 def delivered(shares: Sequence[KindShare], pieces: Sequence[Piece], left: Sequence[str]) -> tuple[KindShare, ...]:

@@ -45,7 +45,7 @@ from thresher.context.sources import (
 from thresher.context.tasks import MAX_TASKS, tasks_of
 from thresher.context.variables import Situation, Variables
 from thresher.core import Caller, ContextPack, InvalidCursor, NotFound, ThresherError, event, traced
-from thresher.knowledge.documents import chats
+from thresher.knowledge.documents import chats, log_odds
 from thresher.knowledge.intents import Decision, IntentService, Pack
 from thresher.knowledge.tools import ToolService
 from thresher.search import Prefetch
@@ -291,7 +291,8 @@ class ContextService:
     ) -> ContextPack:
         offered = [(source.kind, part) for source, part in zip(self._sources, found, strict=True)]
         evidence = {kind: part.evidence for kind, part in offered if part.evidence}
-        worth = allocate(offered, probabilities(evidence, _rule_scores(decision)))
+        chances = probabilities(evidence, _rule_scores(decision), log_odds(request.message))
+        worth = allocate(offered, chances)
         cursors = Cursors.of(request.words, worth.pieces)
         about = _about(decision, notes, timings, trace)
         kinds = list(dict.fromkeys((RULES, TOOLS, *(piece.kind for piece in worth.pieces))))

@@ -63,7 +63,11 @@ class PassageSearcher:
             (first,) = _CURSOR.decode(question.cursor, words) if question.cursor else (0,)
             names = [] if repository is None else [repository]
             whole = await self._scorer.score(caller, names, question)
-            choice = choosing.requested(whole) if repository else choosing.choose(question.query, whole)
+            choice = (
+                choosing.requested(whole)
+                if repository
+                else choosing.choose(question.query, whole, abstains=not question.message)
+            )
             scored = whole.among(choice.keys)
             relevance = round(ranking.relevance(scored.dense, scored.coverage, scored.scoring.model), 4)
             if choice.fits and (best := scored.best_documents(1)):
