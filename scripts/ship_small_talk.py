@@ -13,7 +13,8 @@ import json
 import math
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
@@ -40,6 +41,8 @@ ASKING: Final = "- "
 """Begins a line that is worded like small talk and asks for something."""
 OTHERS: Final = 6_000
 """Messages of CLINC150's other intents."""
+PAIRS: Final = 4_000
+"""Pairs of words that stand beside each other in passages, as searches."""
 PART: Final = 0.3
 """The weight of all small talk beside that of all other messages."""
 RIDGE: Final = 1e-4
@@ -53,6 +56,7 @@ _ASKS: Final = re.compile(
     re.IGNORECASE,
 )
 _SHORT: Final = 15
+_WORD: Final = re.compile(r"[^\W\d_]+")
 
 
 def _rows(name: str) -> list[dict[str, Any]]:
@@ -78,8 +82,20 @@ def taught() -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
         text for row in _rows("passages.jsonl") for some in row.values() if isinstance(some, list) for text in some
     ]
     none += [text for row in _rows("intents.jsonl") for text in row["lines"]]
+    none += _keywords({word for text, _ in chat for word in _WORD.findall(text.lower())})
     hard = [line[2:] for line in LINES.read_text(encoding="utf-8").splitlines() if line[:2] == ASKING]
     return chat, [*((text, 1.0) for text in none), *((text, _HARD) for text in hard)]
+
+
+def _keywords(chatted: Collection[str]) -> list[str]:
+    """Searches of a word or two that occur in no small talk, and headings, from the passages."""
+    rows = _rows("passages.jsonl")
+    texts = [_WORD.findall(row["text"].lower()) for row in rows]
+    words = {word for text in texts for word in text if len(word) > 3}
+    pairs = {f"{left} {right}" for text in texts for left, right in pairwise(text) if {left, right} <= words}
+    chosen = random.Random(0)  # noqa: S311 - no secret
+    single = sorted(words.difference(chatted))
+    return [*single, *chosen.sample(sorted(pairs), PAIRS), *(row["heading"] for row in rows)]
 
 
 def _everyday() -> list[str]:

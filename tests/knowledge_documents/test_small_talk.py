@@ -108,3 +108,15 @@ async def test_a_keyword_is_found_however_little_it_means(asked: DocumentService
     found = await asked.search_documents(caller, "error 809", "handbook")
 
     assert "Error 809" in found.passages[0].text
+
+
+async def test_a_message_gets_the_best_passages_and_how_probably_they_answer(
+    asked: DocumentService, caller: Caller
+) -> None:
+    """For callers that judge by more than this search: it does not abstain, and one common word does not suffice."""
+    found = await asked.search_documents(caller, "how do I boil an egg", message=True)
+    search, message = [await asked.search_documents(caller, "809", message=spoken) for spoken in (False, True)]
+
+    assert found.passages
+    assert found.relevance < 0.3
+    assert message.relevance < search.relevance

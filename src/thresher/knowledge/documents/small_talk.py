@@ -21,7 +21,7 @@ SIZE: Final = 1 << 14
 """Number of weights; features that hash to the same one share it."""
 STEP: Final = 1 / 10
 """Log odds per unit of a weight, which is a signed byte."""
-CHATS: Final = 0.0
+CHATS: Final = 0.6
 """Log odds from which a message is small talk: of 3,000 questions and requests that were not used for training, 3 of a
 thousand lie above."""
 LEAST: Final = -6.0
