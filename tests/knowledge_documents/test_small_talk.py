@@ -56,6 +56,9 @@ def test_greetings_thanks_and_chat_are_small_talk(message: str) -> None:
         "Can I work at night, please?",
         "Thanks, do I have to work the weekend?",
         "ok, so what is time off?",
+        "what am I doing today",
+        "notice",
+        "goodbye party",
         "time off, please",
         "no work at night",
         "what's new?",
@@ -110,13 +113,11 @@ async def test_a_keyword_is_found_however_little_it_means(asked: DocumentService
     assert "Error 809" in found.passages[0].text
 
 
-async def test_a_message_gets_the_best_passages_and_how_probably_they_answer(
+async def test_all_words_of_a_message_in_one_chunk_are_no_reason_to_give_it(
     asked: DocumentService, caller: Caller
 ) -> None:
-    """For callers that judge by more than this search: it does not abstain, and one common word does not suffice."""
-    found = await asked.search_documents(caller, "how do I boil an egg", message=True)
+    """They are for a search: a message of one word, such as "agreed", stands somewhere by chance."""
     search, message = [await asked.search_documents(caller, "809", message=spoken) for spoken in (False, True)]
 
-    assert found.passages
-    assert found.relevance < 0.3
+    assert search.passages
     assert message.relevance < search.relevance

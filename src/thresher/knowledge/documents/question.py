@@ -35,7 +35,7 @@ class DocumentQuestion:
         mode: How the answer is made.
         chat: The model of the caller's client.
         message: Whether it is a person's message, of which other searches judge as well: its words count as those of a
-            sentence, and the best passages are found however little they fit; `relevance` says how probably they do.
+            sentence, and passages that hardly fit are found as well; `relevance` says how probably they answer.
     """
 
     query: str
