@@ -78,9 +78,7 @@ def taught() -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
     none += [text for text in idle if text not in said]
     none += [text for name in ("catalogue", "invented") for text in _messages(name)]
     none += [text for row in _rows("requests.jsonl") for text in (row["request"], *row["parts"])]
-    none += [
-        text for row in _rows("passages.jsonl") for some in row.values() if isinstance(some, list) for text in some
-    ]
+    none += [text for row in _rows("passages.jsonl") for text in row["questions"]]
     none += [text for row in _rows("intents.jsonl") for text in row["lines"]]
     none += _keywords({word for text, _ in chat for word in _WORD.findall(text.lower())})
     hard = [line[2:] for line in LINES.read_text(encoding="utf-8").splitlines() if line[:2] == ASKING]
@@ -117,9 +115,7 @@ def _places(text: str) -> NDArray[np.int64]:
 def fitted(chat: Sequence[tuple[str, float]], none: Sequence[tuple[str, float]]) -> NDArray[np.float64]:
     """Weights and constant, float (SIZE + 1,), by adaptive gradient descent, message by message."""
     texts = [text for text, _ in (*chat, *none)]
-    places = [
-        np.array(sorted({crc32(one.encode()) % small_talk.SIZE for one in small_talk.features(text)})) for text in texts
-    ]
+    places = [_places(text) for text in texts]
     share = PART * sum(weight for _, weight in none) / sum(weight for _, weight in chat)
     weights = np.array([*(weight * share for _, weight in chat), *(weight for _, weight in none)])
     found, seen = np.zeros(small_talk.SIZE + 1), np.full(small_talk.SIZE + 1, 1e-6)
