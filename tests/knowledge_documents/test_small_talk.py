@@ -67,6 +67,7 @@ def test_greetings_thanks_and_chat_are_small_talk(message: str) -> None:
         "how are your servers today",
         "danke, und wo steht das Formular?",
         "thanks " * 16,
+        "\ud800 pump",
     ],
 )
 def test_whoever_asks_for_something_is_searched_for(message: str) -> None:

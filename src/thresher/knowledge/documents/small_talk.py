@@ -48,7 +48,7 @@ def log_odds(message: str) -> float:
     if len(message) > _LONGEST or len(message.split()) > _WORDS or not (found := features(message)):
         return LEAST
     weights = _weights()
-    total = sum(weights[crc32(feature.encode()) % SIZE] for feature in found)
+    total = sum(weights[crc32(feature.encode(errors="replace")) % SIZE] for feature in found)
     return max(STEP * (total / math.sqrt(len(found)) + weights[SIZE]), LEAST)
 
 
