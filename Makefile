@@ -62,6 +62,7 @@ vectors: .venv/.dev
 	$(BIN)/python scripts/ship_vectors.py
 	$(BIN)/python -m scripts.ship_api_words
 	$(BIN)/python -m scripts.ship_classifier
+	$(BIN)/python -m scripts.ship_small_talk
 
 # The lock files: every distribution of every platform by its SHA-256, no index named. The encoder is a folder here.
 lock: .venv/.dev

@@ -27,6 +27,7 @@ from thresher.cases import PARTS
 from thresher.context.probabilities import HEADS, features
 from thresher.evaluation.context import read_context_cases
 from thresher.evaluation.metrics import auc
+from thresher.knowledge.documents import log_odds
 
 QUESTIONS: Final = Path(__file__).with_name("questions")
 MIXED: Final = QUESTIONS / "context.jsonl"
@@ -91,7 +92,9 @@ async def evidence(folder: Path | None = None) -> list[tuple[Mapping[str, float]
             for text, kinds, half in single + mixed:
                 seen, rules = await services.context.evidence(services.caller, text)
                 if max(map(len, seen.values()), default=0) <= 1:
-                    found.append((features({kind: own[0] for kind, own in seen.items()}, rules), kinds, half))
+                    found.append(
+                        (features({kind: own[0] for kind, own in seen.items()}, rules, log_odds(text)), kinds, half)
+                    )
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from thresher.context.allocation import LEAST, PRICE, allocate, delivered
+from thresher.context.allocation import LEAST, LEAST_ANY, LEAST_VALUE, PRICE, allocate, delivered
 from thresher.context.sources import SourcePieces
 from thresher.core import Piece
 
@@ -34,6 +34,26 @@ def test_a_piece_is_taken_if_its_probability_pays_for_its_tokens() -> None:
 
     assert [one.name for one in sure] == ["a", "b"]
     assert [(one.name, round(one.value, 3)) for one in unsure] == [("a", 0.04)]
+
+
+def test_a_message_that_needs_hardly_anything_gets_nothing_unless_rules_fit() -> None:
+    """No kind is probable, though each alone reaches its least probability."""
+    schemas = SourcePieces((piece("schemas", "shop", 0.9),))
+    rules = SourcePieces((piece("rules", "databases", 0.9),))
+    chances = {"schemas": (LEAST_ANY - 0.01,)}
+
+    alone = allocate([("schemas", schemas)], chances)
+    ruled = allocate([("rules", rules), ("schemas", schemas)], chances)
+
+    assert alone.pieces == ()
+    assert [one.name for one in ruled.pieces] == ["databases", "shop"]
+
+
+def test_a_cheap_piece_that_is_hardly_ever_needed_is_left_out() -> None:
+    """However few tokens it has."""
+    offer = SourcePieces((piece("tools", "mail", 0.5), piece("tools", "chart", LEAST_VALUE / 2, 1)))
+
+    assert [one.name for one in allocate([("tools", offer)], {"tools": (0.9,)}).pieces] == ["mail"]
 
 
 def test_pieces_of_a_task_that_does_not_need_them_are_left_out() -> None:

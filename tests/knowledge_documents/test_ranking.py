@@ -91,13 +91,23 @@ def test_short_documents_have_few_neighbours(count: int) -> None:
     assert seen.tolist() == pytest.approx([3.0] * count)
 
 
-def test_a_document_is_chosen_by_its_best_chunks() -> None:
-    """Neither by their number nor by their mean."""
+def test_a_document_is_chosen_by_its_best_chunk() -> None:
+    """Neither by the number of chunks nor by their mean."""
     ids = np.array([chunk_id(1, 0), chunk_id(1, 1), *(chunk_id(2, place) for place in range(50))], np.int64)
     scores = np.array([9.0, 0.0, *([3.0] * 50)], np.float32)
+    words = np.zeros_like(scores)
 
-    assert ranking.best_documents(ids, scores) == [1, 2]
-    assert ranking.best_documents(ids[:0], scores[:0]) == []
+    assert ranking.best_documents(ids, scores, words) == [1, 2]
+    assert ranking.best_documents(ids[:0], scores[:0], words[:0]) == []
+
+
+def test_of_documents_whose_best_chunks_are_equally_near_the_opening_decides() -> None:
+    """It says what a document is about; where the words of the question stand counts less than what is meant."""
+    ids = np.array([chunk_id(key, place) for key in (1, 2, 3) for place in range(2)], np.int64)
+    words = np.array([0.0, 2.0, 0.0, 0.0, 0.0, 0.0], np.float32)
+    meant = np.array([10.0, 14.0, 13.0, 14.0, 12.0, 14.0], np.float32)
+
+    assert ranking.best_documents(ids, meant + words, words) == [2, 3, 1]
 
 
 def test_nothing_fits_if_neither_meaning_nor_words_do() -> None:

@@ -28,12 +28,16 @@ from thresher.knowledge.documents.question import checked_question, is_small_tal
         "please, go on",
         "thanks, have a good night",
         "great work today",
+        "fair enough",
+        "never mind, wrong chat",
+        "danke, alles klar",
+        "\u041f\u0440\u0438\u0432\u0435\u0442",
         "\U0001f642\U0001f642 !?",
         "\x00 ...",
     ],
 )
 def test_greetings_thanks_and_chat_are_small_talk(message: str) -> None:
-    """Messages of such words alone."""
+    """In English and in other languages."""
     assert is_small_talk(checked_question(message, search_type="hybrid"))
     assert not is_small_talk(checked_question(message, search_type="text"))
 
@@ -44,7 +48,7 @@ def test_greetings_thanks_and_chat_are_small_talk(message: str) -> None:
         "thanks, and how do I reset the pump?",
         "hello world example in Python",
         "what is hello?",
-        "stop",
+        "stop the pump",
         "no route to host",
         "ok status code 200",
         "help with error 809",
@@ -52,17 +56,22 @@ def test_greetings_thanks_and_chat_are_small_talk(message: str) -> None:
         "Can I work at night, please?",
         "Thanks, do I have to work the weekend?",
         "ok, so what is time off?",
+        "what am I doing today",
+        "notice",
+        "goodbye party",
         "time off, please",
         "no work at night",
         "what's new?",
         "What is new",
         "how is your pricing?",
         "how are your servers today",
-        "\u041f\u0440\u0438\u0432\u0435\u0442",
+        "danke, und wo steht das Formular?",
+        "thanks " * 16,
+        "\ud800 pump",
     ],
 )
 def test_whoever_asks_for_something_is_searched_for(message: str) -> None:
-    """One word besides is enough, and a number, and every language that is not read here."""
+    """However politely, and with words that also greet; what is long has something to ask."""
     assert not is_small_talk(checked_question(message, search_type="hybrid"))
 
 
@@ -103,3 +112,13 @@ async def test_a_keyword_is_found_however_little_it_means(asked: DocumentService
     found = await asked.search_documents(caller, "error 809", "handbook")
 
     assert "Error 809" in found.passages[0].text
+
+
+async def test_all_words_of_a_message_in_one_chunk_are_no_reason_to_give_it(
+    asked: DocumentService, caller: Caller
+) -> None:
+    """They are for a search: a message of one word, such as "agreed", stands somewhere by chance."""
+    search, message = [await asked.search_documents(caller, "809", message=spoken) for spoken in (False, True)]
+
+    assert search.passages
+    assert message.relevance < search.relevance

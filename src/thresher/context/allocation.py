@@ -20,9 +20,13 @@ from thresher.core import KindShare, Piece
 
 PRICE: Final = 0.0003
 """Probability that a token must bring."""
-LEAST: Final[Mapping[str, float]] = {RULES: 0.4, TOOLS: 0.16, PASSAGES: 0.25, ENDPOINTS: 0.35, SCHEMAS: 0.12}
+LEAST_VALUE: Final = 0.012
+"""The least probability with which a piece is needed, however few tokens it has."""
+LEAST: Final[Mapping[str, float]] = {RULES: 0.5, TOOLS: 0.1, PASSAGES: 0.12, ENDPOINTS: 0.15, SCHEMAS: 0.08}
 """The least probability with which a kind is needed that gets anything. For one of several tasks half of it is enough:
 a message that has several is hardly small talk."""
+LEAST_ANY: Final = 0.15
+"""The least probability of the likeliest kind for a message that gets no rules: below it, it needs nothing."""
 _REPEATED: Final = 0.8
 """The share of a passage's words in a row that stand in rules from which it repeats them."""
 _ROW: Final = 4
@@ -49,6 +53,20 @@ class Allocation:
     refused: tuple[tuple[Piece, Refusal], ...] = ()
 
 
+def least_probability(
+    kind: str, kinds: Sequence[tuple[str, SourcePieces]], probabilities: Mapping[str, Sequence[float]]
+) -> float:
+    """Return the least probability of a need with which a kind gets anything; arguments as for `allocate`.
+
+    A message without rules, of which nothing is likely enough, gets nothing.
+    """
+    ruled = any(found.pieces for other, found in kinds if other == RULES)
+    likeliest = max((chance for chances in probabilities.values() for chance in chances), default=0.0)
+    if not ruled and likeliest < LEAST_ANY:
+        return LEAST_ANY
+    return LEAST[kind] / min(len(probabilities.get(kind) or (1.0,)), 2)
+
+
 def allocate(kinds: Sequence[tuple[str, SourcePieces]], probabilities: Mapping[str, Sequence[float]]) -> Allocation:
     """Choose the pieces that are worth their tokens.
 
@@ -68,7 +86,7 @@ def allocate(kinds: Sequence[tuple[str, SourcePieces]], probabilities: Mapping[s
             continue
         chances = probabilities.get(kind) or (1.0,)
         tasks = found.tasks or (0,) * len(found.pieces)
-        least = LEAST[kind] / min(len(chances), 2)
+        least = least_probability(kind, kinds, probabilities)
         probability = max(chances) if kind in probabilities else max(piece.value for piece in offered)
         why = "worth their tokens" if probability else "named by rules"
         if probability < least:
@@ -96,7 +114,7 @@ def allocate(kinds: Sequence[tuple[str, SourcePieces]], probabilities: Mapping[s
 
 def _refusal(piece: Piece, said: _Said) -> Refusal | None:
     """Why a piece is not worth its tokens; None if it is. Rules that are needed at all have no price."""
-    if piece.value < (LEAST[RULES] if piece.kind == RULES else PRICE * piece.tokens):
+    if piece.value < (LEAST[RULES] if piece.kind == RULES else max(PRICE * piece.tokens, LEAST_VALUE)):
         return "worthless"
     return "repeated" if said.already(piece) else None
 

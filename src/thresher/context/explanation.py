@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from thresher.context.allocation import LEAST, PRICE, Allocation, Refusal
+from thresher.context.allocation import PRICE, Allocation, Refusal, least_probability
 from thresher.context.probabilities import ENDPOINTS, PASSAGES, SCHEMAS, Evidence
 from thresher.context.records import Note, Prompt, Trial
 from thresher.context.sources import RULES, Find, SourcePieces, SourceQuery, counted
@@ -234,7 +234,7 @@ def explained(
 
 def _kind(filled: FilledContext, kind: str, part: SourcePieces) -> ExplainedKind:
     chances = tuple(filled.chances.get(kind, ()))
-    least = _least(filled, kind)
+    least = least_probability(kind, filled.offered, filled.chances)
     share = next((one for one in filled.pack.shares if one.kind == kind), None)
     if share is None:
         share = KindShare(kind, 0, 0, round(max(chances, default=0.0), 3), 0, _nothing(filled, kind, part, least))
@@ -251,11 +251,6 @@ def _nothing(filled: FilledContext, kind: str, part: SourcePieces, least: float)
     if part.notes:
         return str(part.notes[0])
     return "nothing found" if part.ms else "not searched: the message is small talk"
-
-
-def _least(filled: FilledContext, kind: str) -> float:
-    """The least probability with which a kind is needed that gets anything."""
-    return LEAST[kind] / min(max(len(filled.chances.get(kind, ())), 1), 2)
 
 
 def _pieces(filled: FilledContext) -> list[ExplainedPiece]:
@@ -292,7 +287,7 @@ def _pieces(filled: FilledContext) -> list[ExplainedPiece]:
 
 def _reason(filled: FilledContext, piece: Piece, refusal: Refusal, task: int) -> str:
     """Why a piece was not offered, with the numbers that decided."""
-    least = _least(filled, piece.kind)
+    least = least_probability(piece.kind, filled.offered, filled.chances)
     if refusal == "improbable":
         chances = filled.chances.get(piece.kind)
         chance = piece.value if chances is None else chances[task]

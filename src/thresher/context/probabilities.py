@@ -35,53 +35,57 @@ class Evidence:
 
 HEADS: Final[Mapping[str, Mapping[str, float]]] = {
     TOOLS: {
-        "": -1.48,
-        TOOLS: 0.93,
-        PASSAGES: -0.19,
-        "endpoints named": -2.16,
-        "schemas named": -0.89,
-        "rules": -1.35,
-        "apis": -3.27,
-        "databases": -1.64,
+        "": -1.03,
+        TOOLS: 1.03,
+        PASSAGES: -0.16,
+        "endpoints named": -2.77,
+        "schemas named": -0.92,
+        "rules": -1.13,
+        "apis": -3.5,
+        "databases": -2.21,
     },
     PASSAGES: {
-        "": -0.43,
-        PASSAGES: 1.43,
-        TOOLS: -0.23,
-        "endpoints named": -0.63,
-        "schemas named": -1.04,
-        "rules": -0.87,
+        "": -8.03,
+        PASSAGES: 1.98,
+        TOOLS: -0.28,
+        "endpoints named": -1.02,
+        "schemas named": -2.34,
+        "rules": -2.36,
+        "chat": -1.41,
     },
     ENDPOINTS: {
-        "": -1.53,
-        ENDPOINTS: 1.73,
-        "endpoints named": 2.75,
-        "apis": 3.81,
-        SCHEMAS: -0.18,
-        "rules": -1.43,
+        "": -3.98,
+        ENDPOINTS: 1.68,
+        "endpoints named": 4.22,
+        "apis": 3.89,
+        SCHEMAS: -0.21,
+        "rules": -1.63,
+        "chat": -0.39,
     },
     SCHEMAS: {
-        "": -2.5,
-        SCHEMAS: 1.18,
-        "schemas named": 3.5,
-        "databases": 3.77,
-        TOOLS: -0.57,
-        "endpoints named": -0.67,
+        "": -1.88,
+        SCHEMAS: 1.23,
+        "schemas named": 3.75,
+        "databases": 4.53,
+        TOOLS: -0.5,
+        "endpoints named": -1.2,
+        "chat": -0.03,
     },
 }
 """Weights of the constant and of each feature (`features`), by kind: logistic regression, `benchmarks.fits context`."""
 
 
-def features(evidence: Mapping[str, Evidence], rules: Mapping[str, float]) -> dict[str, float]:
+def features(evidence: Mapping[str, Evidence], rules: Mapping[str, float], chat: float) -> dict[str, float]:
     """Return what the heads read.
 
     Args:
         evidence: Of each kind that was searched.
         rules: The score of each pack whose rules the message gets.
+        chat: The log odds that the message is small talk.
 
     Returns:
-        For each kind the log odds that its best find fits, with ` named` 1 or 0; the scores of the packs of kinds; and
-        under `rules` the best score of another pack.
+        For each kind the log odds that its best find fits, with ` named` 1 or 0; the scores of the packs of kinds;
+        under `rules` the best score of another pack; and `chat`.
     """
     values: dict[str, float] = {"": 1.0}
     for kind in HEADS:
@@ -89,12 +93,13 @@ def features(evidence: Mapping[str, Evidence], rules: Mapping[str, float]) -> di
         values[kind] = _log_odds(own.fits)
         values[f"{kind} named"] = float(own.named)
     values |= {pack: rules.get(pack, 0.0) for pack in RULED.values()}
+    values["chat"] = chat
     values["rules"] = max((score for pack, score in rules.items() if pack not in RULED.values()), default=0.0)
     return values
 
 
 def probabilities(
-    evidence: Mapping[str, Sequence[Evidence]], rules: Mapping[str, float]
+    evidence: Mapping[str, Sequence[Evidence]], rules: Mapping[str, float], chat: float
 ) -> dict[str, tuple[float, ...]]:
     """Return the probability, 0 to 1, that each task of a message needs each kind that was searched.
 
@@ -102,12 +107,13 @@ def probabilities(
         evidence: Of each kind that was searched, for each task of the message.
         rules: The score of each pack whose rules the message gets. Which of several tasks they belong to is not known,
             so then they say nothing against a kind.
+        chat: The log odds that the message is small talk.
     """
     found: dict[str, list[float]] = {kind: [] for kind in evidence}
     for place in range(max(map(len, evidence.values()), default=0)):
         here = {kind: one[place] for kind, one in evidence.items() if place < len(one)}
         for kind, own in here.items():
-            values = features(here, rules)
+            values = features(here, rules, chat)
             if len(evidence[kind]) > 1:
                 values |= {name: 0.0 for name in (*RULED.values(), "rules") if name != RULED.get(kind)}
             total = sum(weight * values[name] for name, weight in HEADS[kind].items())

@@ -50,7 +50,7 @@ from thresher.context.sources import (
 from thresher.context.variables import Situation, Variables
 from thresher.core import Caller, ContextPack, InvalidCursor, NotFound, ThresherError, event, traced
 from thresher.insight import ContextLog
-from thresher.knowledge.documents import chats
+from thresher.knowledge.documents import chats, log_odds
 from thresher.knowledge.intents import Decision, IntentService, Pack
 from thresher.knowledge.tools import ToolInspection, ToolService
 from thresher.search import Prefetch
@@ -396,7 +396,7 @@ class ContextService:
         request, decision = query.request, query.decision
         offered = [(source.kind, part) for source, part in zip(self._sources, found, strict=True)]
         evidence = {kind: part.evidence for kind, part in offered if part.evidence}
-        chances = probabilities(evidence, _rule_scores(decision))
+        chances = probabilities(evidence, _rule_scores(decision), log_odds(request.message))
         worth = allocate(offered, chances)
         cursors = Cursors.of(request.words, worth.pieces)
         about = about_decision(decision, notes, timings, trace)

@@ -495,7 +495,6 @@ class SearchIndex:
             return reading, lexical, note
         if reading.snapshot is None:
             return await self._read(request, prefetched.plan)
-        found = reading_of(reading.snapshot, request, reading.postings)
-        narrowed = replace(found, languages=reading.languages)
-        worded = in_languages(prefetched.plan, reading.languages)
-        return narrowed, score_texts(worded.terms, narrowed.postings, narrowed.ids), note
+        narrowed = replace(reading_of(reading.snapshot, request, reading.postings), languages=reading.languages)
+        terms = in_languages(prefetched.plan, reading.languages).terms
+        return narrowed, score_texts(terms, narrowed.postings, narrowed.ids), note

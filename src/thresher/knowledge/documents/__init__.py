@@ -28,8 +28,8 @@ from thresher.knowledge.documents.models import (
     Upload,
     Webhook,
 )
-from thresher.knowledge.documents.question import chats
 from thresher.knowledge.documents.service import DocumentService
+from thresher.knowledge.documents.small_talk import chats, log_odds
 from thresher.knowledge.documents.sources import origin_of
 from thresher.knowledge.documents.uploads.archives import bytes_of
 
@@ -61,5 +61,6 @@ __all__ = [
     "Webhook",
     "bytes_of",
     "chats",
+    "log_odds",
     "origin_of",
 ]

@@ -5,12 +5,12 @@ Invariant: pure; a question that passes validation can be answered.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final, cast, get_args
 
-from thresher.core import InvalidInput, LazyPattern
+from thresher.core import InvalidInput
 from thresher.knowledge.documents.models import Mode, SearchType
+from thresher.knowledge.documents.small_talk import chats
 from thresher.llm import Chat
 
 LEAST_BUDGET: Final = 1
@@ -34,6 +34,8 @@ class DocumentQuestion:
         document: Path of the only document to use; empty for all.
         mode: How the answer is made.
         chat: The model of the caller's client.
+        message: Whether it is a person's message, of which other searches judge as well: its words count as those of a
+            sentence, and passages that hardly fit are found as well; `relevance` says how probably they answer.
     """
 
     query: str
@@ -45,6 +47,7 @@ class DocumentQuestion:
     document: str = ""
     mode: Mode = "extractive"
     chat: Chat | None = None
+    message: bool = False
 
     def words(self, repository: str) -> tuple[str, ...]:
         """The words that must be the same when a cursor is used."""
@@ -62,6 +65,7 @@ def checked_question(
     document: str | None = None,
     mode: str = "extractive",
     chat: Chat | None = None,
+    message: bool = False,
 ) -> DocumentQuestion:
     """Validate a question.
 
@@ -82,6 +86,7 @@ def checked_question(
         document or "",
         cast("Mode", _one_of(mode, get_args(Mode), "mode")),
         chat,
+        message,
     )
 
 
@@ -122,72 +127,8 @@ def _one_of(name: str, allowed: tuple[str, ...], what: str) -> str:
 
 
 SMALL_TALK: Final = "Small talk needs no documents. If its words are meant, search them with search_type=text."
-_LONGEST_TALK: Final = 15
-"""Words; a longer message has something to ask besides."""
-_TALK_CHARACTERS: Final = 300
-_TALK: Final = frozenset(
-    """hi hello hey hiya howdy greetings thanks thank thx ty cheers bye goodbye ciao ok okay yes yep yeah no nope sure
-    great perfect cool nice awesome wonderful excellent brilliant fantastic sorry welcome please lol haha hmm wow sweet
-    super""".split()  # noqa: SIM905 - a text is easier to read
-)
-"""Words that greet, thank, agree or take leave."""
-_AROUND: Final = frozenset(
-    """a a's again all alright am and anyway are at awfully been believe best bit both but by can day did do does doing
-    done enough evening everyone exactly fine folks for found friend friends from fun funny getting glad go going
-    good got guys have haven't help helped helpful helps here i i'll i'm is isn't it it's job just kind know later
-    let's life lot love lots luck made makes me mind morning much my myself need needed never nevermind night not
-    now of off oh on one out problem quick quickly quite really right saved see seen so soon talk tea that that's
-    the then there they this thought time to today tomorrow too tonight totally truly try understand understood
-    until useful very was way week weekend well what what's with won't work worked works worry would you you'll
-    you're you've your yours""".split()  # noqa: SIM905 - as above
-)
-"""Words that may stand around them; what else a message says may be a question."""
-_POLITE: Final = frozenset({"no", "ok", "okay", "please", "sorry", "sure", "sweet", "super", "welcome", "yes"})
-"""Words that also go with a request."""
-_REQUESTED: Final = frozenset(
-    {"day", "evening", "job", "life", "morning", "night", "off", "tea", "time", "week", "weekend", "work"}
-)
-"""Words around them that documents may be about."""
-_ASKS: Final = LazyPattern(
-    r"\b(?:(?:am|can|could|did|do|may|must|shall|should|will|would)\s+i|what(?:\s+is|\s+was|['\u2019]s))\b",
-    re.IGNORECASE,
-)
-_TALK_WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
-_PHRASE: Final = LazyPattern(
-    r"\s*(?:please\s+)?(?:(?:can|could|would|will)\s+you\s+)?(?:"
-    r"how\s+(?:are|is|was|were|have)\s+(?:you|things|it|life|everything|your\s+(?:day|evening|morning|night|week|weekend))(?:\s+(?:going|doing|been|today))*"
-    r"|(?:who|what)\s+are\s+you|who\s+(?:made|built|created)\s+you|what\s+can\s+you\s+do(?:\s+for\s+me)?"
-    r"|what(?:'s|\u2019s|\s+is)\s+(?:up|your\s+name)|are\s+you\s+(?:still\s+)?(?:there|real|human|sure|ok(?:ay)?"
-    r"|an?\s+(?:\w+\s+)?(?:human|person|robot|bot|machine|ai))(?:\s+or\s+an?\s+\w+)?"
-    r"|tell\s+(?:me|us)\s+(?:an?|another|one\s+more)\s+(?:\w+\s+)?(?:joke|riddle|story)|make\s+me\s+(?:laugh|smile)"
-    r"|tell\s+me\s+something\s+(?:funny|interesting|nice|new)|sing\s+(?:me\s+)?a\s+song"
-    r"|i(?:'m|\u2019m|\s+am)\s+(?:so\s+|very\s+|a\s+bit\s+)?(?:bored|tired|happy|sad|hungry|back|lonely)"
-    r"|(?:have\s+a\s+)?(?:good|nice|great|lovely|well)\s+(?:job|work|done|morning|afternoon|evening|night|day|weekend|one)"
-    r"|(?:see|talk\s+to|catch)\s+you(?:\s+\w+){0,2}|never\s*mind|try\s+again|go\s+ahead"
-    r"|say\s+(?:that|it)\s+again|i\s+(?:love|hate|like)\s+you"
-    r")(?:\s+(?:today|now|again|then|there|please|all|so\s+far))*\W*",
-    re.IGNORECASE,
-)
-"""Whole messages to a partner in conversation."""
 
 
 def is_small_talk(question: DocumentQuestion) -> bool:
     """Return whether a question is small talk; a search by words alone is taken at its word."""
     return question.search_type != "text" and chats(question.query)
-
-
-def chats(message: str) -> bool:
-    """Return whether a message greets, thanks, agrees or chats, or has no word at all, and asks for nothing."""
-    if len(message) > _TALK_CHARACTERS:
-        return False
-    if not any(character.isalnum() for character in message):
-        return True
-    words = [word.replace("\u2019", "'").lower() for word in _TALK_WORD.findall(message)]
-    if not words or len(words) > _LONGEST_TALK or any(character.isdecimal() for character in message):
-        return False
-    if _PHRASE.fullmatch(message):
-        return True
-    if words[0].startswith("what") or _ASKS.search(message):
-        return False
-    cues = _TALK - _POLITE if any(word in _REQUESTED for word in words) else _TALK
-    return any(word in cues for word in words) and all(word in _TALK or word in _AROUND for word in words)

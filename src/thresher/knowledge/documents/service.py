@@ -364,6 +364,7 @@ class DocumentService:
         search_type: str = "hybrid",
         limit: int = PASSAGES,
         cursor: str | None = None,
+        message: bool = False,
     ) -> Passages:
         """Ranked passages of one repository, or of those that the query is about.
 
@@ -376,6 +377,7 @@ class DocumentService:
             search_type: `hybrid`, `text` or `semantic`.
             limit: Most passages, 1 to 50, of all repositories together.
             cursor: Cursor of an answer to the same words, to fetch the next passages.
+            message: Whether the words are a person's message, and the caller judges by `relevance` what fits.
 
         Raises:
             InvalidInput: An argument is out of bounds.
@@ -383,7 +385,7 @@ class DocumentService:
             NotFound: There is no such repository.
             StoreUnavailable: The database cannot be reached.
         """
-        question = checked_question(query, search_type=search_type, cursor=cursor)
+        question = checked_question(query, search_type=search_type, cursor=cursor, message=message)
         return await self._searcher.search(caller, repository, question, limit)
 
     async def read_document(

@@ -21,11 +21,8 @@ KIND = "tool"
 """The search index's name for this kind."""
 
 META_TOOLS = frozenset(
-    {
-        *("process_prompt", "get_context", "find_tools", "describe_tools", "call_tool", "call_tool_write"),
-        *("run_code", "run_code_write"),
-    }
-)
+    ("process_prompt", "get_context", "find_tools", "describe_tools", "call_tool", "call_tool_write", "run_code")
+) | {"run_code_write"}
 """Names that the gateway keeps for itself; no upstream tool may take one."""
 
 STATIC = "static"

@@ -55,8 +55,10 @@ CONTEXT: Final = 0.3
 """Share of the conversation's context in the score."""
 ALIKE: Final = 0.3
 """Share of the nearness to the best passages of other documents; see docs/decisions/0079-several-documents.md."""
-BEST_CHUNKS: Final = 3
-"""Best chunks that count for their document, each with half the weight of the one before."""
+OPENING: Final = 0.5
+"""Weight of the meaning of a document's first chunk beside that of its best one, when documents are chosen."""
+WORDS: Final = 0.43
+"""What the score by words of a document's best chunk counts then; in the order of chunks it counts whole."""
 NEIGHBOUR: Final = 0.25
 """Weight of the chunks before and after; each further chunk has half the weight."""
 REACH: Final = 3
@@ -251,23 +253,30 @@ def reranked(scores: Floats, best: Column, logits: Floats) -> Floats:
     return judged
 
 
-def best_documents(ids: Column, scores: Floats, limit: int = 5) -> list[int]:
-    """The documents with the best chunks, best first.
+def words_of(lexical: Floats, model: str = "") -> Floats:
+    """The part of `fuse` that words have, float32 (n,); `lexical` as there."""
+    return (constants_for(model).lexical * lexical).astype(np.float32)
+
+
+def best_documents(ids: Column, scores: Floats, words: Floats, limit: int = 5) -> list[int]:
+    """The documents that fit best, best first.
+
+    What a document is about stands in its opening, so that counts beside its best chunk; which of its chunks holds the
+    question's words says little.
 
     Args:
         ids: int64 (n,), ids of chunks, sorted.
         scores: float32 (n,), their scores.
+        words: float32 (n,), the part of the scores that words have.
         limit: Most documents.
     """
     if not len(ids):
         return []
-    names, place = np.unique(ids >> CHUNK_BITS, return_inverse=True)
-    order = np.lexsort((-scores, place))
-    ranks = np.arange(len(order)) - np.searchsorted(place[order], place[order])
-    top = order[ranks < BEST_CHUNKS]
-    worth = 0.5 ** ranks[ranks < BEST_CHUNKS] * (scores[top] - scores.min())
-    values = np.bincount(place[top], worth)
-    return names[np.argsort(-values, kind="stable")[:limit]].tolist()
+    keys = ids >> CHUNK_BITS
+    firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+    meant = scores - words
+    values = np.maximum.reduceat(meant, firsts) + OPENING * meant[firsts] + WORDS * np.maximum.reduceat(words, firsts)
+    return keys[firsts][np.argsort(-values, kind="stable")[:limit]].tolist()
 
 
 def nothing_fits(dense: Floats | None, coverage: Floats, model: str = "", *, unnamed: bool = False) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
@@ -93,14 +93,18 @@ def requested(scored: ScoredChunks) -> RepositoryChoice:
     return RepositoryChoice(frozenset(scored.heads), searched, fits=scored.fits)
 
 
-def choose(query: str, scored: ScoredChunks) -> RepositoryChoice:
+def choose(query: str, scored: ScoredChunks, *, abstains: bool = True) -> RepositoryChoice:
     """Choose the repositories that a question is about.
 
     Args:
         query: The question.
         scored: The chunks of all repositories.
+        abstains: Whether nothing fits a question that no chunk is near enough to; otherwise the best ones do.
     """
-    fits = sorted(repository_fits(query, scored), key=lambda one: one.order)
+    fits = repository_fits(query, scored)
+    if not abstains and not any(one.fits for one in fits):
+        fits = [replace(one, fits=one.score is not None) for one in fits]
+    fits.sort(key=lambda one: one.order)
     called = [one for one in fits if one.naming == "calls"]
     best = max((one.score for one in fits if one.fits and one.score is not None), default=0.0)
     most = len(fits) if scored.scoring.search_type == "text" else MOST

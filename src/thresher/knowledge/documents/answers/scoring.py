@@ -37,8 +37,6 @@ LEAST_CHUNKS: Final = 50
 """Chunks from which a document is long enough to say what stands everywhere in it."""
 _WORDS: Final = 5
 """Most words that explain a passage."""
-_MANY: Final = 4_096
-"""Above this number of chunks, documents are chosen by the best of all chunks only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +52,7 @@ class ScoredChunks:
         scoring: The index's own result.
         dense: float32 (n,), inner product of each with the question; None if the dense arm did not run.
         coverage: float32 (n,), the share of the question's words in each chunk; at most `NEARLY_ALL` of a sentence.
+        words: float32 (n,), the part of the scores that words have.
         context: float32 (n,), inner product of each with the question's context; None if there is none.
     """
 
@@ -65,6 +64,7 @@ class ScoredChunks:
     scoring: Scoring
     dense: Floats | None
     coverage: Floats
+    words: Floats
     context: Floats | None = None
 
     @property
@@ -96,6 +96,7 @@ class ScoredChunks:
             scores=self.scores[places],
             dense=None if self.dense is None else self.dense[places],
             coverage=self.coverage[places],
+            words=self.words[places],
             context=None if self.context is None else self.context[places],
         )
 
@@ -159,11 +160,8 @@ class ScoredChunks:
         return top[np.argsort(-self.scores[top], kind="stable")][:limit]
 
     def best_documents(self, limit: int = 5) -> list[int]:
-        """Keys of the documents with the best chunks, best first."""
-        if len(self.ids) <= _MANY:
-            return ranking.best_documents(self.ids, self.scores, limit)
-        top = np.sort(self.best(_MANY))
-        return ranking.best_documents(self.ids[top], self.scores[top], limit)
+        """Keys of the documents that fit best, best first."""
+        return ranking.best_documents(self.ids, self.scores, self.words, limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,12 +305,13 @@ class Scorer:
             context = _ArmScores(scoring.context_dense, scoring.context_lexical).at(places)
             scores = ranking.with_context(scores, ranking.fuse(context.dense, context.lexical, scoring.model))
         coverage = scoring.coverage if places is None else scoring.coverage[places]
-        if own.dense is not None and len(question.query.split()) > len(scoring.terms):
+        if own.dense is not None and (question.message or len(question.query.split()) > len(scoring.terms)):
             coverage = np.minimum(coverage, ranking.NEARLY_ALL)  # some chunk contains all the words of a sentence
         fits = bool(len(ids)) and not ranking.nothing_fits(own.dense, coverage, scoring.model)
         near = None if context is None else context.dense
+        words = ranking.words_of(ranked.lexical, scoring.model)
         return ScoredChunks(
-            {head.id: head for head in heads}, holdings, ids, scores, fits, scoring, own.dense, coverage, near
+            {head.id: head for head in heads}, holdings, ids, scores, fits, scoring, own.dense, coverage, words, near
         )
 
 
@@ -327,6 +326,7 @@ NOTHING: Final = ScoredChunks(
     ),
     dense=None,
     coverage=np.empty(0, np.float32),
+    words=np.empty(0, np.float32),
 )
 """The result if there is no repository."""
 

@@ -27,6 +27,8 @@ _logger = logging.getLogger("thresher.knowledge")
 PASSAGES: Final = 8
 """Default number of passages, of all repositories together."""
 MOST_PASSAGES: Final = 50
+LEAST_RELEVANCE: Final = 0.05
+"""Below it the passages of a message are not read: nothing that other searches say makes them probable."""
 _DEEPEST: Final = 10_000
 _CURSOR: Final[CursorCodec[int]] = CursorCodec("search_documents", int)
 
@@ -63,13 +65,18 @@ class PassageSearcher:
             (first,) = _CURSOR.decode(question.cursor, words) if question.cursor else (0,)
             names = [] if repository is None else [repository]
             whole = await self._scorer.score(caller, names, question)
-            choice = choosing.requested(whole) if repository else choosing.choose(question.query, whole)
+            choice = (
+                choosing.requested(whole)
+                if repository
+                else choosing.choose(question.query, whole, abstains=not question.message)
+            )
             scored = whole.among(choice.keys)
             relevance = round(ranking.relevance(scored.dense, scored.coverage, scored.scoring.model), 4)
-            if choice.fits and (best := scored.best_documents(1)):
+            fits = choice.fits and (not question.message or relevance >= LEAST_RELEVANCE)
+            if fits and (best := scored.best_documents(1)):
                 whole = await self._scorer.without_names(caller, names, question, whole, whole.names(best[0]))
                 scored = whole.among(choice.keys)
-            places = scored.best(first + limit + 1) if choice.fits else np.empty(0, np.int64)
+            places = scored.best(first + limit + 1) if fits else np.empty(0, np.int64)
             if scored.scoring.search_type == "text":
                 places = places[scored.scores[places] > 0]  # the others share no words with the question
             taken = places[first : first + limit]
