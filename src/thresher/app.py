@@ -2,7 +2,7 @@
 
 Invariant: what was opened is closed in the opposite order, however the block ends; no server delays the start.
 
-Uses: agent, api, audit, console, context, core, embedding, gateway, jobs, knowledge, llm, packs, search, services,
+Uses: agent, audit, console, context, core, embedding, gateway, jobs, knowledge, llm, packs, search, services,
 store, upstream.
 """
 
@@ -269,18 +269,10 @@ async def _sweep(services: Services, indexing: asyncio.Task[None]) -> None:
 
 def _open_door(services: Services, conversations: Conversations, mcp: ASGIApp, work: _Work) -> ASGIApp:
     """The application that serves the port."""
-    from thresher.api import Door, Origins, http_api  # noqa: PLC0415 - a second that a daemon without a port saves
-    from thresher.console import console  # noqa: PLC0415 - as above
+    from thresher.console import http_door  # noqa: PLC0415 - a second that a daemon without a port saves
 
-    settings = services.settings
-    owner = None if why_keys(settings) else services.caller
-    origins = Origins.of(settings.allowed_hosts, settings.allowed_origins)
-    api = partial(http_api, services, conversations)
-    webhook = services.documents.refresh_signed
-    pages = partial(console, services, conversations)
-    door = Door(
-        mcp, api, services.keys, origins, owner, work.welcome, webhook, sessions=services.sessions, console=pages
-    )
+    owner = None if why_keys(services.settings) else services.caller
+    door = http_door(services, conversations, mcp, owner, work.welcome)
     work.begin(door.warm())
     return door
 

@@ -17,8 +17,7 @@ from tests.cli.conftest import Command
 from tests.daemon.home import FAKE, THRESHER, Home
 from thresher.calling import SCHEMAS
 from thresher.cli.application import application
-from thresher.cli.hints import COMMANDS, for_command_line
-from thresher.cli.output import progress_bar
+from thresher.cli.output import COMMANDS, for_command_line, progress_bar
 from thresher.core import Settings, differing
 from thresher.daemon import later
 

@@ -47,9 +47,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     "context": CommandEntry(
         "context:context", "Print what a message needs of everything that is indexed, within a token budget."
     ),
-    "explain": CommandEntry(
-        "explanation:explain", "Show what a model is given for a message, what it is not, and why."
-    ),
+    "explain": CommandEntry("context:explain", "Show what a model is given for a message, what it is not, and why."),
     "ask": CommandEntry(
         "context:ask_assistant", "Answer a question from APIs, documents, databases and tools, without a model."
     ),

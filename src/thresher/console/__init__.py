@@ -9,6 +9,6 @@ and its invisible characters are shown, whatever a template does. A change that 
 Uses: agent, api, calling, context, core, foreign, gateway, insight, knowledge, llm, scanner, services, store, verbs.
 """
 
-from thresher.console.application import console
+from thresher.console.application import http_door
 
-__all__ = ["console"]
+__all__ = ["http_door"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeAlias
 from urllib.parse import quote
 
@@ -22,12 +23,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thresher.agent import Conversations
-from thresher.api import CALLER, OWNER, Bounded, status_of
+from thresher.api import CALLER, OWNER, Bounded, Door, Origins, http_api, status_of
+from thresher.console.declaration import Page
 from thresher.console.pages import PAGES
-from thresher.console.pages.declaration import Page
 from thresher.console.rendering import STATIC
 from thresher.console.visit import Visit
-from thresher.core import AccessDenied, NotFound, ThresherError, event
+from thresher.core import AccessDenied, Caller, NotFound, ThresherError, event
 from thresher.services import Services
 
 _logger = logging.getLogger("thresher.console")
@@ -47,6 +48,37 @@ _HEADERS = {
 }
 _YEAR = b"public, max-age=31536000, immutable"
 _LEAST_COMPRESSED = 1_000
+
+
+def http_door(
+    services: Services,
+    conversations: Conversations,
+    mcp: ASGIApp,
+    owner: Caller | None,
+    welcome: Callable[[Caller], None],
+) -> Door:
+    """The one application of a port: MCP, the HTTP API and the console behind a door that checks who sends.
+
+    Args:
+        services: What they serve.
+        conversations: Conversations with a model.
+        mcp: Serves `/mcp`.
+        owner: Who needs no key; None: everybody needs one.
+        welcome: Called with each request's caller; must not block.
+    """
+    settings = services.settings
+    origins = Origins.of(settings.allowed_hosts, settings.allowed_origins)
+    return Door(
+        mcp,
+        partial(http_api, services, conversations),
+        services.keys,
+        origins,
+        owner,
+        welcome,
+        services.documents.refresh_signed,
+        sessions=services.sessions,
+        console=partial(console, services, conversations),
+    )
 
 
 def console(services: Services, conversations: Conversations) -> ASGIApp:

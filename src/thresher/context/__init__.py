@@ -18,8 +18,7 @@ from thresher.context.records import DEFAULT_BUDGET, LARGEST_BUDGET, ContextBloc
 from thresher.context.rendering import prompt_data, prompt_text, rulebook_text
 from thresher.context.service import ContextService
 from thresher.context.sources import PieceSource, SourcePieces, SourceQuery
-from thresher.context.variable_providers import name_datasources, name_providers, name_solution
-from thresher.context.variables import Provider, Situation, Variables
+from thresher.context.variables import Provider, Situation, Variables, name_datasources, name_providers, name_solution
 
 __all__ = [
     "DEFAULT_BUDGET",

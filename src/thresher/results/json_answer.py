@@ -14,7 +14,6 @@ import numpy as np
 
 from thresher.embedding import count_tokens
 from thresher.results.extremes import asks_extreme, extremes
-from thresher.results.filling import filled
 from thresher.results.json_parts import (
     JsonParts,
     Pointer,
@@ -25,7 +24,7 @@ from thresher.results.json_parts import (
     write_json,
 )
 from thresher.results.matching import Matches, match
-from thresher.results.parts import Parts
+from thresher.results.parts import Parts, filled
 from thresher.results.shapes import constants, shape_of
 from thresher.search import Floats, Units
 

@@ -1,18 +1,19 @@
-"""A large result cut into parts: ranges of one text, each under a label that says where it stands.
+"""A large result cut into parts, ranges of one text under labels that say where they stand; budgets filled with them.
 
-Invariant: pure; parts are in the order of the result.
+Invariant: pure; parts are in the order of the result. Parts are chosen by estimated costs and counted as written: what
+is returned has at most as many tokens as the budget, or no parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from thresher.embedding import count_tokens
-from thresher.search import Ids
+from thresher.search import Floats, Ids, Units, select
 
 LEVEL: Final = " > "
 """Stands between the levels of a label."""
@@ -96,3 +97,48 @@ def clipped(text: str, most: int, around: int = 0) -> str:
     last = first + most
     before = "…" if first else ""
     return f"{before}{text[first:last]}… [{len(text):,} characters]"
+
+
+_ROUNDS: Final = 4
+_FULL: Final = 0.95
+_OVER: Final = 0.97
+
+Write: TypeAlias = Callable[[Sequence[int]], tuple[str, int]]
+"""Writes an answer with some parts; returns it and its tokens."""
+
+
+def filled(units: Units, scores: Floats, budget: int, frame: int, write: Write) -> tuple[list[int], str, int]:
+    """Choose the parts with which an answer fills its budget best.
+
+    Costs are estimates. Where an answer turns out smaller than they said, it is chosen again with the room that was
+    left; where it is larger, the parts that were taken last go.
+
+    Args:
+        units: The parts, with their estimated costs.
+        scores: float32 (n,), higher is better.
+        budget: Most tokens of the answer.
+        frame: Tokens of an answer without parts.
+        write: Writes an answer.
+
+    Returns:
+        The parts in the order in which they were taken, the answer, and its tokens.
+    """
+    room = float(max(budget - frame, 0))
+    kept: list[int] = []
+    text, tokens = write(kept)
+    for _ in range(_ROUNDS):
+        chosen = select(units, scores, int(room)).tolist()
+        written, spent = write(chosen)
+        while spent > budget and chosen:
+            over = spent - budget
+            while chosen and over > 0:
+                over -= max(1, int(_OVER * units.costs[chosen.pop()]))
+            written, spent = write(chosen)
+        if spent <= budget and len(chosen) >= len(kept):
+            kept, text, tokens = chosen, written, spent
+        if tokens >= _FULL * budget or spent > budget or len(kept) == len(units):
+            break
+        room *= (budget - frame) / max(tokens - frame, 1)
+        room = min(room, 4.0 * budget)
+    write(kept)
+    return kept, text, tokens

@@ -13,9 +13,8 @@ from typing import Final
 import numpy as np
 
 from thresher.embedding import count_tokens
-from thresher.results.filling import filled
 from thresher.results.matching import Matches
-from thresher.results.parts import Parts, estimated_tokens
+from thresher.results.parts import Parts, estimated_tokens, filled
 from thresher.results.text_parts import log_shape
 from thresher.search import Floats, Ids, Units
 

@@ -15,16 +15,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from thresher.verbs.administration import AUDIT, COMPONENTS, JOBS, KEYS
+from thresher.verbs.administration import AUDIT, COMPONENTS, JOBS, KEYS, RESULTS
 from thresher.verbs.apis import APIS
-from thresher.verbs.cases import CASES
 from thresher.verbs.context import CONTEXT, INTENTS, PACKS
 from thresher.verbs.conversations import ASSISTANT, PROMPTS, SETTINGS, THREADS
 from thresher.verbs.databases import DATABASES
 from thresher.verbs.declaration import Access, Kind, Parameter, Verb
 from thresher.verbs.documents import DOCUMENTS
-from thresher.verbs.insight import INSIGHT
-from thresher.verbs.results import RESULTS
+from thresher.verbs.insight import CASES, INSIGHT
 from thresher.verbs.solutions import SOLUTIONS
 from thresher.verbs.tool_tuning import TOOLS
 

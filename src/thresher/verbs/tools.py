@@ -334,7 +334,7 @@ async def login_server(
         InvalidInput: The server accepts no sign-in, or nobody would see the address.
         UpstreamError: The server or its authorization server cannot be reached, or refuses.
     """
-    return await implementation("sign_in").login_server(request, name, scopes, tenant, user)
+    return await implementation("servers").login_server(request, name, scopes, tenant, user)
 
 
 @TOOLS.verb("admin")
@@ -346,7 +346,7 @@ async def finish_login(
     Raises:
         InvalidInput: The address belongs to none.
     """
-    implementation("sign_in").finish_login(request, address)
+    implementation("servers").finish_login(request, address)
 
 
 @TOOLS.verb("admin", destroys=True)
@@ -360,7 +360,7 @@ async def logout_server(
         NotAllowed: The sign-in is another user's, or one for all users.
         InvalidInput: The server is a local program.
     """
-    return await implementation("sign_in").logout_server(request, name, tenant, user)
+    return await implementation("servers").logout_server(request, name, tenant, user)
 
 
 @TOOLS.verb("read")

@@ -22,8 +22,7 @@ from thresher.cli.arguments import absolute_source, schedule_of
 from thresher.cli.client import ask, follow_job, without_none
 from thresher.cli.command_table import CommandEntry, new_group
 from thresher.cli.commands import add_command, writes
-from thresher.cli.hints import for_command_line
-from thresher.cli.output import AsJson, export, progress_bar, show
+from thresher.cli.output import AsJson, export, for_command_line, progress_bar, show
 from thresher.cli.views import Row, how_often, moment, next_page, plain_table, removed
 from thresher.verbs import APIS
 

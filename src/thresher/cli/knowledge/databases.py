@@ -19,8 +19,7 @@ from thresher.cli.arguments import STANDARD_INPUT, read_address
 from thresher.cli.client import ask, without_none
 from thresher.cli.command_table import new_group
 from thresher.cli.commands import add_command, writes
-from thresher.cli.hints import for_command_line
-from thresher.cli.output import AsJson, shortened, show
+from thresher.cli.output import AsJson, for_command_line, shortened, show
 from thresher.cli.views import Row, moment, next_page, plain_table, removed
 from thresher.verbs import DATABASES
 

@@ -21,9 +21,8 @@ from thresher.cli.arguments import absolute_source, bytes_of, given_path, path_o
 from thresher.cli.client import ask, follow_job, without_none
 from thresher.cli.command_table import new_group
 from thresher.cli.commands import add_command, writes
-from thresher.cli.hints import for_command_line
 from thresher.cli.knowledge.servers import refresh as refresh_servers
-from thresher.cli.output import AsJson, show
+from thresher.cli.output import AsJson, for_command_line, show
 from thresher.cli.views import Row, how_often, moment, plain_table, removed
 from thresher.daemon import DaemonFailure
 from thresher.verbs import DOCUMENTS

@@ -12,7 +12,6 @@ from thresher.console.pages import (
     insight,
     packs,
     servers,
-    session,
     settings,
     solutions,
     threads,
@@ -20,7 +19,6 @@ from thresher.console.pages import (
 )
 
 PAGES = (
-    *session.PAGES,
     *home.PAGES,
     *tools.PAGES,
     *servers.PAGES,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from thresher.console.declaration import Pages
 from thresher.console.forms import arguments, fields
-from thresher.console.pages.declaration import Pages
 from thresher.console.visit import Visit
 from thresher.core import InvalidInput, NotFound, ThresherError, did_you_mean, nearest, plain
 from thresher.verbs import KINDS, Verb

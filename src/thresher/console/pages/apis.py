@@ -6,8 +6,8 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
+from thresher.console.declaration import Pages
 from thresher.console.forms import arguments
-from thresher.console.pages.declaration import Pages
 from thresher.console.rendering import page_of
 from thresher.console.visit import Visit
 from thresher.core import InvalidInput, NotAllowed, NotFound, ThresherError

@@ -9,7 +9,7 @@ from typing import Any, Final
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from thresher.console.pages.declaration import Pages
+from thresher.console.declaration import Pages
 from thresher.console.rendering import link
 from thresher.console.visit import Visit
 from thresher.core import InvalidInput

@@ -24,7 +24,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from thresher.agent import ChatCall, Decision, Thread, TurnProgress
 from thresher.api import WATCHED
 from thresher.console.conversation import TurnView, turns_of
-from thresher.console.pages.declaration import Pages
+from thresher.console.declaration import Pages
 from thresher.console.rendering import render
 from thresher.console.visit import Visit
 from thresher.core import Conflict, InvalidInput, NotFound, ThresherError

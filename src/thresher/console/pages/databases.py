@@ -8,9 +8,9 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from thresher.console.charts import Bars, bars_of
+from thresher.console.declaration import Pages
 from thresher.console.downloads import csv_file
 from thresher.console.forms import arguments
-from thresher.console.pages.declaration import Pages
 from thresher.console.rendering import page_of
 from thresher.console.visit import Visit
 from thresher.core import InvalidInput, NotAllowed, ThresherError, plain

@@ -8,8 +8,8 @@ from typing import Any
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
+from thresher.console.declaration import Pages
 from thresher.console.forms import arguments
-from thresher.console.pages.declaration import Pages
 from thresher.console.rendering import page_of, render
 from thresher.console.streams import live
 from thresher.console.visit import Visit

@@ -13,9 +13,9 @@ from typing import Any, Final
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
+from thresher.console.declaration import Pages
 from thresher.console.forms import arguments
 from thresher.console.lanes import Difference, Lane, differences, lanes_of, parts_of
-from thresher.console.pages.declaration import Pages
 from thresher.console.rendering import link
 from thresher.console.visit import Visit
 from thresher.context import ContextExplanation

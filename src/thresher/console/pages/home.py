@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from thresher.console.pages.declaration import Pages
+from thresher.console.declaration import Pages
 from thresher.console.pages.insight import price_of
 from thresher.console.pages.servers import state_of
 from thresher.console.rendering import link, page_of, render

@@ -10,8 +10,8 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from thresher.console.charts import Plot, columns_of, lines_of
+from thresher.console.declaration import Pages
 from thresher.console.downloads import csv_file, json_file
-from thresher.console.pages.declaration import Pages
 from thresher.console.visit import Visit, safe_return
 from thresher.core import InvalidInput, NotFound, plain
 from thresher.verbs import CASES, INSIGHT

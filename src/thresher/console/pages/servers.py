@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
-from thresher.console.pages.declaration import Pages
+from thresher.console.declaration import Pages
 from thresher.console.rendering import page_of
 from thresher.console.visit import Visit
 from thresher.core import InvalidInput, NotAllowed, ThresherError

@@ -1,6 +1,10 @@
 """Settings: who may what. Keys, models, what holds in conversations, prompts, jobs, and what the owner looks after.
 
-Invariant: a key's text is in one answer alone. What removes something asks for its name first.
+Signing in with a key, signing out, and the colours that a browser chose are here, too. An identity provider becomes
+another way to open a session, beside `sign_in`.
+
+Invariant: a key's text is in one answer alone, and never comes back to a browser that signs in with it: its session is
+what the cookie holds. What removes something asks for its name first.
 """
 
 from __future__ import annotations
@@ -11,12 +15,14 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from thresher.agent import ChatSettings
+from thresher.api import SESSION
+from thresher.console.declaration import Pages
 from thresher.console.forms import Field, arguments, schema_fields, values
-from thresher.console.pages.declaration import Pages
 from thresher.console.rendering import page_of, render
 from thresher.console.streams import live
-from thresher.console.visit import Visit
-from thresher.core import InvalidInput, NotAllowed, ThresherError
+from thresher.console.visit import THEME, THEMES, Visit, safe_return
+from thresher.core import AccessDenied, InvalidInput, NotAllowed, ThresherError
+from thresher.store import LONGEST_SESSION
 from thresher.verbs import AUDIT, COMPONENTS, JOBS, KEYS, PROMPTS, SETTINGS, TOOLS
 
 PAGES = Pages()
@@ -322,3 +328,43 @@ async def change_system(visit: Visit) -> Response:
         case _:
             raise InvalidInput(f"There is no '{change}' here.", hint="Use the buttons of the page.")
     return visit.go(f"{_BASE}/system", said)
+
+
+@PAGES.get("/sign-in", is_open=True)
+async def sign_in_form(visit: Visit) -> Response:
+    """A field for a key."""
+    return visit.page("sign_in.html", next=safe_return(visit.query("next", "/")), error="")
+
+
+@PAGES.post("/sign-in", is_open=True)
+async def sign_in(visit: Visit) -> Response:
+    """Open a session."""
+    form = await visit.sent.form()
+    back = safe_return(str(form.get("next", "/")))
+    try:
+        token = await visit.services.sessions.open(str(form.get("key", "")).strip())
+    except AccessDenied as error:
+        return visit.page("sign_in.html", 403, next=back, error=error.message)
+    answer = visit.go(back)
+    visit.set_cookie(answer, SESSION, token, int(LONGEST_SESSION.total_seconds()))
+    return answer
+
+
+@PAGES.post("/sign-out")
+async def sign_out(visit: Visit) -> Response:
+    """Close the session."""
+    if token := visit.cookie(SESSION):
+        await visit.services.sessions.close(token)
+    answer = visit.go("/sign-in")
+    visit.set_cookie(answer, SESSION, "")
+    return answer
+
+
+@PAGES.post("/theme", is_open=True)
+async def choose_theme(visit: Visit) -> Response:
+    """Remember whether pages are light or dark."""
+    form = await visit.sent.form()
+    chosen = str(form.get("theme", ""))
+    answer = visit.go(safe_return(str(form.get("next", "/"))))
+    visit.set_cookie(answer, THEME, chosen if chosen in THEMES else "", 365 * 24 * 3_600)
+    return answer

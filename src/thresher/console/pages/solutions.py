@@ -15,8 +15,8 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from thresher.api import status_of
+from thresher.console.declaration import Pages
 from thresher.console.forms import Field, arguments, fields
-from thresher.console.pages.declaration import Pages
 from thresher.console.rendering import link, page_of
 from thresher.console.visit import Visit
 from thresher.core import Conflict, InvalidInput, NotAllowed, NotFound, ThresherError, Unconfirmed, plain

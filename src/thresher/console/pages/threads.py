@@ -9,9 +9,9 @@ from starlette.responses import Response
 from typing_extensions import Doc
 
 from thresher.agent import ChatSettings
+from thresher.console.declaration import Pages
 from thresher.console.forms import Field, field_of, value_of
 from thresher.console.pages.chat import Conversation, load, number_of, thread_of
-from thresher.console.pages.declaration import Pages
 from thresher.console.visit import Visit
 from thresher.core import InvalidInput, NotFound, ThresherError
 from thresher.foreign import visible

@@ -15,8 +15,8 @@ from typing import Any, Final, cast
 from starlette.responses import Response
 
 from thresher.calling import RULES_META, Call, Result
+from thresher.console.declaration import Pages
 from thresher.console.forms import schema_fields, values
-from thresher.console.pages.declaration import Pages
 from thresher.console.rendering import page_of
 from thresher.console.visit import Visit, safe_return
 from thresher.core import FINGERPRINT, InvalidInput, ThresherError, Tool, dumps, plain

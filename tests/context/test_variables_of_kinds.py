@@ -5,8 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from thresher.context.variable_providers import name_datasources, servers_line, sources_line
-from thresher.context.variables import VALUE_CHARACTERS, Situation, Variables
+from thresher.context.variables import (
+    VALUE_CHARACTERS,
+    Situation,
+    Variables,
+    name_datasources,
+    servers_line,
+    sources_line,
+)
 from thresher.core import Caller, NotFound, Tenant
 from thresher.knowledge.databases import Connection, DatabaseService, TableBrief, TableList
 
