@@ -14,7 +14,6 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from starlette.background import BackgroundTask
 from starlette.requests import Request as Sent
@@ -116,6 +115,13 @@ class Visit:
     def has_session(self) -> bool:
         """Whether somebody has signed in here."""
         return self.who is not None and not self.is_owner
+
+    async def has_ended(self) -> bool:
+        """Whether the session that it came with is over since; asking is no use of the session."""
+        token = self.cookie(SESSION)
+        if not self.has_session or not token:
+            return False
+        return await self.services.sessions.find(token, is_use=False) is None
 
     @property
     def theme(self) -> str:
@@ -226,6 +232,5 @@ def _sign(services: Services, *parts: str) -> str:
 
 def safe_return(address: str) -> str:
     """The page to go to after a sign-in: one of this console, whatever the address says."""
-    parts = urlsplit(address)
-    local = address.startswith("/") and not address.startswith(("//", "/\\")) and not parts.netloc
-    return address if local and "\\" not in address and address.isprintable() else "/"
+    is_local = address.startswith("/") and not address.startswith("//")
+    return address if is_local and "\\" not in address and address.isprintable() else "/"

@@ -32,6 +32,8 @@ async def sign_in(visit: Visit) -> Response:
         token = await visit.services.sessions.open(str(form.get("key", "")).strip())
     except AccessDenied as error:
         return visit.page("sign_in.html", 403, next=back, error=error.message)
+    if former := visit.cookie(SESSION):
+        await visit.services.sessions.close(former)
     answer = visit.go(back)
     visit.set_cookie(answer, SESSION, token, int(LONGEST_SESSION.total_seconds()))
     return answer

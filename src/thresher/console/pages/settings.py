@@ -11,12 +11,12 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from thresher.agent import ChatSettings
-from thresher.console.forms import Field, arguments, schema_fields, values
+from thresher.console.forms import Field, arguments, schema_fields, values, whole
 from thresher.console.pages.declaration import Pages
 from thresher.console.rendering import page_of, render
 from thresher.console.streams import live
 from thresher.console.visit import Visit
-from thresher.core import InvalidInput, NotAllowed, ThresherError
+from thresher.core import InvalidInput, NotAllowed, NotFound, ThresherError
 from thresher.verbs import AUDIT, COMPONENTS, JOBS, KEYS, PROMPTS, SETTINGS, TOOLS
 
 PAGES = Pages()
@@ -221,18 +221,18 @@ async def _prompt(visit: Visit, text: str | None = None, error: ThresherError | 
 
 def _version(visit: Visit, name: str) -> int | None:
     text = visit.query(name)
-    if text and not text.isdecimal():
+    if text and whole(text) is None:
         raise InvalidInput(f"'{text[:20]}' is not a version.", hint="Choose one from the list.")
-    return int(text) if text else None
+    return whole(text)
 
 
 @PAGES.post(f"{_BASE}/prompts/{{name}}")
 async def set_prompt(visit: Visit) -> Response:
     """Give a prompt the tenant's own text, if nobody else has meanwhile."""
     name, form = visit.sent.path_params["name"], await visit.form()
-    text, expected = form.get("text", "").replace("\r\n", "\n"), form.get("expected", "")
+    text, expected = form.get("text", "").replace("\r\n", "\n"), whole(form.get("expected", ""))
     try:
-        given = {"name": name, "text": text} | ({"expected": int(expected)} if expected.isdecimal() else {})
+        given = {"name": name, "text": text} | ({} if expected is None else {"expected": expected})
         prompt = await visit.run_checked(PROMPTS["set_prompt"], given)
     except NotAllowed:
         raise
@@ -270,17 +270,19 @@ async def follow_jobs(visit: Visit) -> Response:
 
 
 async def _listed(visit: Visit) -> dict[str, Any]:
-    wanted = visit.query("job")
+    wanted = whole(visit.query("job"))
     jobs = await visit.run(JOBS["list_jobs"], limit=_JOBS_SHOWN)
-    if wanted.isdecimal() and not any(one.id == int(wanted) for one in jobs):
-        jobs = (await visit.run_checked(JOBS["show_job"], {"job": int(wanted)}), *jobs)
+    if wanted is not None and not any(one.id == wanted for one in jobs):
+        jobs = (await visit.run_checked(JOBS["show_job"], {"job": wanted}), *jobs)
     return {"jobs": jobs, "wanted": wanted, "most": _JOBS_SHOWN}
 
 
-@PAGES.post(f"{_BASE}/jobs/{{job:int}}/cancel")
+@PAGES.post(f"{_BASE}/jobs/{{job}}/cancel")
 async def cancel_job(visit: Visit) -> Response:
     """End a job."""
-    job = await visit.run_checked(JOBS["cancel_job"], {"job": visit.sent.path_params["job"]})
+    if (number := whole(visit.sent.path_params["job"])) is None:
+        raise NotFound("There is no such job.", hint="Use the buttons of the page.")
+    job = await visit.run_checked(JOBS["cancel_job"], {"job": number})
     ended = "has ended" if job.ended else "ends soon"
     return visit.go(f"{_BASE}/jobs", f"Job {job.id} {ended}; what it has done so far stays.")
 
