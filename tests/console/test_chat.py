@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import secrets
@@ -570,10 +571,11 @@ async def test_a_stream_ends_with_its_session(product: Served, llm: ChatServer) 
         await dora.sign_in(shown["authorization"].removeprefix("Bearer "))
         _, part = await start_writing(dora, llm, "say one two three")
         heard = list[str]()
-        async for name, _, data in events(dora, region(part)[0]):
-            if not heard:
-                await dora.send("/sign-out")
-            heard.append(f"{name} {data}")
+        async with asyncio.timeout(20):
+            async for name, _, data in events(dora, region(part)[0]):
+                if not heard:
+                    await dora.send("/sign-out")
+                heard.append(f"{name} {data}")
 
         assert heard[-1].startswith("end")
         assert not llm.gone.is_set()

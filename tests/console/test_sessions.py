@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import text
+from starlette.requests import Request as Sent
 
 from tests.api.serving import Served, on_port
 from tests.console.person import Person, person, said
 from tests.support import Databases
 from thresher.app import open_app
+from thresher.console.visit import Visit
 from thresher.core import Settings, Tenant
+from thresher.foreign import visible
 
 
 @pytest.fixture(scope="module")
@@ -341,6 +344,23 @@ async def test_an_unknown_page_says_what_to_do(product: Served, owner: Person) -
 
     assert "There is no such page" in page
     assert re.search(r"Trace [0-9a-f]{16}", page)
+
+
+@pytest.mark.parametrize("notice", ["\U0001f511" * 1_000, "\0\ud800\n;\u202e" * 500, "x"])
+async def test_a_long_sentence_about_a_change_fits_a_cookie(product: Served, notice: str) -> None:
+    """Browsers keep 4,096 bytes, and proxies refuse long headers: what does not fit is left out."""
+    services = product.app.services
+
+    def visit(cookies: str) -> Visit:
+        headers = [(b"host", b"localhost:80"), (b"cookie", cookies.encode())]
+        sent = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": headers, "state": {}}
+        return Visit(Sent(sent), services, product.app.conversations, services.caller, is_owner=True)
+
+    cookie = visit("thresher_visit_80=x").go("/", notice, is_error=True).headers["set-cookie"]
+
+    assert len(cookie) < 4_096
+    page = visit(f"thresher_visit_80=x; {cookie.partition(';')[0]}").page("error.html", message="", hint="", trace="")
+    assert visible(notice[:1]) in said(bytes(page.body).decode())
 
 
 async def test_colours_are_remembered(product: Served, owner: Person) -> None:
