@@ -6,6 +6,7 @@ import re
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -353,7 +354,14 @@ async def test_a_long_sentence_about_a_change_fits_a_cookie(product: Served, not
 
     def visit(cookies: str) -> Visit:
         headers = [(b"host", b"localhost:80"), (b"cookie", cookies.encode())]
-        sent = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": headers, "state": {}}
+        sent: dict[str, Any] = {
+            "type": "http",
+            "method": "GET",
+            "path": "/",
+            "query_string": b"",
+            "headers": headers,
+            "state": {},
+        }
         return Visit(Sent(sent), services, product.app.conversations, services.caller, is_owner=True)
 
     cookie = visit("thresher_visit_80=x").go("/", notice, is_error=True).headers["set-cookie"]

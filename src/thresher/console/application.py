@@ -148,7 +148,7 @@ def _unreadable(visited: _Visited) -> _Handler:
         hint = "Send less." if is_large else "Load the page again, then repeat."
         said = {"message": f"{error.detail.rstrip('.')}.", "hint": hint, "trace": ""}
         if visit.is_part:
-            return visit.page("part_error.html", **said)
+            return visit.page("part_error.html", 200, **said)
         return visit.page("error.html", error.status_code, **said)
 
     return page

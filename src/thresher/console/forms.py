@@ -154,7 +154,7 @@ def field_of(parameter: Parameter) -> Field:
 
 
 def whole(text: str) -> int | None:
-    """A whole number from 0 in a form or an address; None if it is none, or greater than any that is stored."""
+    """A whole number from 0 in a form or an address; None for any other text, and for one too large to be stored."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < _DIGITS else None
 
 
