@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import secrets
@@ -561,3 +562,21 @@ async def test_a_turn_ends_with_its_key(product: Served, llm: ChatServer) -> Non
         await product.app.services.keys.revoke(tenant, "carol")
 
         await eventually(llm.gone.is_set)
+
+
+async def test_a_stream_ends_with_its_session(product: Served, llm: ChatServer) -> None:
+    """A page that was left open reads no further word after its person has signed out; the answer goes on."""
+    _, shown = await product.key("local", "dora", "dora")
+    async with person(product) as dora:
+        await dora.sign_in(shown["authorization"].removeprefix("Bearer "))
+        _, part = await start_writing(dora, llm, "say one two three")
+        heard = list[str]()
+        async with asyncio.timeout(20):
+            async for name, _, data in events(dora, region(part)[0]):
+                if not heard:
+                    await dora.send("/sign-out")
+                heard.append(f"{name} {data}")
+
+        assert heard[-1].startswith("end")
+        assert not llm.gone.is_set()
+        llm.release.set()

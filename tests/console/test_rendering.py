@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
+import io
+from typing import Any
 
 import pytest
 
 from thresher.console.charts import bars_of, columns_of, lines_of
+from thresher.console.downloads import csv_file
 from thresher.console.rendering import ago, link, markdown, milliseconds, page_of, percent, size, templates
 
 NOW = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
@@ -177,3 +181,46 @@ def test_shares_that_are_nearly_all_are_not_rounded_to_all() -> None:
         "100 %",
         "",
     ]
+
+
+def shown(value: Any) -> str:
+    """A value as pages show any."""
+    page = '{% import "pieces.html" as pieces %}{{ pieces.value(value) }}'
+    return templates().from_string(page).render(value=value)
+
+
+@pytest.mark.parametrize(
+    "value", [[{"a": 1}, {"b": "x"}], [{"a": 1}, "x"], [{"a": 1}, None], {"a": [[{"a": 1}, {"b": "x"}]]}]
+)
+def test_a_list_whose_items_differ_is_shown(value: Any) -> None:
+    """Servers answer with any JSON; a page shows it, whatever the first item is."""
+    assert "1" in shown(value)
+
+
+@pytest.mark.parametrize("name", ["list", "object"])
+def test_a_value_that_nests_without_end_is_shown(name: str) -> None:
+    """As far as that goes."""
+    value: Any = 1
+    for _ in range(900):
+        value = [value] if name == "list" else {"a": value}
+
+    assert "too deeply" in shown(value)
+
+
+def test_a_table_that_is_larger_than_its_text_is_shown_as_it_is() -> None:
+    """A row has as many cells as the first one: a short text could become a million elements."""
+    text = f"|{'a|' * 400}\n|{'-|' * 400}\n" + "a\n" * 1_000
+
+    assert markdown(text).startswith("<pre")
+    assert "<table>" in markdown("a|b\n-|-\n" + "1|2\n" * 2_000)
+    assert markdown("# a\n" * 20_000).startswith("<pre")
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", "\n=1", "\uff1d1+1", "\uff0b1"])
+def test_a_cell_of_a_file_is_no_formula(cell: str) -> None:
+    """A spreadsheet shows it as text, also in the line of names."""
+    file = csv_file('a"\r\nx: y', [cell], [[cell]])
+
+    written = list(csv.reader(io.StringIO(bytes(file.body).decode(), newline="")))
+    assert written == [[f"'{cell}"], [f"'{cell}"]]
+    assert file.headers["content-disposition"] == 'attachment; filename="a---x--y.csv"'

@@ -25,8 +25,8 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thresher.api.errors import problem, refused, unexpected
-from thresher.api.origins import KEY_HEADERS, Headers, Origins, read, was_forwarded
-from thresher.core import FINGERPRINT, AccessDenied, Caller, ThresherError, event
+from thresher.api.origins import KEY_HEADERS, Headers, Origins, is_embedded, read, was_forwarded
+from thresher.core import FINGERPRINT, AccessDenied, Caller, NotAllowed, ThresherError, event
 from thresher.peers import PEER, ConnectionPeer
 from thresher.store import Keys, Sessions, without_placeholder
 
@@ -49,6 +49,7 @@ OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 Webhook: TypeAlias = Callable[[str, str, str, str, bytes], Awaitable[int]]
 """Takes a repository's name, the webhook, the time, the signature and the raw body; returns the job."""
 SIGNATURE, TIMESTAMP = "x-thresher-signature", "x-thresher-timestamp"
+_STREAM = "text/event-stream"
 _OF_PROGRAMS = ("/mcp", "/v1", "/.well-known/")
 """Beginnings of paths that are no page's."""
 _WEBHOOK = re.compile(r"/v1/repositories/([^/]+)/refresh")
@@ -139,6 +140,9 @@ class Door:
         elif scope["path"] in OPEN_PATHS:
             await (await self.prepare())(scope, receive, answer.send)
         elif self._make_console is not None and not scope["path"].startswith(_OF_PROGRAMS):
+            if is_embedded(read(scope)):
+                hint = "Open its address in the browser itself, or follow a link to it."
+                raise NotAllowed("Pages of other origins may link to this one, and not load it.", hint=hint)
             await self._visit(self._make_console, scope, receive, answer.send)
         else:
             await self._inside(scope, receive, answer.send)
@@ -182,7 +186,10 @@ class Door:
         named: dict[str, object] = {}
         watched: str | bytes = _key(headers)
         token = "" if watched else _session_token(scope)
-        session = await self._sessions.find(token) if token and self._sessions is not None else None
+        session = None
+        if token and self._sessions is not None:
+            # a stream is opened again by itself as long as its page is shown, used or not
+            session = await self._sessions.find(token, is_use=headers.get(b"accept") != [_STREAM])
         if session is not None:
             named, watched = {CALLER: session.caller}, session.key
         else:

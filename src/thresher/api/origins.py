@@ -3,7 +3,7 @@
 Invariant: pure. A Host is compared by name and never by pattern: DNS rebinding always shows a name that is not ours. A
 request without an Origin comes from a program and not from a page.
 
-Source: MCP 2025-11-25, transports, security warning; RFC 9110 on 421.
+Source: MCP 2025-11-25, transports, security warning; RFC 9110 on 421; W3C Fetch Metadata Request Headers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from thresher.core import is_loopback
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?")
 KEY_HEADERS = (b"x-api-key", b"api-key")
 """Headers in which clients of other services send a key that cannot be sent as `Authorization`."""
-_READ = frozenset({b"host", b"origin", b"authorization", *KEY_HEADERS})
+_FETCHED = (b"sec-fetch-site", b"sec-fetch-mode", b"sec-fetch-dest")
+"""Headers in which browsers say which page asks, and for what; no script can set them."""
+_READ = frozenset({b"host", b"origin", b"authorization", b"accept", *KEY_HEADERS, *_FETCHED})
 _FORWARDED = frozenset(
     {
         b"forwarded",
@@ -88,6 +90,12 @@ class Origins:
             return False
         page, ours = _name(parts.netloc), _name(host)
         return (is_loopback(page) and is_loopback(ours)) or origin == f"{scope.get('scheme', 'http')}://{host}"
+
+
+def is_embedded(headers: Headers) -> bool:
+    """Return whether a page of another origin loads this itself, as an image or in a frame: nobody opened it."""
+    site, mode, target = (headers.get(name, ("",))[0] for name in _FETCHED)
+    return site in ("cross-site", "same-site") and (mode, target) != ("navigate", "document")
 
 
 def was_forwarded(headers: Headers) -> bool:

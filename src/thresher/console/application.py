@@ -10,10 +10,12 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable
 from functools import partial
+from http import HTTPStatus
 from typing import TypeAlias
 from urllib.parse import quote
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request as Sent
@@ -97,14 +99,13 @@ def console(services: Services, conversations: Conversations) -> ASGIApp:
     application = Starlette(
         routes=[static, *routes],
         middleware=[
-            Middleware(_Headers),
             Middleware(GZipMiddleware, minimum_size=_LEAST_COMPRESSED),
             Middleware(Bounded),
         ],
-        exception_handlers={404: _unknown(visit), 405: _unknown(visit), 413: _too_large(visit)},
+        exception_handlers={404: _unknown(visit), 405: _unknown(visit), HTTPException: _unreadable(visit)},
     )
     application.router.redirect_slashes = False
-    return application
+    return _Headers(application)
 
 
 _Visited: TypeAlias = Callable[[Sent], Visit]
@@ -125,6 +126,8 @@ def _endpoint(visited: _Visited, page: Page) -> Callable[[Sent], Awaitable[Respo
             return _to_sign_in(visit) if visit.who is None else failed(visit, error)
         except ThresherError as error:
             return failed(visit, error)
+        except HTTPException:
+            raise  # of a body that cannot be read
         except Exception:  # noqa: BLE001 - a face: whatever went wrong becomes one clear page
             return _unexpected(visit)
 
@@ -170,10 +173,15 @@ def _unknown(visited: _Visited) -> _Handler:
     return page
 
 
-def _too_large(visited: _Visited) -> _Handler:
+def _unreadable(visited: _Visited) -> _Handler:
     async def page(sent: Sent, error: Exception) -> Response:
-        said = {"message": f"{getattr(error, 'detail', 'The form is too large')}.", "hint": "Send less.", "trace": ""}
-        return visited(sent).page("error.html", 413, **said)
+        assert isinstance(error, HTTPException)  # noqa: S101 - what it is registered for
+        visit, is_large = visited(sent), error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        hint = "Send less." if is_large else "Load the page again, then repeat."
+        said = {"message": f"{error.detail.rstrip('.')}.", "hint": hint, "trace": ""}
+        if visit.is_part:
+            return visit.page("part_error.html", 200, **said)
+        return visit.page("error.html", error.status_code, **said)
 
     return page
 

@@ -140,5 +140,5 @@ def turns_of(
 def _read(arguments: str) -> Any:
     try:
         return json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return arguments

@@ -14,8 +14,8 @@ from starlette.responses import Response
 
 from thresher.core import dumps, plain
 
-_DANGEROUS: Final = ("=", "+", "-", "@", "\t", "\r")
-"""Beginnings of cells that spreadsheets take for formulas."""
+_DANGEROUS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", *"\uff1d\uff0b\uff0d\uff20")
+"""Beginnings of cells that spreadsheets take for formulas, some in full width."""
 
 
 def csv_file(name: str, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> Response:

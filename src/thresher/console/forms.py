@@ -22,6 +22,9 @@ _LONG: Final = frozenset(
 )
 """Parameters whose values often have several lines."""
 
+_DIGITS: Final = 19
+"""Of the greatest integer of the database."""
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -150,6 +153,11 @@ def field_of(parameter: Parameter) -> Field:
     return Field(parameter.name, kind, parameter.required, parameter.description, shown, choices, least, most)
 
 
+def whole(text: str) -> int | None:
+    """A whole number from 0 in a form or an address; None for any other text, and for one too large to be stored."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < _DIGITS else None
+
+
 def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -216,6 +224,6 @@ def value_of(field: Field, text: str) -> Any:
                 return json.loads(text)
             case _:
                 return text
-    except ValueError:
+    except (ValueError, RecursionError):
         what = "a number" if field.kind == "number" else "JSON"
         raise InvalidInput(f"{field.of or field.name} is not {what}.", hint="Correct the field.") from None

@@ -20,7 +20,7 @@ _WORD: Final = re.compile(r"\S+\s*|\s+")
 _LONGEST: Final = 100_000
 """Characters of a text in which quotations are looked for."""
 _MOST_WORDS: Final = 4_000
-"""Words that are compared one by one; longer texts are compared by lines."""
+"""Words that are compared one by one; longer texts are compared by lines, and as a whole if these are as many."""
 
 
 def marked(text: str, quoted: Iterable[str] = ()) -> Markup:
@@ -56,6 +56,8 @@ def changed_words(old: str, new: str) -> Markup:
     words = _WORD.findall(before), _WORD.findall(after)
     if max(map(len, words)) > _MOST_WORDS:
         words = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    if max(map(len, words)) > _MOST_WORDS:
+        words = [before], [after]
     return Markup("").join(_changes(*words))
 
 

@@ -32,12 +32,15 @@ _EVEN: Final = 0.005
 _FEWEST_POINTS: Final = 2
 _CITED: Final = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
 _ALIGNED: Final = re.compile(r"text-align:(left|center|right)")
+_BLANK_LINES: Final = re.compile(r"\n(?:[ \t]*\n)+")
 _NUMBER: Final = re.compile(r"\d+")
 _LONGEST_MARKDOWN: Final = 200_000
 _MARKS: Final = "[*_~<&"
 _MOST_MARKS: Final = 8_000
 """A text with more characters, or more of these, is shown as it is: to read it as Markdown would keep others waiting,
 for 50 µs a mark."""
+_MOST_BLOCKS: Final = 10_000
+"""As many lines and cells of tables; a row of a table gets as many cells as its first one has, whatever it says."""
 
 
 @cache
@@ -86,7 +89,10 @@ def _exact(value: str | None) -> Markup:
 
 def _json(value: Any) -> str:
     """A value as indented JSON."""
-    return visible_json(plain(value), indent=2)
+    try:
+        return visible_json(plain(value), indent=2)
+    except RecursionError:
+        return "(nested too deeply to be shown)"
 
 
 def _segment(value: Any) -> str:
@@ -188,10 +194,19 @@ def markdown(text: str, citations: Mapping[int, str] | None = None) -> Markup:
         text: The Markdown.
         citations: Addresses of this console by number: `[2]` becomes a link to the second.
     """
-    if len(text) > _LONGEST_MARKDOWN or sum(map(text.count, _MARKS)) > _MOST_MARKS:
+    if len(text) > _LONGEST_MARKDOWN or sum(map(text.count, _MARKS)) > _MOST_MARKS or _blocks(text) > _MOST_BLOCKS:
         return Markup('<pre class="wrap">{}</pre>').format(visible(text, breaks=True))
     environment = {"citations": citations or {}}
     return Markup(_markdown().render(visible(text, breaks=True), environment))  # noqa: S704 - the renderer escapes, HTML is off
+
+
+def _blocks(text: str) -> int:
+    """At least how many lines and cells of tables a text has."""
+    found = 0
+    for block in _BLANK_LINES.split(text):
+        lines = block.splitlines()
+        found += len(lines) * max((1, *(line.count("|") for line in lines)))
+    return found
 
 
 @cache

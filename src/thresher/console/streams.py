@@ -13,7 +13,6 @@ from typing import Final
 
 from starlette.responses import StreamingResponse
 
-from thresher.api import SESSION
 from thresher.console.visit import Visit
 
 LONGEST: Final = 600.0
@@ -35,11 +34,10 @@ def live(visit: Visit, show: Callable[[], Awaitable[str]]) -> StreamingResponse:
 
 async def _changes(visit: Visit, show: Callable[[], Awaitable[str]]) -> AsyncIterator[str]:
     known = visit.sent.headers.get("last-event-id", "") or visit.query("last-event-id")
-    token = visit.cookie(SESSION)
     loop = asyncio.get_running_loop()
     end, quiet = loop.time() + LONGEST, 0
     while loop.time() < end:
-        if visit.has_session and token and await visit.services.sessions.find(token) is None:
+        if await visit.has_ended():
             return
         text = await show()
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]

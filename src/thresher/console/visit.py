@@ -9,12 +9,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from starlette.background import BackgroundTask
 from starlette.requests import Request as Sent
@@ -30,7 +28,8 @@ from thresher.verbs import Request, Verb, checked
 
 _VISIT: Final = "thresher_visit"
 _NOTICE: Final = "thresher_notice"
-_LONGEST_NOTICE: Final = 1_000
+_LONGEST_NOTICE: Final = 2_500
+"""Bytes; browsers keep no cookie of more than 4,096, and proxies refuse an answer with long headers."""
 THEME: Final = "thresher_theme"
 THEMES: Final = ("light", "dark")
 
@@ -117,6 +116,13 @@ class Visit:
         """Whether somebody has signed in here."""
         return self.who is not None and not self.is_owner
 
+    async def has_ended(self) -> bool:
+        """Whether the session that it came with is over since; asking is no use of the session."""
+        token = self.cookie(SESSION)
+        if not self.has_session or not token:
+            return False
+        return await self.services.sessions.find(token, is_use=False) is None
+
     @property
     def theme(self) -> str:
         """The chosen colours: `light` or `dark`; empty for those of the system."""
@@ -167,8 +173,8 @@ class Visit:
         """Send the browser to a page after a change, with a sentence to show there."""
         answer = RedirectResponse(address, 303)
         if notice:
-            text = json.dumps([notice[:_LONGEST_NOTICE], is_error])
-            signed = base64.urlsafe_b64encode(text.encode()).decode()
+            said = f"{int(is_error)}{notice}".encode("utf-8", "replace")[:_LONGEST_NOTICE]
+            signed = base64.urlsafe_b64encode(said).decode()
             self.set_cookie(answer, _NOTICE, f"{signed}.{_sign(self.services, self._nonce, signed)}")
         return answer
 
@@ -202,8 +208,8 @@ class Visit:
         text, _, signature = self.cookie(_NOTICE).partition(".")
         if not text or not hmac.compare_digest(signature.encode(), _sign(self.services, self._nonce, text).encode()):
             return None
-        said, is_error = json.loads(base64.urlsafe_b64decode(text))
-        return said, is_error
+        said = base64.urlsafe_b64decode(text).decode("utf-8", "ignore")
+        return said[1:], said[0] == "1"
 
 
 def cookie_name(name: str, host: str) -> str:
@@ -226,6 +232,5 @@ def _sign(services: Services, *parts: str) -> str:
 
 def safe_return(address: str) -> str:
     """The page to go to after a sign-in: one of this console, whatever the address says."""
-    parts = urlsplit(address)
-    local = address.startswith("/") and not address.startswith(("//", "/\\")) and not parts.netloc
-    return address if local and "\\" not in address and address.isprintable() else "/"
+    is_local = address.startswith("/") and not address.startswith("//")
+    return address if is_local and "\\" not in address and address.isprintable() else "/"

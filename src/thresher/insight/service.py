@@ -156,6 +156,7 @@ class Insight:
         """
         check_limit(limit, MOST_ENTRIES)
         values = period(caller, period_start(days))
+        server, tool = (None if name is None else name.replace("\0", "\ufffd") for name in (server, tool))
         values |= {"server": server, "tool": tool, "failed": failed, "before": before, "limit": limit + 1}
         async with self._database.transaction(caller.tenant) as connection:
             rows = (await connection.execute(queries.LOG, values)).all()

@@ -50,7 +50,7 @@ class _Known:
     tenant: int
     key: bytes
     until: float
-    noted: float
+    noted: float | None
 
 
 class Sessions:
@@ -93,12 +93,19 @@ class Sessions:
             await connection.execute(insert(console_session).values(values))
         return token
 
-    async def find(self, token: str) -> Session | None:
-        """Return the open session of a token; None if there is none."""
+    async def find(self, token: str, *, is_use: bool = True) -> Session | None:
+        """Return the open session of a token; None if there is none.
+
+        Args:
+            token: The token.
+            is_use: Whether somebody does something; False for a page that merely stays open.
+        """
         digest = _hash(token)
         known = self._known.get(digest)
         if known is None or time.monotonic() >= known.until:
             known = await self._look_up(digest, known)
+        if known is not None and is_use:
+            await self._note(known)
         caller = await self._keys.holder_of(known.key) if known is not None else None
         return Session(caller, known.key) if known is not None and caller is not None else None
 
@@ -121,13 +128,18 @@ class Sessions:
             return None
         session, tenant, key = rows[0]
         now = time.monotonic()
-        found = _Known(session, tenant, bytes(key), now + FRESH_SECONDS, known.noted if known is not None else 0.0)
-        if now >= found.noted + USE_SECONDS or not found.noted:
-            found.noted = now
-            owner = Tenant(tenant, "")
-            await self._database.once(owner, lambda driver: driver.execute(_USED, (tenant, session), prepare=True))
-        self._known[digest] = found
+        noted = known.noted if known is not None else None
+        self._known[digest] = found = _Known(session, tenant, bytes(key), now + FRESH_SECONDS, noted)
         return found
+
+    async def _note(self, known: _Known) -> None:
+        """Say that a session was used, once in a while."""
+        now = time.monotonic()
+        if known.noted is not None and now < known.noted + USE_SECONDS:
+            return
+        known.noted = now
+        owner, used = Tenant(known.tenant, ""), (known.tenant, known.id)
+        await self._database.once(owner, lambda driver: driver.execute(_USED, used, prepare=True))
 
 
 def _hash(token: str) -> bytes:

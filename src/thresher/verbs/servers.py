@@ -225,7 +225,9 @@ async def login_server(
 
 def finish_login(request: Request, address: str) -> None:
     """See the verb."""
-    caller, sign_in = _waiting.get(parse_qs(urlsplit(address.strip()).query).get("state", [""])[0], (None, None))
+    _, _, query = address.strip().partition("?")
+    state = parse_qs(query.partition("#")[0]).get("state", [""])[0]
+    caller, sign_in = _waiting.get(state, (None, None))
     if sign_in is None or caller != request.caller:
         raise InvalidInput(
             "That address belongs to no sign-in that is under way.",

@@ -10,6 +10,7 @@ from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from thresher.console.declaration import Pages
+from thresher.console.forms import whole
 from thresher.console.rendering import link
 from thresher.console.visit import Visit
 from thresher.core import InvalidInput
@@ -83,9 +84,9 @@ async def remove_case(visit: Visit) -> Response:
 
 
 def _number(text: str) -> int:
-    if not text.isascii() or not text.isdecimal():
+    if (number := whole(text)) is None:
         raise InvalidInput("This is not the number of a case.", hint="Use the buttons of the page.")
-    return int(text)
+    return number
 
 
 @PAGES.post(f"{_BASE}/import")

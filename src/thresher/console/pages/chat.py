@@ -306,7 +306,7 @@ def _decision(call: str, arguments: Any, form: Mapping[str, str]) -> Decision:
     written = form.get(f"arguments-{call}", "")
     try:
         edited: Any = json.loads(written) if written.strip() else arguments
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"The arguments are not JSON: {error}.", hint="Correct them; nothing was run.") from None
     if not isinstance(edited, dict):
         raise InvalidInput("The arguments are not a JSON object.", hint="Correct them; nothing was run.")
@@ -320,7 +320,7 @@ async def _events(visit: Visit, thread: UUID, first: int, seen: str) -> AsyncGen
     checkpoint, sent = (known[1] or "", int(known[2])) if known else (None, 0)
     last, looks = "", 0
     try:
-        while True:
+        while not await visit.has_ended():
             progress = await visit.conversations.progress(visit.caller, thread)
             now = str(progress.checkpoint or "")
             if not progress.is_running or now != checkpoint:

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from thresher.console.charts import Plot, columns_of, lines_of
 from thresher.console.declaration import Pages
 from thresher.console.downloads import csv_file, json_file
+from thresher.console.forms import whole
 from thresher.console.visit import Visit, safe_return
 from thresher.core import InvalidInput, NotFound, plain
 from thresher.verbs import CASES, INSIGHT
@@ -204,9 +205,9 @@ def _filters(visit: Visit) -> dict[str, Any]:
 
 
 def _number(text: str) -> int:
-    if not text.isdecimal():
+    if (number := whole(text)) is None:
         raise InvalidInput("The address does not say which page of the log it means.", hint="Begin with the first.")
-    return int(text)
+    return number
 
 
 @PAGES.get("/insight/export/{what}.{format}")

@@ -17,11 +17,11 @@ from starlette.responses import Response
 from thresher.agent import ChatSettings
 from thresher.api import SESSION
 from thresher.console.declaration import Pages
-from thresher.console.forms import Field, arguments, schema_fields, values
+from thresher.console.forms import Field, arguments, schema_fields, values, whole
 from thresher.console.rendering import page_of, render
 from thresher.console.streams import live
 from thresher.console.visit import THEME, THEMES, Visit, safe_return
-from thresher.core import AccessDenied, InvalidInput, NotAllowed, ThresherError
+from thresher.core import AccessDenied, InvalidInput, NotAllowed, NotFound, ThresherError
 from thresher.store import LONGEST_SESSION
 from thresher.verbs import AUDIT, COMPONENTS, JOBS, KEYS, PROMPTS, SETTINGS, TOOLS
 
@@ -227,18 +227,18 @@ async def _prompt(visit: Visit, text: str | None = None, error: ThresherError | 
 
 def _version(visit: Visit, name: str) -> int | None:
     text = visit.query(name)
-    if text and not text.isdecimal():
+    if text and whole(text) is None:
         raise InvalidInput(f"'{text[:20]}' is not a version.", hint="Choose one from the list.")
-    return int(text) if text else None
+    return whole(text)
 
 
 @PAGES.post(f"{_BASE}/prompts/{{name}}")
 async def set_prompt(visit: Visit) -> Response:
     """Give a prompt the tenant's own text, if nobody else has meanwhile."""
     name, form = visit.sent.path_params["name"], await visit.form()
-    text, expected = form.get("text", "").replace("\r\n", "\n"), form.get("expected", "")
+    text, expected = form.get("text", "").replace("\r\n", "\n"), whole(form.get("expected", ""))
     try:
-        given = {"name": name, "text": text} | ({"expected": int(expected)} if expected.isdecimal() else {})
+        given = {"name": name, "text": text} | ({} if expected is None else {"expected": expected})
         prompt = await visit.run_checked(PROMPTS["set_prompt"], given)
     except NotAllowed:
         raise
@@ -276,17 +276,19 @@ async def follow_jobs(visit: Visit) -> Response:
 
 
 async def _listed(visit: Visit) -> dict[str, Any]:
-    wanted = visit.query("job")
+    wanted = whole(visit.query("job"))
     jobs = await visit.run(JOBS["list_jobs"], limit=_JOBS_SHOWN)
-    if wanted.isdecimal() and not any(one.id == int(wanted) for one in jobs):
-        jobs = (await visit.run_checked(JOBS["show_job"], {"job": int(wanted)}), *jobs)
+    if wanted is not None and not any(one.id == wanted for one in jobs):
+        jobs = (await visit.run_checked(JOBS["show_job"], {"job": wanted}), *jobs)
     return {"jobs": jobs, "wanted": wanted, "most": _JOBS_SHOWN}
 
 
-@PAGES.post(f"{_BASE}/jobs/{{job:int}}/cancel")
+@PAGES.post(f"{_BASE}/jobs/{{job}}/cancel")
 async def cancel_job(visit: Visit) -> Response:
     """End a job."""
-    job = await visit.run_checked(JOBS["cancel_job"], {"job": visit.sent.path_params["job"]})
+    if (number := whole(visit.sent.path_params["job"])) is None:
+        raise NotFound("There is no such job.", hint="Use the buttons of the page.")
+    job = await visit.run_checked(JOBS["cancel_job"], {"job": number})
     ended = "has ended" if job.ended else "ends soon"
     return visit.go(f"{_BASE}/jobs", f"Job {job.id} {ended}; what it has done so far stays.")
 
@@ -345,6 +347,8 @@ async def sign_in(visit: Visit) -> Response:
         token = await visit.services.sessions.open(str(form.get("key", "")).strip())
     except AccessDenied as error:
         return visit.page("sign_in.html", 403, next=back, error=error.message)
+    if former := visit.cookie(SESSION):
+        await visit.services.sessions.close(former)
     answer = visit.go(back)
     visit.set_cookie(answer, SESSION, token, int(LONGEST_SESSION.total_seconds()))
     return answer

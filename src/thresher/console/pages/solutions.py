@@ -212,7 +212,7 @@ def _custom_value(line: str) -> Any:
     """A line of the form: `shown|stored`, or an object where a text has such a stroke."""
     try:
         return json.loads(line) if line.startswith("{") else line
-    except ValueError:
+    except (ValueError, RecursionError):
         return line
 
 

@@ -198,7 +198,7 @@ def _arguments(tool: Tool, form: Mapping[str, str]) -> dict[str, Any]:
     if form.get("json", "").strip():
         try:
             given = json.loads(form["json"])
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidInput(f"The arguments are not JSON: {error}.", hint="Correct them.") from None
         if not isinstance(given, dict):
             raise InvalidInput("The arguments are not a JSON object.", hint='Write {"name": value}.')
