@@ -42,6 +42,8 @@ On the page **Try a message** [1]: each lane shows what got in, and below the li
 - A tool that should have come says where it stands.
 
 The same decision is printed by `thresher explain`."""
+NOTE = "Note for the standup: show the new console."
+ABOUT = "How Thresher chooses, what it can do, and each of its settings."
 MESSAGES = (
     "Show me the last three commits in this repository",
     "Send a text message to +4915550100 and create a task for the design team",
@@ -97,16 +99,18 @@ _POISONED = (
 def model(body: dict[str, Any]) -> str | Said:
     """Looks a question up and answers with a citation; asked to note something, it calls the tool that does."""
     messages = body["messages"]
-    if not body.get("tools") and "begin PASSAGES" in text_of(messages[-1]["content"]):
-        return "\n".join(f"{number}: yes" for number in range(1, 9))
-    at = max(n for n, one in enumerate(messages) if one["role"] == "user")
-    asked, done = text_of(messages[at]["content"]), any(one["role"] == "tool" for one in messages[at:])
-    if "note" in asked.lower():
+    if not body.get("tools"):
+        judges = "begin PASSAGES" in text_of(messages[-1]["content"])
+        return "\n".join(f"{number}: yes" for number in range(1, 9)) if judges else ABOUT
+    texts = [text_of(one["content"]) if one["role"] == "user" else "" for one in messages]
+    at = max(n for n, text in enumerate(texts) if text.startswith((QUESTION, NOTE)))
+    asked, done = texts[at], any(one["role"] == "tool" for one in messages[at:])
+    if asked.startswith(NOTE):
         name, given, answer = "add_note", {"title": "Standup", "text": "Show the new console."}, "It is noted."
     else:
         name, given, answer = "search_documents", {"query": asked[:200]}, ANSWER
     named = [one["function"]["name"] for one in body.get("tools", ()) if name in one["function"]["name"]]
-    return answer if done or not named else Said("I look.", ((named[0], given),))
+    return answer if done or not named else Said("", ((named[0], given),))
 
 
 @asynccontextmanager
@@ -139,7 +143,7 @@ async def showcase(databases: Databases, folder: Path, llm: str, *, whole: bool)
             product.app.services.caller, "docs", origin_of(str(ROOT / "docs" if whole else ROOT / "docs" / "concepts"))
         )
         async with person(product) as owner:
-            await _add(owner, files)
+            await _add(product.app, owner, files)
             await _use(product.app, owner)
         yield product
     await databases.drop(name)
@@ -155,7 +159,7 @@ def _write(files: Path) -> None:
     rows = range(60)
     connection.executemany(
         "insert into customers values (?, ?, ?, ?)",
-        [(n, f"Customer {n}", _CITIES[n * n % 5], f"2026-0{n % 9 + 1}-1{n % 7}") for n in rows],
+        [(n, f"Customer {n}", _CITIES[n * 3 % 5], f"2026-0{n % 9 + 1}-1{n % 7}") for n in rows],
     )
     connection.executemany(
         "insert into products values (?, ?, ?)", [(n, one, 4.5 + 7 * n) for n, one in enumerate(_TITLES)]
@@ -177,8 +181,15 @@ async def _connect(app: App, files: Path, *, whole: bool) -> None:
     """The servers, one of which changes what it says; and the demo's catalogue."""
     tools, caller = app.services.tools, app.services.caller
     notes = ROOT / "tests" / "fakes" / "notes_server.py"
-    mail = ListedServer.at(files, "mail", listed("send_mail", _SEND, {"to": {"type": "string"}}))
-    own = ServerConfig("notes", "stdio", command=sys.executable, args=(str(notes), str(files / "notes.jsonl")))
+    said = {"description": "Sends mails of the team"}
+    mail = ListedServer.at(files, "mail", listed("send_mail", _SEND, {"to": {"type": "string"}}), **said)
+    own = ServerConfig(
+        "notes",
+        "stdio",
+        command=sys.executable,
+        args=(str(notes), str(files / "notes.jsonl")),
+        description="Notes of the team",
+    )
     real = [one for one in choose_servers(files / "world").servers if one.name in ("git", "time")]
     for config in (*real, own, mail.config):
         await tools.add_server(caller, config, trusted=config in real)
@@ -190,14 +201,16 @@ async def _connect(app: App, files: Path, *, whole: bool) -> None:
     await tools.import_tools(caller, shown, {one.server: one.description for one in catalogue.vendors})
 
 
-async def _add(owner: Person, files: Path) -> None:
+async def _add(app: App, owner: Person, files: Path) -> None:
     """What a person adds by the console's own forms."""
+    services = app.services
     await owner.see("/knowledge/databases")
     await owner.do("/knowledge/databases", name="shop", url=f"sqlite:///{files / 'shop.sqlite'}")
     await owner.see("/knowledge/databases/shop")
     await owner.do("/knowledge/databases/shop/refresh")
     await owner.see("/knowledge/apis")
     await owner.do("/knowledge/apis", sources=str(files / "tracker.yaml"), name="tracker")
+    await services.apis.index_here(services.caller, "tracker")
     await owner.see("/knowledge/solutions")
     await owner.do("/knowledge/solutions", path=str(files / "shop"))
     await owner.do("/knowledge/solutions/active", active="bookshop", workspace="shop")
@@ -206,7 +219,7 @@ async def _add(owner: Person, files: Path) -> None:
         await owner.do("/try/cases", message=message, needs=needs, verb="get_context", back="/try/cases")
     await owner.see("/try/cases")
     await owner.do("/try/cases/run")
-    for message in ("note for the standup: show the new console", QUESTION):
+    for message in (NOTE, QUESTION):
         await owner.see("/chat")
         await owner.do("/chat", message=message, thread=str(uuid4()))
 
@@ -214,9 +227,9 @@ async def _add(owner: Person, files: Path) -> None:
 async def _use(app: App, owner: Person) -> None:
     """Messages, searches and calls, so that there are figures."""
     services, caller = app.services, app.services.caller
-    for message in MESSAGES:
-        await services.context.get_context(caller, message)
-        await services.tools.find_tools(caller, message=message)
+    for number, message in enumerate(MESSAGES):
+        for _ in range(1 + number % 3):
+            await services.context.get_context(caller, message)
     tokyo = {"source_timezone": "Europe/Berlin", "time": "09:30", "target_timezone": "Asia/Tokyo"}
     for name, arguments in (
         *[("time_convert_time", tokyo)] * 5,
