@@ -372,7 +372,7 @@ async def test_cases_come_back_as_they_went(reader: Person) -> None:
         "verb": "find_tools",
     }
     await reader.see("/try/cases")
-    page = await reader.do("/try/cases/import", files={"file": ("cases.jsonl", f"{json.dumps(line)}\n\n".encode())})
+    page = await reader.do("/try/cases/import", {"file": ("cases.jsonl", f"{json.dumps(line)}\n\n".encode())})
     exported = (await reader.web.get("/try/cases/export")).text
 
     assert "1 cases are new" in said(page)
