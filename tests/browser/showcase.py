@@ -32,7 +32,7 @@ from thresher.knowledge.documents import origin_of
 from thresher.llm.wire import text_of
 from thresher.upstream import ServerConfig
 
-VENDORS = ("twilio", "asana")
+VENDORS = ("twilio_verify",)
 """Whose tools are enough to see that pages render."""
 QUESTION = "How does a person see why a tool was not chosen?"
 ANSWER = """\
@@ -140,7 +140,9 @@ async def showcase(databases: Databases, folder: Path, llm: str, *, whole: bool)
     async with served(settings) as product:
         await _connect(product.app, files, whole=whole)
         await product.app.services.documents.index_here(
-            product.app.services.caller, "docs", origin_of(str(ROOT / "docs" if whole else ROOT / "docs" / "concepts"))
+            product.app.services.caller,
+            "docs",
+            origin_of(str(ROOT / "docs" if whole else ROOT / "docs" / "quickstart.md")),
         )
         async with person(product) as owner:
             await _add(product.app, owner, files)
