@@ -9,7 +9,7 @@ endif
 # Tests start hundreds of processes: each would compile all modules where bytecode is not kept.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test console quick near check format lint types contracts coverage bench fuzz vectors lock clean
+.PHONY: demo test console screenshots quick near check format lint types contracts coverage bench fuzz vectors lock clean
 
 demo: .venv/.demo
 	$(BIN)/thresher demo
@@ -20,6 +20,10 @@ test: console
 # The console's scripts, bundled from frontend/ if something changed there; without them its pages are plain.
 console: .venv/.dev
 	@$(BIN)/python -m scripts.build_console
+
+# Pictures of every page, light and dark, into build/screenshots; those that the docs show are written anew there too.
+screenshots: console
+	THRESHER_WRITE_SCREENSHOTS=1 $(BIN)/pytest tests/browser/test_screens.py
 
 # Tests that need no database and start no process: after every change.
 quick: .venv/.dev

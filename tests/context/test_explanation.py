@@ -162,6 +162,9 @@ async def test_the_budget_is_accounted_for(context: ContextService, caller: Call
     assert {"embedding", "route", "gather", "compose", "total"} <= answer.timings.keys()
     assert all(value >= 0 for value in answer.timings.values())
     assert explanation.process_prompt.budget is None
+    short = (await context.explain(caller, BOTH, find_budget=50)).find_tools
+    for found in (explanation.find_tools, short):
+        assert sum(found.parts.values()) == found.tokens
 
 
 async def test_pieces_say_what_became_of_them(

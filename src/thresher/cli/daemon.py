@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from urllib.parse import urljoin
 
 import typer
 from rich.console import RenderableType
@@ -74,7 +75,8 @@ def serve(
 def _ready_line(ready: Ready, as_json: bool) -> str:
     if as_json:
         return json.dumps({"pid": ready.pid, "url": ready.url, "socket": ready.socket, "access": ready.access})
-    return f"Thresher serves MCP at {ready.url} and to `thresher stdio`. Ctrl-C stops it.\n{ready.access}"
+    served = f"Thresher serves MCP at {ready.url} and to `thresher stdio`. Ctrl-C stops it."
+    return f"{served}\nIts console is at {urljoin(ready.url, '/')}\n{ready.access}"
 
 
 def stdio(expose: Expose = None, as_json: AsJson = False) -> None:

@@ -312,10 +312,9 @@ def _prompt_answer(prompt: Prompt) -> ExplainedAnswer:
 
 
 def _found_answer(found: FindResult) -> ExplainedAnswer:
-    parts = {
-        "in full": sum(tool.tokens for tool in found.tools if tool.form == "full"),
-        "by name": sum(tool.tokens for tool in found.tools if tool.form == "name"),
-    }
+    named = sum(tool.tokens for tool in found.tools if tool.form == "name")
+    whole = sum(tool.tokens for tool in found.tools if tool.form == "full")  # more than what a shortened line took
+    parts = {"in full": max(0, min(whole, found.tokens_sent - named)), "by name": named}
     spent, embedding = found.duration_ms, found.embedding_ms
     timings = {"embedding": embedding, "search": max(spent - embedding, 0.0), "total": spent}
     notes = (found.degraded,) if found.degraded else ()

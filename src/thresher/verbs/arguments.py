@@ -173,9 +173,8 @@ def _check_bounds(verb: Verb, entry: ErrorDetails) -> None:
     most = next((one.le for one in bounds if isinstance(one, Le)), None)
     if parameter is None or least is None or most is None or not entry["type"].endswith("_than_equal"):
         return
-    raise InvalidInput(
-        f"{parameter.name} is {entry['input']}; it must be {least} to {most:,}.", hint="Ask for some at a time."
-    )
+    hint = "Ask for some at a time." if parameter.name == "limit" else ""
+    raise InvalidInput(f"{parameter.name} is {entry['input']}; it must be {least} to {most:,}.", hint=hint)
 
 
 def _metadata(annotation: Any) -> Iterator[Any]:

@@ -65,7 +65,8 @@ async def upload(visit: Visit) -> Response:
         verb = DOCUMENTS["upload_document"]
         given = {"repository": name, "path": path, "content": content, "encoding": "base64"}
         stored += len((await visit.run_checked(verb, given)).stored)
-    return visit.go(page_of(_BASE, name), f"{stored} files are stored, and are being indexed.")
+    files = "1 file is" if stored == 1 else f"{stored} files are"
+    return visit.go(page_of(_BASE, name), f"{files} stored, and being indexed.")
 
 
 @PAGES.get(f"{_BASE}/{{name}}")

@@ -182,7 +182,7 @@ async def call_tool(visit: Visit) -> Response:
         arguments = _arguments(report.definition.tool, form)
         if not report.listed.reads and form.get("agreed") != "yes":
             raise InvalidInput(
-                "It was not called: it may change something.", hint="Tick the box below the form if you want that."
+                "It was not called: it may change something.", hint="Tick the box above the button if you want that."
             )
         # A session of its own, so that the rules of a pack are shown once to each person who tries a tool.
         caller = replace(visit.caller, client=FINGERPRINT + visit.csrf[:32])
