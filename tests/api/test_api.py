@@ -181,11 +181,13 @@ async def test_a_body_is_bounded(keyless: Served) -> None:
 
 
 async def test_what_is_not_there_is_a_problem_too(keyless: Served) -> None:
-    """Unknown paths and methods, on every face's side of the door."""
-    for path in ("/", "/v1", "/v1/tools", "/v1/tools/find/x", "/mcp/x", "/docs", "/redoc", "/v1/../etc/passwd"):
+    """Unknown paths and methods, on every face of programs; what is left is of people and gets a page."""
+    for path in ("/v1", "/v1/tools", "/v1/tools/find/x", "/v1/docs", "/mcp/x", "/.well-known/x"):
         assert_problem(await keyless.web.get(path), 404, "not_found")
     method = await keyless.web.get("/v1/tools/find")
+    page = await keyless.web.get("/redoc")
 
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
     assert_problem(method, 405, "method_not_allowed")
     assert method.headers["allow"] == "POST"
 
@@ -290,7 +292,14 @@ async def test_the_description_is_what_is_served(product: Served) -> None:
         schema = described[answer.headers["content-type"]]["schema"]
         Draft202012Validator(_resolved(schema, document)).validate(answer.json())
 
-    posted = {"/v1/tools/find", "/v1/tools/refresh", "/v1/intents/explain", "/v1/process_prompt", "/v1/context"}
+    posted = {
+        "/v1/tools/find",
+        "/v1/tools/refresh",
+        "/v1/intents/explain",
+        "/v1/process_prompt",
+        "/v1/context",
+        "/v1/context/explain",
+    }
     posted |= {"/v1/ai/query"}
     consents = {
         "/v1/tools/consents",
