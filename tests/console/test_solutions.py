@@ -53,7 +53,7 @@ def fields(page: str) -> dict[str, str]:
     found = re.findall(r'<input[^>]*name="([^"]+)"[^>]*value="([^"]*)"', form)
     found += re.findall(r'<textarea[^>]*name="([^"]+)"[^>]*>(.*?)</textarea>', form, re.DOTALL)
     for name, options in re.findall(r'<select[^>]*name="([^"]+)">(.*?)</select>', form, re.DOTALL):
-        chosen = re.search(r"<option selected>([^<]*)", options)
+        chosen = re.search(r"<option[^>]* selected>([^<]*)", options)
         found.append((name, chosen[1] if chosen else ""))
     return {name: html.unescape(value) for name, value in found if name != "csrf"}
 
