@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import sqlite3
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -139,14 +139,11 @@ async def showcase(databases: Databases, folder: Path, llm: str, *, whole: bool)
     )
     async with served(settings) as product:
         await _connect(product.app, files, whole=whole)
-        await product.app.services.documents.index_here(
-            product.app.services.caller,
-            "docs",
-            origin_of(str(ROOT / "docs" if whole else ROOT / "docs" / "quickstart.md")),
-        )
         async with person(product) as owner:
-            await _add(product.app, owner, files)
-            await _use(product.app, owner)
+            await _add_shop(owner, files)
+            if whole:
+                await _add_others(product.app, owner, files)
+            await _use(product.app, owner, MESSAGES if whole else MESSAGES[-2:])
         yield product
     await databases.drop(name)
 
@@ -203,13 +200,17 @@ async def _connect(app: App, files: Path, *, whole: bool) -> None:
     await tools.import_tools(caller, shown, {one.server: one.description for one in catalogue.vendors})
 
 
-async def _add(app: App, owner: Person, files: Path) -> None:
-    """What a person adds by the console's own forms."""
-    services = app.services
+async def _add_shop(owner: Person, files: Path) -> None:
     await owner.see("/knowledge/databases")
     await owner.do("/knowledge/databases", name="shop", url=f"sqlite:///{files / 'shop.sqlite'}")
     await owner.see("/knowledge/databases/shop")
     await owner.do("/knowledge/databases/shop/refresh")
+
+
+async def _add_others(app: App, owner: Person, files: Path) -> None:
+    """What a person adds by the console's own forms, and says."""
+    services = app.services
+    await services.documents.index_here(services.caller, "docs", origin_of(str(ROOT / "docs")))
     await owner.see("/knowledge/apis")
     await owner.do("/knowledge/apis", sources=str(files / "tracker.yaml"), name="tracker")
     await services.apis.index_here(services.caller, "tracker")
@@ -226,10 +227,10 @@ async def _add(app: App, owner: Person, files: Path) -> None:
         await owner.do("/chat", message=message, thread=str(uuid4()))
 
 
-async def _use(app: App, owner: Person) -> None:
+async def _use(app: App, owner: Person, messages: Sequence[str]) -> None:
     """Messages, searches and calls, so that there are figures."""
     services, caller = app.services, app.services.caller
-    for number, message in enumerate(MESSAGES):
+    for number, message in enumerate(messages):
         for _ in range(1 + number % 3):
             await services.context.get_context(caller, message)
     tokyo = {"source_timezone": "Europe/Berlin", "time": "09:30", "target_timezone": "Asia/Tokyo"}

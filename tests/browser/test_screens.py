@@ -10,6 +10,7 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.async_api import Page, ViewportSize, expect
@@ -140,8 +141,8 @@ async def _open(page: Page, name: str) -> None:
 
 async def _picture(page: Page) -> bytes:
     """What the page shows, as WebP: text stays sharp in less than half of a PNG."""
-    session = await page.context.new_cdp_session(page)
-    answer = await session.send("Page.captureScreenshot", {"format": "webp", "quality": 80})
+    session: Any = await page.context.new_cdp_session(page)
+    answer: dict[str, str] = await session.send("Page.captureScreenshot", {"format": "webp", "quality": 80})
     await session.detach()
     return base64.b64decode(answer["data"])
 

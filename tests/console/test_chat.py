@@ -539,7 +539,7 @@ async def test_without_a_model_the_assistant_answers(databases: Databases, open_
 
         page = BeautifulSoup(owner.last, "html.parser")
         assert "No model is connected" in said(first)
-        assert page.select_one('main a[href="/settings"]') is not None
+        assert page.select_one('main a[href="/settings/models"]') is not None
         assert page.select_one(".said") is not None
         assert "Ask again" not in page.get_text()
         services = product.app.services
