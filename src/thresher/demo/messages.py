@@ -82,7 +82,7 @@ PROMPTS = (
 
 QUESTIONS = (
     DemoMessage(
-        "May a file with passwords be staged?",
+        "May files with credentials be committed?",
         "worded differently from the text",
         ("Never stage what looks like a secret",),
     ),
