@@ -92,19 +92,20 @@ async def test_the_start_says_whom_it_serves_without_a_key(light: Home) -> None:
     """In its first lines, in `status` and when a key is made; where the daemon is root, that root is the owner."""
     process = light.start("serve", "--port", "0")
     assert process.stdout is not None
-    lines = [(await asyncio.to_thread(process.stdout.readline)).decode().strip() for _ in range(2)]
+    lines = [(await asyncio.to_thread(process.stdout.readline)).decode().strip() for _ in range(3)]
     status, key = light.json("status"), light.run("keys", "add", "ann", "--tenant", "acme", "--user", "ann")
     process.terminate()
     await asyncio.to_thread(process.communicate, None, 60)
 
     assert "serves MCP at" in lines[0]
-    assert lines[1] == status["access"]
-    assert repr(pwd.getpwuid(os.geteuid()).pw_name) in lines[1]
-    assert ("root is the owner" in lines[1]) == (os.geteuid() == 0)
+    assert "Its console is at http://127.0.0.1:" in lines[1]
+    assert lines[2] == status["access"]
+    assert repr(pwd.getpwuid(os.geteuid()).pw_name) in lines[2]
+    assert ("root is the owner" in lines[2]) == (os.geteuid() == 0)
     said = " ".join(key.stdout.split())
     assert "of the tenant 'acme', and what the user 'ann' adds" in said
     assert "Without a key: you, as before" in said
-    assert lines[1] in said
+    assert lines[2] in said
 
 
 async def test_serve_takes_the_place_of_an_idle_daemon_and_stop_ends_it(light: Home) -> None:
