@@ -28,7 +28,7 @@ from thresher.agent import Conversations
 from thresher.api import CALLER, OWNER, Bounded, Door, Origins, http_api, status_of
 from thresher.console.declaration import Page
 from thresher.console.pages import PAGES
-from thresher.console.rendering import STATIC
+from thresher.console.rendering import STATIC, templates
 from thresher.console.visit import Visit
 from thresher.core import AccessDenied, Caller, NotFound, ThresherError, event
 from thresher.services import Services
@@ -94,6 +94,7 @@ def console(services: Services, conversations: Conversations) -> ASGIApp:
     def visit(sent: Sent) -> Visit:
         return Visit(sent, services, conversations, sent.scope.get(CALLER), bool(sent.scope.get(OWNER)))
 
+    templates().get_template("home.html")  # compiled before anybody waits for it
     routes = [Route(page.path, _endpoint(visit, page), methods=[page.method]) for page in PAGES]
     static = Mount("/static", StaticFiles(directory=STATIC, check_dir=False))
     application = Starlette(
