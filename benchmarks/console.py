@@ -1,6 +1,6 @@
 """The console at 10,000 tools: the first page with nothing cached, the next ones, and bytes over the wire.
 
-Invariant: a fresh daemon for each round. A browser that has nothing fetches the page and every file that the page names,
+Invariant: a fresh daemon for each round. A browser that has nothing fetches the page and every file that it names,
 compressed, over one connection: once in the moment in which the daemon is ready, and once when it has shown each page.
 One that goes on has the files.
 """
