@@ -149,8 +149,9 @@ async def test_a_citation_opens_in_a_dialog(page: Page) -> None:
 async def test_a_page_is_readable_in_both_schemes_and_on_a_phone(page: Page) -> None:
     """With a call that waits, an answer with its meter, and the settings."""
     await begin(page, "look how hot a kiln is")
+    await expect(page.locator(".turn .said").first).to_be_visible(timeout=15_000)
     await go_on(page, NOTE)
-    await expect(page.locator(".approval")).to_be_visible()
+    await expect(page.locator(".approval").first).to_be_visible(timeout=15_000)
     address = page.url.split("#")[0]
 
     for path in (address, "/chat", f"{address}/settings", f"{address}/passages/0/1"):
