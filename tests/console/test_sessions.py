@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 from collections.abc import AsyncIterator, Sequence
@@ -18,8 +19,9 @@ from tests.console.person import Person, person, said
 from tests.support import Databases
 from thresher.app import open_app
 from thresher.console.visit import Visit
-from thresher.core import Settings, Tenant
+from thresher.core import Settings, StoreUnavailable, Tenant
 from thresher.foreign import visible
+from thresher.store.keys import WAITING
 
 
 @pytest.fixture(scope="module")
@@ -378,3 +380,16 @@ async def test_colours_are_remembered(product: Served, owner: Person) -> None:
     page = await owner.do("/theme", theme="dark", next="/actions")
 
     assert '<html lang="en" data-theme="dark">' in page
+
+
+async def test_a_flood_of_unknown_sessions_takes_no_more_than_its_turns(locked: Served) -> None:
+    """Beyond those that may wait they are refused at once, and afterwards everybody is served as before."""
+    sessions = locked.app.services.sessions
+
+    found = await asyncio.gather(*(sessions.find(secrets.token_urlsafe()) for _ in range(200)), return_exceptions=True)
+
+    refused = [one for one in found if isinstance(one, StoreUnavailable)]
+    assert len(refused) == 200 - WAITING
+    assert [one for one in found if one not in refused] == [None] * WAITING
+    _, _, key = await key_of(locked, "one")
+    assert await sessions.find(await sessions.open(key)) is not None

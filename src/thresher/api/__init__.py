@@ -8,7 +8,7 @@ Uses: agent, context, core, embedding, knowledge, llm, peers, services, store, v
 """
 
 from thresher.api.application import Bounded, http_api
-from thresher.api.door import CALLER, KEY, OWNER, SESSION, WATCHED, Door
+from thresher.api.door import CALLER, KEY, OWNER, SESSION, WATCHED, Door, cookie_name
 from thresher.api.errors import status_of
 from thresher.api.origins import Origins
 from thresher.api.routes import HTTP_VERBS
@@ -23,6 +23,7 @@ __all__ = [
     "Bounded",
     "Door",
     "Origins",
+    "cookie_name",
     "http_api",
     "status_of",
 ]

@@ -291,8 +291,13 @@ def _bearer(value: str) -> str:
 def _session_token(scope: Scope) -> str:
     """Return what the cookie of this port holds; empty without one."""
     sent = Request({**scope, "type": "http"})
-    _, _, port = sent.headers.get("host", "").rpartition(":")
-    return sent.cookies.get(f"{SESSION}_{port}" if port.isdecimal() else SESSION, "")
+    return sent.cookies.get(cookie_name(SESSION, sent.headers.get("host", "")), "")
+
+
+def cookie_name(name: str, host: str) -> str:
+    """Return the name of a cookie for a port: browsers send those of one port to all others of a machine."""
+    _, _, port = host.rpartition(":")
+    return f"{name}_{port}" if port.isdecimal() else name
 
 
 def _address(scope: Scope) -> str:

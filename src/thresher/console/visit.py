@@ -19,7 +19,7 @@ from starlette.requests import Request as Sent
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from thresher.agent import Conversations
-from thresher.api import HTTP_VERBS, SESSION
+from thresher.api import HTTP_VERBS, SESSION, cookie_name
 from thresher.console.rendering import render
 from thresher.console.waiting import is_stale, look, waiting
 from thresher.core import AccessDenied, Caller, NotAllowed
@@ -210,12 +210,6 @@ class Visit:
             return None
         said = base64.urlsafe_b64decode(text).decode("utf-8", "ignore")
         return said[1:], said[0] == "1"
-
-
-def cookie_name(name: str, host: str) -> str:
-    """The name of a cookie for a port: browsers send those of one port to all others of a machine."""
-    _, _, port = host.rpartition(":")
-    return f"{name}_{port}" if port.isdecimal() else name
 
 
 def _new_nonce(sent: Sent) -> str:

@@ -15,8 +15,8 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
@@ -83,19 +83,45 @@ class _KnownKey:
     until: float
 
 
+class Lookups:
+    """Lets few lookups of keys and sessions run at once: what nobody knows can be sent by anybody."""
+
+    def __init__(self) -> None:
+        self._turns = asyncio.Semaphore(LOOKUPS)
+        self._waiting = 0
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncGenerator[None]:
+        """Wait for a turn.
+
+        Raises:
+            StoreUnavailable: Too many wait.
+        """
+        if self._waiting >= WAITING:
+            raise StoreUnavailable("Too many unknown keys are being looked up.", hint="Try again in a second.")
+        self._waiting += 1
+        try:
+            async with self._turns:
+                yield
+        finally:
+            self._waiting -= 1
+
+
 class Keys:
     """The keys of all tenants. One per process.
 
     Args:
         database: The database of the keys.
+
+    Attributes:
+        lookups: The turns of lookups; those of sessions take them, too.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._known: LRUCache[bytes, _KnownKey] = LRUCache(KNOWN)
         self._looking: dict[bytes, asyncio.Task[_KnownKey | None]] = {}
-        self._turns = asyncio.Semaphore(LOOKUPS)
-        self._waiting = 0
+        self.lookups = Lookups()
         self._any: tuple[bool, float] = (True, 0.0)
         self._revocations = 0
         self._used: dict[int, float] = {}
@@ -242,20 +268,14 @@ class Keys:
 
     async def _rows(self, digest: bytes) -> Sequence[tuple[Any, ...]]:
         """Query a key, again if a key was revoked meanwhile."""
-        if self._waiting >= WAITING:
-            raise StoreUnavailable("Too many unknown keys are being looked up.", hint="Try again in a second.")
-        self._waiting += 1
-        try:
-            while True:
-                before = self._revocations
-                async with self._turns:
-                    rows = await self._database.once(
-                        _NOBODY, lambda driver: driver.execute(_HOLDER, (digest,), prepare=True)
-                    )
-                if before == self._revocations:
-                    return rows
-        finally:
-            self._waiting -= 1
+        while True:
+            before = self._revocations
+            async with self.lookups.turn():
+                rows = await self._database.once(
+                    _NOBODY, lambda driver: driver.execute(_HOLDER, (digest,), prepare=True)
+                )
+            if before == self._revocations:
+                return rows
 
     def _note_use(self, tenant: Tenant, row: int) -> None:
         """Write the use of a key in the background, from time to time."""

@@ -99,6 +99,9 @@ class Sessions:
         Args:
             token: The token.
             is_use: Whether somebody does something; False for a page that merely stays open.
+
+        Raises:
+            StoreUnavailable: The database does not answer, or too many unknown tokens are being looked up.
         """
         digest = _hash(token)
         known = self._known.get(digest)
@@ -122,7 +125,10 @@ class Sessions:
             await connection.execute(delete(console_session).where(mine, console_session.c.hash == digest))
 
     async def _look_up(self, digest: bytes, known: _Known | None) -> _Known | None:
-        rows = await self._database.once(_NOBODY, lambda driver: driver.execute(_FIND, (digest, IDLE), prepare=True))
+        async with self._keys.lookups.turn():
+            rows = await self._database.once(
+                _NOBODY, lambda driver: driver.execute(_FIND, (digest, IDLE), prepare=True)
+            )
         if not rows:
             self._known.pop(digest, None)
             return None
