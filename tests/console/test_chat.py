@@ -71,9 +71,10 @@ def model(body: dict[str, Any]) -> str | Said:
     last = text_of(messages[-1])
     if not body.get("tools") and "begin PASSAGES" in last:
         return "\n".join(f"{number}: yes" for number in range(1, 9))
-    asked = next(
-        n for n in range(len(messages) - 1, -1, -1) if text_of(messages[n]).startswith(("say ", "look", "note "))
-    )
+    spoken = [n for n, one in enumerate(messages) if text_of(one).startswith(("say ", "look", "note "))]
+    if not spoken:
+        return "How to fire a kiln."  # a guide, or whatever else the product asks for by itself
+    asked = spoken[-1]
     verb, _, rest = text_of(messages[asked]).partition(" ")
     results = [text_of(one) for one in messages[asked:] if one["role"] == "tool"]
     placed = any("kiln.md" in text_of(one) for one in messages[asked + 1 :])
