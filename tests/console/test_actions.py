@@ -50,6 +50,12 @@ def test_what_is_no_number_is_named(name: str, text: str) -> None:
         arguments(TOOLS["find_tools"], {name: text})
 
 
+def test_json_of_very_many_values_is_refused_before_it_is_read() -> None:
+    """A million empty lists would keep others waiting."""
+    with pytest.raises(InvalidInput, match="server has more than 100,000 values"):
+        arguments(TOOLS["add_server"], {"server": "[" + "[]," * 100_001 + "[]]"})
+
+
 async def test_an_action_shows_its_answer(product: Served, owner: Person) -> None:
     """Below the form, which keeps what was written."""
     await owner.see("/actions/tools/find_tools")

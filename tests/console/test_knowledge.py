@@ -103,6 +103,21 @@ async def test_a_repository_is_uploaded_to_guided_and_removed(filled: Served, re
     assert "fruit" not in page
 
 
+async def test_a_large_table_is_uploaded(reader: Person) -> None:
+    """Its commas are no values of JSON, and the page takes what it says; beyond that it says that it is too much."""
+    table = b"station,kelvin,height\n" + b"north,281.4,1204\n" * 300_000
+    await reader.see("/knowledge/documents")
+
+    page = said(await reader.do("/knowledge/documents/upload", {"files": ("table.csv", table)}, repository="tables"))
+    assert "1 file is stored" in page
+    await reader.see("/knowledge/documents")
+    answer = await reader.send("/knowledge/documents/upload", {"files": ("t.csv", table * 4)}, repository="tables")
+
+    assert answer.status_code == 413
+    await reader.see("/knowledge/documents/tables")
+    await reader.do("/knowledge/documents/tables/remove", confirm="tables")
+
+
 async def test_an_upload_without_a_file_is_refused(reader: Person) -> None:
     """With what to do."""
     await reader.see("/knowledge/documents")

@@ -48,17 +48,21 @@ class Bounded:
 
     Args:
         application: Turns an `HTTPException` into an answer.
+        uploads: The paths whose bodies hold files.
+        is_json: Whether bodies are JSON, whose values are counted.
     """
 
-    def __init__(self, application: ASGIApp) -> None:
+    def __init__(self, application: ASGIApp, *, uploads: re.Pattern[str] = _UPLOADS, is_json: bool = True) -> None:
         self._application = application
+        self._uploads = uploads
+        self._is_json = is_json
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
-        limit = UPLOAD_LIMIT if _UPLOADS.fullmatch(scope["path"]) else BODY_LIMIT
+        limit = UPLOAD_LIMIT if self._uploads.fullmatch(scope["path"]) else BODY_LIMIT
         announced = Headers(scope=scope).get("content-length", "")
         read = int(announced) if announced.isdecimal() and int(announced) > limit else 0
         body = bytearray()
@@ -70,9 +74,9 @@ class Bounded:
             message: Message = await receive() if read <= limit else {"type": "http.disconnect"}
             part: bytes = message.get("body", b"")
             read += len(part)
-            body.extend(part if read <= limit else b"")
+            body.extend(part if self._is_json and read <= limit else b"")
             if not message.get("more_body", False):
-                if has_more_values(body, VALUE_LIMIT):
+                if self._is_json and has_more_values(body, VALUE_LIMIT):
                     raise HTTPException(
                         HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A body has {VALUE_LIMIT:,} values at most"
                     )

@@ -97,11 +97,9 @@ class Door:
         console: Callable[[], ASGIApp] | None = None,
     ) -> None:
         self._mcp = mcp
-        self._make_http = http
-        self._making: asyncio.Task[ASGIApp] | None = None
+        self._http = _Face(http)
         self._sessions = sessions
-        self._make_console = console
-        self._making_console: asyncio.Task[ASGIApp] | None = None
+        self._console = _Face(console) if console is not None else None
         self._keys = keys
         self._origins = origins
         self._owner = owner
@@ -124,26 +122,20 @@ class Door:
 
     async def warm(self) -> None:
         """Make everything that serves, before anybody asks: together it takes half a second."""
-        await self.prepare()
-        if self._make_console is not None:
-            await self._prepare_console(self._make_console)
-
-    async def prepare(self) -> ASGIApp:
-        """Return what serves the HTTP API; it takes a third of a second to make."""
-        if self._making is None:
-            self._making = asyncio.create_task(asyncio.to_thread(self._make_http))
-        return await asyncio.shield(self._making)
+        await self._http.made()
+        if self._console is not None:
+            await self._console.made()
 
     async def _serve(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         if (refusal := self._refusal(read(scope), scope)) is not None:
             await refusal(scope, receive, answer.send)
         elif scope["path"] in OPEN_PATHS:
-            await (await self.prepare())(scope, receive, answer.send)
-        elif self._make_console is not None and not scope["path"].startswith(_OF_PROGRAMS):
+            await (await self._http.made())(scope, receive, answer.send)
+        elif self._console is not None and not scope["path"].startswith(_OF_PROGRAMS):
             if is_embedded(read(scope)):
                 hint = "Open its address in the browser itself, or follow a link to it."
                 raise NotAllowed("Pages of other origins may link to this one, and not load it.", hint=hint)
-            await self._visit(self._make_console, scope, receive, answer.send)
+            await self._visit(await self._console.made(), scope, receive, answer.send)
         else:
             await self._inside(scope, receive, answer.send)
 
@@ -162,7 +154,7 @@ class Door:
         if peer is not None:
             peer.recognise()
         self._welcome(caller)
-        face = self._mcp if scope["path"] in ("/mcp", "/mcp/") else await self.prepare()
+        face = self._mcp if scope["path"] in ("/mcp", "/mcp/") else await self._http.made()
         key = _fingerprint(text) if text else ""
         client = _client(key, scope)
         named = {CALLER: replace(caller, client=client)} | ({KEY: key} if key else {})
@@ -171,17 +163,11 @@ class Door:
         if work.cancelled_caught:
             raise _REVOKED
 
-    async def _prepare_console(self, make: Callable[[], ASGIApp]) -> ASGIApp:
-        if self._making_console is None:
-            self._making_console = asyncio.create_task(asyncio.to_thread(make))
-        return await asyncio.shield(self._making_console)
-
-    async def _visit(self, make: Callable[[], ASGIApp], scope: Scope, receive: Receive, send: Send) -> None:
+    async def _visit(self, face: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a path of the console; to nobody, too, who then can sign in.
 
         A cookie counts here alone: what a program sends to the other faces, no page can send in its user's name.
         """
-        face = await self._prepare_console(make)
         headers, peer = read(scope), _peer(scope)
         named: dict[str, object] = {}
         watched: str | bytes = _key(headers)
@@ -243,6 +229,20 @@ class Door:
         if peer is None or not await peer.is_own_user():
             raise AccessDenied("Another user of this machine needs a key here.", hint=_WAY_IN)
         return self._owner
+
+
+class _Face:
+    """An application that is made once, in a thread, when it is first needed."""
+
+    def __init__(self, make: Callable[[], ASGIApp]) -> None:
+        self._make = make
+        self._making: asyncio.Task[ASGIApp] | None = None
+
+    async def made(self) -> ASGIApp:
+        """Return it."""
+        if self._making is None:
+            self._making = asyncio.create_task(asyncio.to_thread(self._make))
+        return await asyncio.shield(self._making)
 
 
 def _peer(scope: Scope) -> ConnectionPeer | None:

@@ -7,6 +7,7 @@ trace id; of an unexpected one it says only the trace id, and the log has the re
 from __future__ import annotations
 
 import logging
+import re
 import secrets
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -48,6 +49,7 @@ _HEADERS = {
     b"cross-origin-resource-policy": b"same-origin",
     b"permissions-policy": b"camera=(), geolocation=(), microphone=()",
 }
+_UPLOADS = re.compile(r"/knowledge/documents/upload")
 _YEAR = b"public, max-age=31536000, immutable"
 _LEAST_COMPRESSED = 1_000
 
@@ -101,7 +103,7 @@ def console(services: Services, conversations: Conversations) -> ASGIApp:
         routes=[static, *routes],
         middleware=[
             Middleware(GZipMiddleware, minimum_size=_LEAST_COMPRESSED),
-            Middleware(Bounded),
+            Middleware(Bounded, uploads=_UPLOADS, is_json=False),
         ],
         exception_handlers={404: _unknown(visit), 405: _unknown(visit), HTTPException: _unreadable(visit)},
     )

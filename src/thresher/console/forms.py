@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, Union, cast, get_a
 
 from annotated_types import Ge, Gt, Le, MaxLen
 
-from thresher.core import InvalidInput
+from thresher.core import InvalidInput, NotAllowed, has_more_values
 from thresher.verbs import Parameter, Verb
 
 Kind: TypeAlias = Literal["text", "long", "number", "switch", "choice", "list", "json"]
@@ -24,6 +24,10 @@ _LONG: Final = frozenset(
 
 _DIGITS: Final = 19
 """Of the greatest integer of the database."""
+
+
+_MOST_VALUES: Final = 100_000
+"""Values of JSON in a field: decoding a million empty lists would delay all other requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +225,27 @@ def value_of(field: Field, text: str) -> Any:
             case "number":
                 return float(text) if "." in text or "e" in text.lower() else int(text)
             case "json":
+                if has_more_values(text.encode("utf-8", "replace"), _MOST_VALUES):
+                    raise InvalidInput(
+                        f"{field.of or field.name} has more than {_MOST_VALUES:,} values.", hint="Send less."
+                    )
                 return json.loads(text)
             case _:
                 return text
     except (ValueError, RecursionError):
         what = "a number" if field.kind == "number" else "JSON"
         raise InvalidInput(f"{field.of or field.name} is not {what}.", hint="Correct the field.") from None
+
+
+def check_confirmed(form: Mapping[str, str], name: str) -> None:
+    """Refuse to remove something whose name was not written.
+
+    Args:
+        form: What was sent; the name stands in `confirm`.
+        name: Of what shall be removed.
+
+    Raises:
+        NotAllowed: It was not.
+    """
+    if form.get("confirm", "").strip() != name:
+        raise NotAllowed("Nothing was removed: the name does not match.", hint=f"Write '{name}' to confirm.")

@@ -7,10 +7,10 @@ from typing import Any
 from starlette.responses import RedirectResponse, Response
 
 from thresher.console.declaration import Pages
-from thresher.console.forms import arguments
+from thresher.console.forms import arguments, check_confirmed
 from thresher.console.rendering import page_of
 from thresher.console.visit import Visit
-from thresher.core import InvalidInput, NotAllowed, NotFound, ThresherError
+from thresher.core import InvalidInput, NotFound, ThresherError
 from thresher.verbs import APIS
 
 PAGES = Pages()
@@ -104,8 +104,7 @@ async def change_api(visit: Visit) -> Response:
             verb, said = APIS["remove_api_credential"], "The credential is forgotten."
             given["scheme"] = form.get("scheme", "")
         case "remove":
-            if form.get("confirm", "").strip() != name:
-                raise NotAllowed("Nothing was removed: the name does not match.", hint=f"Write '{name}' to confirm.")
+            check_confirmed(form, name)
             await visit.run(APIS["remove_api"], provider=name)
             return visit.go(_BASE, f"'{name}' is forgotten.")
         case _:

@@ -10,10 +10,10 @@ from starlette.responses import Response
 from thresher.console.charts import Bars, bars_of
 from thresher.console.declaration import Pages
 from thresher.console.downloads import csv_file
-from thresher.console.forms import arguments
+from thresher.console.forms import arguments, check_confirmed
 from thresher.console.rendering import page_of
 from thresher.console.visit import Visit
-from thresher.core import InvalidInput, NotAllowed, ThresherError, plain
+from thresher.core import InvalidInput, ThresherError, plain
 from thresher.verbs import AUDIT, DATABASES
 
 PAGES = Pages()
@@ -163,8 +163,7 @@ async def change_connection(visit: Visit) -> Response:
         return visit.page("database_test.html", name=name, health=plain(health))
     if change != "remove":
         raise InvalidInput(f"A connection has no '{change}'.", hint="Use the buttons of its page.")
-    if form.get("confirm", "").strip() != name:
-        raise NotAllowed("Nothing was removed: the name does not match.", hint=f"Write '{name}' to confirm.")
+    check_confirmed(form, name)
     await visit.run(DATABASES["remove_connection"], connection=name)
     return visit.go(_BASE, f"'{name}' is forgotten; the database is as it was.")
 

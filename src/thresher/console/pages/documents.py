@@ -9,11 +9,11 @@ from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from thresher.console.declaration import Pages
-from thresher.console.forms import arguments
+from thresher.console.forms import arguments, check_confirmed
 from thresher.console.rendering import page_of, render
 from thresher.console.streams import live
 from thresher.console.visit import Visit
-from thresher.core import InvalidInput, NotAllowed, ThresherError
+from thresher.core import InvalidInput, ThresherError
 from thresher.verbs import DOCUMENTS, JOBS
 
 PAGES = Pages()
@@ -124,8 +124,7 @@ async def change_repository(visit: Visit) -> Response:
             webhook = await visit.run(DOCUMENTS["make_webhook"], repository=name)
             return visit.page("webhook.html", webhook=webhook, name=name, base=str(visit.sent.base_url).rstrip("/"))
         case "remove":
-            if form.get("confirm", "").strip() != name:
-                raise NotAllowed("Nothing was removed: the name does not match.", hint=f"Write '{name}' to confirm.")
+            check_confirmed(form, name)
             await visit.run(DOCUMENTS["remove_repository"], repository=name)
             return visit.go(_BASE, f"'{name}' is forgotten; its source is as it was.")
         case _:

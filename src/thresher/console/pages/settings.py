@@ -9,7 +9,6 @@ what the cookie holds. What removes something asks for its name first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from starlette.responses import Response
@@ -17,7 +16,7 @@ from starlette.responses import Response
 from thresher.agent import ChatSettings
 from thresher.api import SESSION
 from thresher.console.declaration import Pages
-from thresher.console.forms import Field, arguments, schema_fields, values, whole
+from thresher.console.forms import Field, arguments, check_confirmed, schema_fields, values, whole
 from thresher.console.rendering import page_of, render
 from thresher.console.streams import live
 from thresher.console.visit import THEME, THEMES, Visit, safe_return
@@ -34,16 +33,6 @@ _FIELDS: Final = {
     "How much of it": ("grading", "top_k", "document_tokens", "tools", "result_tokens"),
     "Approval and limits": ("approval", "recursion", "model_seconds", "first_seconds", "tool_seconds"),
 }
-
-
-def _confirmed(form: Mapping[str, str], name: str) -> None:
-    """Refuse to remove anything whose name was not written.
-
-    Raises:
-        NotAllowed: It was not.
-    """
-    if form.get("confirm", "").strip() != name:
-        raise NotAllowed("Nothing was removed: the name does not match.", hint=f"Write '{name}' to confirm.")
 
 
 @PAGES.get(_BASE)
@@ -84,7 +73,7 @@ async def add_key(visit: Visit) -> Response:
 async def revoke_key(visit: Visit) -> Response:
     """Refuse a key from now on."""
     name = visit.sent.path_params["name"]
-    _confirmed(await visit.form(), name)
+    check_confirmed(await visit.form(), name)
     await visit.run(KEYS["revoke_key"], name=name)
     return visit.go(_BASE, f"The key '{name}' is refused from now on, and what was open with it is closed.")
 
@@ -145,7 +134,7 @@ async def change_model(visit: Visit) -> Response:
             await visit.run(SETTINGS["switch_model"], name=name, enabled=is_on)
             said = f"Conversations may{'' if is_on else ' not'} use '{name}'."
         case "remove":
-            _confirmed(form, name)
+            check_confirmed(form, name)
             await visit.run(SETTINGS["remove_model"], name=name)
             said = f"'{name}' and its key are forgotten."
         case _:

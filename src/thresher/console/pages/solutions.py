@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from thresher.api import status_of
 from thresher.console.declaration import Pages
-from thresher.console.forms import Field, arguments, fields
+from thresher.console.forms import Field, arguments, check_confirmed, fields
 from thresher.console.rendering import link, page_of
 from thresher.console.visit import Visit
 from thresher.core import Conflict, InvalidInput, NotAllowed, NotFound, ThresherError, Unconfirmed, plain
@@ -104,8 +104,7 @@ async def show_workspace(visit: Visit) -> Response:
 async def remove_workspace(visit: Visit) -> Response:
     """Forget a workspace once its name was written."""
     name = visit.sent.path_params["name"]
-    if (await visit.form()).get("confirm", "").strip() != name:
-        raise NotAllowed("Nothing was removed: the name does not match.", hint=f"Write '{name}' to confirm.")
+    check_confirmed(await visit.form(), name)
     await visit.run(SOLUTIONS["remove_workspace"], workspace=name)
     return visit.go(_BASE, f"'{name}' is forgotten; its files are as they were.")
 
